@@ -1,0 +1,73 @@
+/**
+ * The one kind of error that may reach a person. Everything else that is thrown is a fault of ours:
+ * it is logged in full and shown as "internal error".
+ *
+ * Recognise an AppError by `code`, never by its message.
+ */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  /** Stable snake_case identifier, for example `bucket_not_found`. */
+  readonly code: string;
+  /** HTTP status that this error renders as. */
+  readonly status: number;
+  /** Path of the offending request field (`input[3]`, `dimensions`), where there is one. */
+  readonly param: string | null;
+  /** Extra, safe, machine-readable facts for the body. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the same call may succeed later without any change by the caller. */
+  readonly retryable: boolean;
+  /** Seconds for the `Retry-After` header. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(options: {
+    code: string;
+    status: number;
+    message: string;
+    param?: string | null;
+    details?: Record<string, unknown>;
+    retryable?: boolean;
+    retryAfterSeconds?: number;
+    cause?: unknown;
+  }) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = options.code;
+    this.status = options.status;
+    this.param = options.param ?? null;
+    this.details = options.details;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** 400: the caller sent something that can never work; `message` says what to send instead. */
+export function invalidRequest(message: string, param: string | null = null, code = 'invalid_request'): AppError {
+  return new AppError({ code, status: 400, message, param });
+}
+
+/** 404, the same for a missing thing and for another organization's. `what` is a noun: "bucket". */
+export function notFound(what: string, id: string): AppError {
+  return new AppError({ code: `${what.replaceAll(' ', '_')}_not_found`, status: 404, message: `${what} not found: ${id}` });
+}
+
+/** 403: the caller is known and may not do this. */
+export function forbidden(message: string, code = 'forbidden'): AppError {
+  return new AppError({ code, status: 403, message });
+}
+
+/** 409: the state of the thing does not allow it. */
+export function conflict(message: string, code = 'conflict'): AppError {
+  return new AppError({ code, status: 409, message });
+}
+
+/** 503: something we depend on (`postgres`, `objects`, …) is down or out of reach; try again. */
+export function dependencyDown(dependency: string, message: string, cause?: unknown): AppError {
+  return new AppError({
+    code: `${dependency}_unavailable`,
+    status: 503,
+    message,
+    retryable: true,
+    retryAfterSeconds: 2,
+    cause,
+    details: { dependency },
+  });
+}

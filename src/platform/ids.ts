@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford base 32, lower case
+
+/**
+ * A new identifier such as `doc_01k9z…`: a prefix that names the kind, 48 bits of milliseconds since 1970
+ * and 80 random bits in Crockford base 32 (the ULID layout), so that ids of one kind sort by creation time.
+ */
+export function newId(prefix: string, nowMs: number = Date.now()): string {
+  let time = '';
+  for (let rest = nowMs, i = 0; i < 10; i++) {
+    time = ALPHABET.charAt(rest % 32) + time;
+    rest = Math.floor(rest / 32);
+  }
+  let random = '';
+  for (const byte of randomBytes(16)) random += ALPHABET.charAt(byte & 31);
+  return `${prefix}_${time}${random}`;
+}
