@@ -1,0 +1,73 @@
+import type { Readable } from 'node:stream';
+import type { z } from 'zod';
+import type { Caller, Scope } from '../src/access/caller.ts';
+
+/**
+ * Who may call a route. There is no default: a route without a policy does not compile.
+ * - `public`: nobody is asked who they are;
+ * - `caller`: any valid key or token (reads of the organization's own resources);
+ * - a scope: a key or token that has it.
+ */
+export type AccessPolicy = 'public' | 'caller' | Scope;
+
+/** How errors of a route look: `embedding` as OpenAI clients parse them, `detail` everywhere else. */
+export type ErrorFamily = 'embedding' | 'detail';
+
+/** A file that came with a multipart request, already written to `path` by the body reader. */
+export interface UploadedFile {
+  readonly path: string;
+  readonly fileName: string;
+  readonly contentType: string | null;
+  readonly sizeBytes: number;
+}
+
+/** What a handler gets: validated input, and nothing of Koa. */
+export interface RouteContext<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** The part `file` of a multipart request; null for JSON requests. */
+  readonly file: UploadedFile | null;
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** Aborted when the client goes away or the server drains past its deadline. */
+  readonly signal: AbortSignal;
+}
+
+/** What a handler gives back. `body` is JSON unless it is a Buffer or a stream (then `type` says what it is). */
+export interface RouteReply {
+  readonly status?: number;
+  readonly body?: unknown | Buffer | Readable;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A route is data plus a thin handler; router, validation, OpenAPI and tests are rendered from this object. */
+export interface Route<P extends z.ZodType = z.ZodType, Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.ZodType> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Koa router path, `/v1/buckets/:bucket/documents`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly access: AccessPolicy;
+  readonly errors: ErrorFamily;
+  /** `none`: the body is never read. `upload`: multipart with one `file`, or JSON. */
+  readonly reads: 'none' | 'json' | 'upload';
+  /** Honour `Idempotency-Key` on this route (everything that creates something). */
+  readonly idempotent?: boolean;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** Response bodies by status, for OpenAPI. */
+  readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType }>>;
+  readonly handle: (context: RouteContext<z.output<P>, z.output<Q>, z.output<B>>) => Promise<RouteReply>;
+}
+
+/** Keeps the types of params, query and body between the schemas and the handler. */
+export function defineRoute<
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+>(route: Route<P, Q, B>): Route {
+  return route as unknown as Route;
+}

@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import { AppError } from './errors.ts';
+import { Secret } from './secret.ts';
+
+const MIB = 1024 * 1024;
+
+const secret = z
+  .string()
+  .min(1)
+  .transform((value) => new Secret(value));
+
+/** What `service.yaml` may say. Unknown settings are faults: a typo must not silently do nothing. */
+const ConfigFile = z
+  .strictObject({
+    data_dir: z.string().min(1),
+    host: z.string().min(1).default('127.0.0.1'),
+    port: z.coerce.number().int().min(0).max(65535).default(8080),
+    base_url: z.url().optional(),
+    log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    database_url: secret.optional(),
+    database_direct_url: secret.optional(),
+    redis_url: secret.optional(),
+    s3_bucket: z.string().min(1).optional(),
+    secret_key: z
+      .string()
+      .min(32, 'must have at least 32 characters')
+      .transform((value) => new Secret(value))
+      .optional(),
+    cron_secret: secret.optional(),
+    trust_proxy: z.boolean().default(false),
+    oidc: z
+      .strictObject({ issuer: z.url(), audience: z.string().min(1), algorithm: z.string().default('RS256') })
+      .optional(),
+    embeddings: z.strictObject({ honor_base64: z.boolean().default(false) }).prefault({}),
+    limits: z
+      .strictObject({
+        body_bytes: z.number().int().positive().default(16 * MIB),
+        upload_bytes: z.number().int().positive().default(512 * MIB),
+        document_memory_bytes: z.number().int().min(128 * MIB).default(512 * MIB),
+        document_seconds: z.number().int().min(1).max(3600).default(60),
+      })
+      .prefault({}),
+    workers: z
+      .strictObject({
+        ingest_concurrency: z.number().int().min(1).max(64).default(4),
+        lease_seconds: z.number().int().min(5).max(3600).default(30),
+        retries_max: z.number().int().min(0).max(100).default(5),
+      })
+      .prefault({}),
+  })
+  .transform((file) => ({
+    dataDir: path.resolve(file.data_dir),
+    host: file.host,
+    port: file.port,
+    baseUrl: file.base_url ?? null,
+    logLevel: file.log_level,
+    databaseUrl: file.database_url ?? null,
+    databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
+    redisUrl: file.redis_url ?? null,
+    s3Bucket: file.s3_bucket ?? null,
+    secretKey: file.secret_key ?? null,
+    cronSecret: file.cron_secret ?? null,
+    trustProxy: file.trust_proxy,
+    oidc: file.oidc ?? null,
+    embeddings: { honorBase64: file.embeddings.honor_base64 },
+    limits: {
+      bodyBytes: file.limits.body_bytes,
+      uploadBytes: file.limits.upload_bytes,
+      documentMemoryBytes: file.limits.document_memory_bytes,
+      documentMs: file.limits.document_seconds * 1000,
+    },
+    workers: {
+      ingestConcurrency: file.workers.ingest_concurrency,
+      leaseMs: file.workers.lease_seconds * 1000,
+      retriesMax: file.workers.retries_max,
+    },
+  }));
+
+/** The effective settings of this process: validated, with units in names, frozen. */
+export type Config = z.output<typeof ConfigFile>;
+
+/** Environment variable -> place in the settings. The environment wins over the file. */
+const ENVIRONMENT = {
+  SERVICE_DATA_DIR: ['data_dir'],
+  SERVICE_HOST: ['host'],
+  SERVICE_PORT: ['port'],
+  SERVICE_BASE_URL: ['base_url'],
+  SERVICE_LOG_LEVEL: ['log_level'],
+  SERVICE_SECRET_KEY: ['secret_key'],
+  SERVICE_CRON_SECRET: ['cron_secret'],
+  SERVICE_OIDC_ISSUER: ['oidc', 'issuer'],
+  SERVICE_OIDC_AUDIENCE: ['oidc', 'audience'],
+  DATABASE_URL: ['database_url'],
+  DATABASE_DIRECT_URL: ['database_direct_url'],
+  REDIS_URL: ['redis_url'],
+  S3_BUCKET: ['s3_bucket'],
+} as const satisfies Record<string, readonly string[]>;
+
+type Tree = { [key: string]: unknown };
+
+/**
+ * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` where
+ * there is one), then the environment, then `overrides` (command-line flags, same keys as the file).
+ * `${NAME}` in the file stands for an environment variable.
+ *
+ * @throws AppError `config_invalid` with one line per fault; values never appear in it.
+ */
+export function loadConfig(options: { env?: NodeJS.ProcessEnv; overrides?: Tree } = {}): Config {
+  const env = options.env ?? process.env;
+  const faults: string[] = [];
+  const fromEnvironment = readEnvironment(env);
+  const overrides = options.overrides ?? {};
+  const dataDir = String(overrides['data_dir'] ?? fromEnvironment['data_dir'] ?? defaultDataDir(env));
+  const file = readConfigFile(env, dataDir, faults);
+  const tree = merge({ data_dir: dataDir }, file, fromEnvironment, overrides);
+  const parsed = ConfigFile.safeParse(tree);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
+  } else {
+    for (const line of unsupported(parsed.data)) faults.push(line);
+  }
+  if (faults.length > 0 || !parsed.success) {
+    throw new AppError({ code: 'config_invalid', status: 500, message: `settings are not valid:\n${faults.map((f) => `  - ${f}`).join('\n')}` });
+  }
+  return deepFreeze(parsed.data);
+}
+
+/** Shapes that the design has and this version cannot run yet are refused, never half-served. */
+function unsupported(config: Config): string[] {
+  const lines: string[] = [];
+  if (config.redisUrl) lines.push('REDIS_URL: this version does not use Redis yet; unset it');
+  if (config.s3Bucket) lines.push('S3_BUCKET: this version stores files on disk only; unset it');
+  return lines;
+}
+
+function defaultDataDir(env: NodeJS.ProcessEnv): string {
+  // Root's home is closed to the user that PostgreSQL must run as.
+  if (process.getuid?.() === 0) return '/var/lib/service';
+  return path.join(env['XDG_DATA_HOME'] || path.join(env['HOME'] || homedir(), '.local', 'share'), 'service');
+}
+
+function readEnvironment(env: NodeJS.ProcessEnv): Tree {
+  const tree: Tree = {};
+  for (const [name, keys] of Object.entries(ENVIRONMENT)) {
+    const value = env[name];
+    if (value === undefined || value === '') continue;
+    let node = tree;
+    for (const key of keys.slice(0, -1)) node = (node[key] ??= {}) as Tree;
+    node[keys.at(-1) as string] = value;
+  }
+  return tree;
+}
+
+function readConfigFile(env: NodeJS.ProcessEnv, dataDir: string, faults: string[]): Tree {
+  const explicit = env['SERVICE_CONFIG'];
+  const file = explicit || path.join(dataDir, 'service.yaml');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (explicit || (error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      faults.push(`SERVICE_CONFIG: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`);
+    }
+    return {};
+  }
+  try {
+    const tree: unknown = parseYaml(text);
+    if (tree === null || tree === undefined) return {};
+    if (typeof tree !== 'object' || Array.isArray(tree)) {
+      faults.push(`${file}: must be a mapping of settings`);
+      return {};
+    }
+    return interpolate(tree, env, faults) as Tree;
+  } catch {
+    faults.push(`${file}: is not valid YAML`);
+    return {};
+  }
+}
+
+function interpolate(node: unknown, env: NodeJS.ProcessEnv, faults: string[]): unknown {
+  if (typeof node === 'string') {
+    return node.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const value = env[name];
+      if (value === undefined) faults.push(`service.yaml: \${${name}} is not set in the environment`);
+      return value ?? '';
+    });
+  }
+  if (Array.isArray(node)) return node.map((item) => interpolate(item, env, faults));
+  if (node && typeof node === 'object') {
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, interpolate(value, env, faults)]));
+  }
+  return node;
+}
+
+function merge(...trees: Tree[]): Tree {
+  const result: Tree = {};
+  for (const tree of trees) {
+    for (const [key, value] of Object.entries(tree)) {
+      if (value === undefined) continue;
+      const before = result[key];
+      result[key] = isTree(before) && isTree(value) ? merge(before, value) : value;
+    }
+  }
+  return result;
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function nameOf(keys: readonly PropertyKey[]): string {
+  const dotted = keys.join('.');
+  const variable = Object.entries(ENVIRONMENT).find(([, place]) => place.join('.') === dotted)?.[0];
+  return variable ? `${dotted} (${variable})` : dotted || 'service.yaml';
+}
+
+function deepFreeze<T>(value: T): T {
+  if (value && typeof value === 'object' && !(value instanceof Secret) && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const child of Object.values(value)) deepFreeze(child);
+  }
+  return value;
+}

@@ -1,0 +1,73 @@
+import type { Logger } from './logger.ts';
+
+/** Something that runs until it is told to stop. `start` resolves when it is ready to work. */
+export interface Service {
+  readonly name: string;
+  start(signal: AbortSignal): Promise<void>;
+  /** Finish or hand back what is under way, then release everything. Must not throw for being called early. */
+  stop(): Promise<void>;
+}
+
+const DRAIN_MS = 25_000;
+
+/**
+ * Start services in order, wait for SIGTERM or SIGINT, stop them in reverse. The first signal drains, within
+ * `drainMs`; a second one exits at once with status 130. An unhandled rejection is a fault that we cannot
+ * judge: it is logged and the process exits with 1, for the supervisor to start it anew.
+ *
+ * This is the only place that listens to signals.
+ */
+export async function runServices(
+  services: readonly Service[],
+  options: { logger: Logger; onReady?: () => void; drainMs?: number },
+): Promise<void> {
+  const { logger } = options;
+  const abort = new AbortController();
+  const stopRequested = new Promise<void>((resolve) => {
+    let signals = 0;
+    const onSignal = (signal: NodeJS.Signals) => {
+      signals++;
+      if (signals > 1) process.exit(130);
+      logger.info({ signal }, 'draining');
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+  const onFault = (error: unknown) => {
+    logger.fatal({ err: error }, 'unhandled fault');
+    logger.flush();
+    process.exit(1);
+  };
+  process.on('unhandledRejection', onFault);
+  process.on('uncaughtException', onFault);
+
+  const started: Service[] = [];
+  try {
+    for (const service of services) {
+      started.push(service);
+      await service.start(abort.signal);
+    }
+    options.onReady?.();
+    await stopRequested;
+  } finally {
+    abort.abort();
+    await stopInReverse(started, logger, options.drainMs ?? DRAIN_MS);
+  }
+}
+
+async function stopInReverse(started: Service[], logger: Logger, drainMs: number): Promise<void> {
+  const deadline = setTimeout(() => {
+    logger.error({ drain_ms: drainMs }, 'drain took too long; leases will expire and work will be taken over');
+    logger.flush();
+    process.exit(1);
+  }, drainMs);
+  for (const service of started.reverse()) {
+    try {
+      await service.stop();
+    } catch (error) {
+      logger.error({ err: error, service: service.name }, 'service did not stop cleanly');
+    }
+  }
+  clearTimeout(deadline);
+}

@@ -1,0 +1,49 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Secret } from './secret.ts';
+
+/** Keys for one purpose each, all derived from the one secret key of the installation. */
+export interface KeyRing {
+  /** HMAC key under which API keys are stored. */
+  readonly apiKeyPepper: Buffer;
+  /** HMAC key that signs the appliance's own user tokens. */
+  readonly tokenSigning: Buffer;
+  /** AES-256-GCM key for credentials at rest. */
+  readonly encryption: Buffer;
+}
+
+/** Derive the purpose keys (HKDF-SHA-256, RFC 5869) from the installation's secret key. */
+export function deriveKeyRing(secretKey: Secret): KeyRing {
+  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey.reveal(), '', `service/${purpose}`, 32));
+  return {
+    apiKeyPepper: derive('api-key-pepper'),
+    tokenSigning: derive('token-signing'),
+    encryption: derive('encryption'),
+  };
+}
+
+/**
+ * The secret key in `<dataDir>/secret.key` (mode 0600), made on the first start. Two processes that start
+ * together end up with the same one: whoever links its file first wins.
+ */
+export function readOrCreateSecretKey(dataDir: string): Secret {
+  const file = path.join(dataDir, 'secret.key');
+  try {
+    return new Secret(readFileSync(file, 'utf8').trim());
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(dataDir, { recursive: true });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return new Secret(readFileSync(file, 'utf8').trim());
+}
