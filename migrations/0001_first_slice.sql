@@ -68,6 +68,7 @@ CREATE TABLE buckets (
   org_id     text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   name       text NOT NULL,
   policy     jsonb NOT NULL,
+  deleting_at timestamptz,                -- set: gone for every caller, its parts are being removed
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (org_id, name),
@@ -121,6 +122,7 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_by_bucket ON documents (bucket_id, id DESC);
 CREATE INDEX documents_by_hash ON documents (bucket_id, sha256);
+CREATE INDEX documents_deleting ON documents (bucket_id) WHERE status = 'deleting';
 CREATE INDEX documents_by_metadata ON documents USING gin (metadata jsonb_path_ops);
 
 CREATE TABLE jobs (

@@ -1,0 +1,67 @@
+import type { Caller } from '../access/caller.ts';
+import { recordAudit } from '../access/audit.ts';
+import { cancelJobsOf } from '../jobs/store.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import type { BucketPolicy, BucketView, CollectionView } from './schema.ts';
+import * as store from './store.ts';
+
+export { findBucket, listBuckets, listCollections } from './store.ts';
+
+/** @throws AppError `bucket_exists` (409) */
+export async function createBucket(
+  sql: Sql,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
+  bucket: { name: string; policy: BucketPolicy },
+): Promise<BucketView> {
+  try {
+    return await sql.begin(async (tx) => {
+      const view = await store.insertBucket(tx, caller.orgId, { id: newId('bkt'), ...bucket });
+      await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'bucket.create', target: view.id });
+      return view;
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new AppError({ code: 'bucket_exists', status: 409, message: `a bucket named "${bucket.name}" exists already` });
+  }
+}
+
+/** @throws AppError `collection_exists` (409) */
+export async function createCollection(
+  sql: Sql,
+  caller: Pick<Caller, 'orgId'>,
+  bucketRef: string,
+  name: string,
+): Promise<CollectionView> {
+  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  try {
+    return await store.insertCollection(sql, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new AppError({ code: 'collection_exists', status: 409, message: `a collection named "${name}" exists already` });
+  }
+}
+
+/**
+ * Take a bucket away: at once for every caller, its parts right after (`purgeDeleted`), also when the process
+ * dies in between. `confirm` must be the bucket's name.
+ */
+export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, confirm: string): Promise<string> {
+  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  if (confirm !== bucket.name) {
+    throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
+  }
+  await sql.begin(async (tx) => {
+    await store.markBucketDeleting(tx, caller.orgId, bucket.id);
+    await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
+    await recordAudit(tx, {
+      orgId: caller.orgId,
+      actor: caller.actor,
+      action: 'bucket.delete',
+      target: bucket.id,
+      detail: { name: bucket.name },
+    });
+  });
+  return bucket.id;
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { UserMetadata } from './user-metadata.ts';
+
+const timestamp = z.iso.datetime();
+
+export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
+export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
+
+/** Names that operators and scripts type; ids start with `bkt_`, so a name may not. */
+export const BucketName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be 1 to 63 characters of A-Z a-z 0-9 . _ - and start with a letter or digit')
+  .refine((name) => !name.startsWith('bkt_'), 'must not start with "bkt_"');
+
+export const BucketPolicy = z.object({
+  max_privacy_level: z.int().min(1).max(10).default(10),
+  public_max_privacy_level: z.int().min(1).max(10).default(1),
+  allow_public: z.boolean().default(true),
+  departments: z.array(z.string().min(1).max(128)).max(100).optional(),
+});
+export type BucketPolicy = z.output<typeof BucketPolicy>;
+
+export const CreateBucket = z.object({ name: BucketName, policy: BucketPolicy.prefault({}) });
+
+export const BucketView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    policy: BucketPolicy,
+    document_count: z.int().optional(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Bucket' });
+export type BucketView = z.output<typeof BucketView>;
+
+export const CreateCollection = z.object({
+  name: z.string().regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without control characters'),
+});
+
+export const CollectionView = z
+  .object({ id: z.string(), bucket_id: z.string(), name: z.string(), created_at: timestamp })
+  .meta({ id: 'Collection' });
+export type CollectionView = z.output<typeof CollectionView>;
+
+export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
+export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
+
+export const IngestOptions = z
+  .object({
+    ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
+    chunk_size: z.coerce.number().int().min(64).max(4000).default(400).describe('tokens a chunk'),
+    chunk_overlap: z.coerce.number().int().min(0).default(60).describe('tokens shared with the chunk before'),
+  })
+  .refine((options) => options.chunk_overlap <= options.chunk_size / 2, {
+    path: ['chunk_overlap'],
+    message: 'must be at most half of chunk_size',
+  });
+export type IngestOptions = z.output<typeof IngestOptions>;
+
+export const DocumentView = z
+  .object({
+    id: z.string(),
+    bucket_id: z.string(),
+    collection_id: z.string().nullable(),
+    file_name: z.string(),
+    file_type: z.string().nullable().describe('the format found in the bytes'),
+    content_type: z.string().nullable(),
+    size_bytes: z.int(),
+    sha256: z.string(),
+    status: z.enum(DOCUMENT_STATUSES),
+    searchable: z.boolean(),
+    chunks_count: z.int().nullable(),
+    page_count: z.int().nullable(),
+    embed_model: z.string().nullable(),
+    metadata: UserMetadata,
+    privacy_level: z.int(),
+    classification: z.string(),
+    review_status: z.string(),
+    scope: z.string().nullable(),
+    internal_accessible: z.boolean(),
+    public_accessible: z.boolean(),
+    owner_department: z.string().nullable(),
+    uploaded_by_user_id: z.string().nullable(),
+    source_path: z.string().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Document' });
+export type DocumentView = z.output<typeof DocumentView>;
+
+export const ListDocumentsQuery = z.object({
+  cursor: z.string().max(128).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  status: z.enum(DOCUMENT_STATUSES).optional(),
+});
+export type ListDocumentsQuery = z.output<typeof ListDocumentsQuery>;

@@ -1,0 +1,253 @@
+import type { Caller } from '../access/caller.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type {
+  BucketPolicy,
+  BucketView,
+  CollectionView,
+  DocumentStatus,
+  DocumentView,
+  IngestOptions,
+  ListDocumentsQuery,
+} from './schema.ts';
+
+type Row = Record<string, unknown>;
+
+export async function insertBucket(
+  sql: Sql,
+  orgId: string,
+  bucket: { id: string; name: string; policy: BucketPolicy },
+): Promise<BucketView> {
+  const [row] = await sql`
+    INSERT INTO buckets (id, org_id, name, policy)
+    VALUES (${bucket.id}, ${orgId}, ${bucket.name}, ${sql.json(bucket.policy)}) RETURNING *`;
+  return toBucket(row as Row);
+}
+
+export async function listBuckets(sql: Sql, orgId: string): Promise<BucketView[]> {
+  const rows = await sql`
+    SELECT b.*, (SELECT count(*)::int FROM documents d WHERE d.bucket_id = b.id AND d.status <> 'deleting') AS documents
+    FROM buckets b WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL ORDER BY b.name`;
+  return rows.map((row) => toBucket(row as Row));
+}
+
+/** `ref` is an id or a name. @throws AppError `bucket_not_found` (404) */
+export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
+  const [row] = await sql`
+    SELECT * FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL AND (id = ${ref} OR name = ${ref})`;
+  if (!row) throw notFound('bucket', ref);
+  return toBucket(row as Row);
+}
+
+/** The name is freed at once, so that a bucket of the same name can be created while the old one goes away. */
+export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  await sql`
+    UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
+  await sql`
+    UPDATE documents SET status = 'deleting', active_generation = NULL, updated_at = now()
+    WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
+}
+
+export async function findDeletingBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
+  const rows = await sql`
+    SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.bucket_id = b.id)`;
+  return rows.map((row) => ({ id: row['id'] as string, orgId: row['org_id'] as string }));
+}
+
+export async function removeBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  await sql`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
+  await sql`DELETE FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId}`;
+}
+
+export async function insertCollection(
+  sql: Sql,
+  orgId: string,
+  collection: { id: string; bucketId: string; name: string },
+): Promise<CollectionView> {
+  const [row] = await sql`
+    INSERT INTO collections (id, org_id, bucket_id, name)
+    VALUES (${collection.id}, ${orgId}, ${collection.bucketId}, ${collection.name}) RETURNING *`;
+  return toCollection(row as Row);
+}
+
+export async function listCollections(sql: Sql, orgId: string, bucketId: string): Promise<CollectionView[]> {
+  const rows = await sql`
+    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} ORDER BY name`;
+  return rows.map((row) => toCollection(row as Row));
+}
+
+/** `ref` is an id or a name. @throws AppError `collection_not_found` (404) */
+export async function findCollection(sql: Sql, orgId: string, bucketId: string, ref: string): Promise<CollectionView> {
+  const [row] = await sql`
+    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND (id = ${ref} OR name = ${ref})`;
+  if (!row) throw notFound('collection', ref);
+  return toCollection(row as Row);
+}
+
+export interface NewDocument {
+  readonly id: string;
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly collectionId: string | null;
+  readonly fileName: string;
+  readonly contentType: string | null;
+  readonly sizeBytes: number;
+  readonly sha256: Buffer;
+  readonly objectKey: string;
+  readonly options: IngestOptions;
+  readonly metadata: Record<string, string>;
+  readonly privacyLevel: number;
+  readonly classification: string;
+  readonly scope: string | null;
+  readonly ownerDepartment: string | null;
+  readonly uploadedByUserId: string | null;
+  readonly sourcePath: string | null;
+}
+
+export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
+  await sql`
+    INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
+                           object_key, ingest_options, status, metadata, privacy_level, classification, scope,
+                           owner_department, uploaded_by_user_id, source_path)
+    VALUES (${document.id}, ${document.orgId}, ${document.bucketId}, ${document.collectionId}, ${document.fileName},
+            ${document.contentType}, ${document.sizeBytes}, ${document.sha256}, ${document.objectKey},
+            ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${document.privacyLevel},
+            ${document.classification}, ${document.scope}, ${document.ownerDepartment},
+            ${document.uploadedByUserId}, ${document.sourcePath})`;
+}
+
+/** Serialise uploads of the same bytes into one bucket until the transaction ends. */
+export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): Promise<void> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/${sha256.toString('hex')}`}, 0))`;
+}
+
+/** The oldest document of the bucket with these bytes that was not given up. */
+export async function findByContent(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  sha256: Buffer,
+): Promise<{ id: string; status: DocumentStatus; collectionId: string | null; jobId: string | null } | null> {
+  const [row] = await sql`
+    SELECT d.id, d.status, d.collection_id,
+           (SELECT j.id FROM jobs j WHERE j.document_id = d.id ORDER BY j.created_at DESC LIMIT 1) AS job_id
+    FROM documents d
+    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.sha256 = ${sha256}
+      AND d.status NOT IN ('deleting', 'failed')
+    ORDER BY d.id LIMIT 1`;
+  if (!row) return null;
+  return {
+    id: row['id'] as string,
+    status: row['status'] as DocumentStatus,
+    collectionId: row['collection_id'] as string | null,
+    jobId: row['job_id'] as string | null,
+  };
+}
+
+/** What the caller may see, newest first, after `query.cursor`. */
+export async function listDocumentRows(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  query: ListDocumentsQuery,
+  rowsMax: number,
+): Promise<DocumentView[]> {
+  const rows = await sql`
+    SELECT * FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}
+      ${query.cursor === undefined ? sql`` : sql`AND id < ${query.cursor}`}
+      ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
+    ORDER BY id DESC LIMIT ${rowsMax}`;
+  return rows.map((row) => toDocument(row as Row));
+}
+
+/** @throws AppError `document_not_found` (404) */
+export async function findDocument(sql: Sql, caller: Caller, bucketId: string, documentId: string): Promise<DocumentView> {
+  const [row] = await sql`
+    SELECT * FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND id = ${documentId} AND ${visibleTo(sql, caller)}`;
+  if (!row) throw notFound('document', documentId);
+  return toDocument(row as Row);
+}
+
+/**
+ * The access rule, as a condition on a row of `documents`: not being deleted, privacy level within the caller's
+ * auth level, and its department scope open to the caller. Every read of documents goes through it.
+ */
+export function visibleTo(sql: Sql, caller: Caller) {
+  const everyScope = (caller.role !== null && caller.role !== 'member') || caller.scopes.has('platform_admin');
+  return sql`
+    documents.status <> 'deleting' AND documents.privacy_level <= ${caller.authLevel}
+    ${everyScope ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
+}
+
+export async function markDocumentDeleting(sql: Sql, orgId: string, documentId: string): Promise<void> {
+  await sql`
+    UPDATE documents SET status = 'deleting', active_generation = NULL, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${documentId}`;
+}
+
+export async function findDeleting(sql: Sql, limit: number): Promise<{ id: string; orgId: string; bucketId: string }[]> {
+  const rows = await sql`SELECT id, org_id, bucket_id FROM documents WHERE status = 'deleting' LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    bucketId: row['bucket_id'] as string,
+  }));
+}
+
+export async function removeDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
+  await sql`DELETE FROM generations WHERE org_id = ${orgId} AND document_id = ${documentId}`;
+  await sql`DELETE FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status = 'deleting'`;
+}
+
+function toBucket(row: Row): BucketView {
+  return {
+    id: row['id'] as string,
+    name: row['name'] as string,
+    policy: row['policy'] as BucketPolicy,
+    ...(row['documents'] === undefined ? {} : { document_count: row['documents'] as number }),
+    created_at: (row['created_at'] as Date).toISOString(),
+    updated_at: (row['updated_at'] as Date).toISOString(),
+  };
+}
+
+function toCollection(row: Row): CollectionView {
+  return {
+    id: row['id'] as string,
+    bucket_id: row['bucket_id'] as string,
+    name: row['name'] as string,
+    created_at: (row['created_at'] as Date).toISOString(),
+  };
+}
+
+export function toDocument(row: Row): DocumentView {
+  return {
+    id: row['id'] as string,
+    bucket_id: row['bucket_id'] as string,
+    collection_id: row['collection_id'] as string | null,
+    file_name: row['file_name'] as string,
+    file_type: row['file_type'] as string | null,
+    content_type: row['content_type'] as string | null,
+    size_bytes: Number(row['size_bytes']),
+    sha256: (row['sha256'] as Buffer).toString('hex'),
+    status: row['status'] as DocumentStatus,
+    searchable: row['searchable'] as boolean,
+    chunks_count: row['chunks_count'] as number | null,
+    page_count: row['page_count'] as number | null,
+    embed_model: row['embed_model'] as string | null,
+    metadata: row['metadata'] as Record<string, string>,
+    privacy_level: row['privacy_level'] as number,
+    classification: row['classification'] as string,
+    review_status: row['review_status'] as string,
+    scope: row['scope'] as string | null,
+    internal_accessible: row['internal_accessible'] as boolean,
+    public_accessible: row['public_accessible'] as boolean,
+    owner_department: row['owner_department'] as string | null,
+    uploaded_by_user_id: row['uploaded_by_user_id'] as string | null,
+    source_path: row['source_path'] as string | null,
+    created_at: (row['created_at'] as Date).toISOString(),
+    updated_at: (row['updated_at'] as Date).toISOString(),
+  };
+}

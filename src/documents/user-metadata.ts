@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/** Bounds of user metadata (contract 2.7). */
+export const METADATA_LIMITS = { jsonBytes: 4096, keys: 32, keyLength: 64, valueLength: 512 } as const;
+
+/** Keys that ingest and search write themselves (contract 2.7). */
+export const PIPELINE_RESERVED_KEYS = [
+  ...['chunk_id', 'document_id', 'doc_id', 'bucket_id', 'ingest_job_id'],
+  ...['s3_chunk', 'source_path', 'file_name', 'file_type', 'source_kind', 'source_connection_id', 'source_row_id'],
+  ...['source_schema', 'source_table', 'source_pk'],
+  ...['chunk_index', 'locator', 'text', 'modality', 'embed_model'],
+  ...['vector_score', 'bm25_score', 'rrf_score', 'rerank_score', 'hit_score', 'hit_boost'],
+  ...['_graph_injected', 'graph_expanded', 'semantic_registry_boost', 'semantic_registry_terms'],
+  ...['semantic_registry_attachments', 'event_time'],
+] as const;
+
+export const RESERVED_PREFIXES = ['schift.'] as const;
+
+/** Keys of the access policy; of these only `scope` may come through user metadata. */
+export const ACCESS_POLICY_KEYS = [
+  'privacy_level',
+  'internal_accessible',
+  'public_accessible',
+  'classification',
+  'review_status',
+  'owner_department',
+  'scope',
+  'uploaded_by_user_id',
+] as const;
+
+export const DOCUMENT_STATE_KEYS = ['deleted', 'disabled', 'searchable', 'status'] as const;
+
+const RESERVED = new Set<string>([...PIPELINE_RESERVED_KEYS, ...ACCESS_POLICY_KEYS, ...DOCUMENT_STATE_KEYS]);
+RESERVED.delete('scope');
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Stored metadata: scalar values in their string form. */
+export const UserMetadata = z.record(z.string(), z.string());
+export type UserMetadata = z.output<typeof UserMetadata>;
+
+/**
+ * Metadata as a caller sends it: scalars become strings, `null` stays (it removes a key in an edit and is
+ * dropped at upload). Every rule of contract 2.7 is checked here and nowhere else.
+ */
+export const UserMetadataInput = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+  .superRefine((metadata, context) => {
+    const fault = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    const keys = Object.keys(metadata);
+    if (keys.length > METADATA_LIMITS.keys) fault([], `must have at most ${METADATA_LIMITS.keys} keys`);
+    if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_LIMITS.jsonBytes) {
+      fault([], `must be at most ${METADATA_LIMITS.jsonBytes} bytes of JSON`);
+    }
+    for (const key of keys.slice(0, 100)) {
+      const value = metadata[key];
+      if (!/^[A-Za-z0-9_.-]+$/.test(key)) fault([key], 'key may only have A-Z a-z 0-9 _ . -');
+      else if (key.length > METADATA_LIMITS.keyLength) fault([key], `key is longer than ${METADATA_LIMITS.keyLength}`);
+      else if (RESERVED.has(key) || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
+        fault([key], 'key is reserved by the service; see GET /v1/metadata/reserved-keys');
+      }
+      if (typeof value === 'number' && !Number.isFinite(value)) fault([key], 'must be a finite number');
+      if (String(value).length > METADATA_LIMITS.valueLength) {
+        fault([key], `value is longer than ${METADATA_LIMITS.valueLength} characters`);
+      }
+      if (typeof value === 'string' && (CONTROL.test(value) || !value.isWellFormed())) {
+        fault([key], 'value must be well-formed text without control characters');
+      }
+    }
+  })
+  .transform((metadata) =>
+    Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, value === null ? null : String(value)])),
+  );
+export type UserMetadataInput = z.output<typeof UserMetadataInput>;

@@ -1,0 +1,66 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Job, JobPhase } from './schema.ts';
+import { advanceJob, completeJob, type Held, type JobFailure } from './store.ts';
+
+/** The job was cancelled, reaped or taken over: stop at once and write nothing more. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** A job failed for a reason that its owner can be told. */
+export class JobError extends Error {
+  override readonly name = 'JobError';
+  readonly failure: JobFailure;
+
+  constructor(failure: JobFailure, cause?: unknown) {
+    super(failure.message, { cause });
+    this.failure = failure;
+  }
+}
+
+/** A worker's right to one job: everything it writes goes through here and is refused once the right is gone. */
+export class Lease {
+  readonly #sql: Sql;
+  readonly #abort = new AbortController();
+  readonly job: Job;
+  readonly held: Held;
+  #phase: JobPhase;
+
+  constructor(sql: Sql, job: Job, phase: JobPhase) {
+    this.#sql = sql;
+    this.job = job;
+    this.held = { id: job.id, fence: job.fence };
+    this.#phase = phase;
+  }
+
+  get phase(): JobPhase {
+    return this.#phase;
+  }
+
+  /** Aborted when the lease is lost or the worker drains; pass it to every wait. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
+  }
+
+  /** @throws LeaseLost */
+  async advance(to: JobPhase): Promise<void> {
+    this.signal.throwIfAborted();
+    if (!(await advanceJob(this.#sql, this.held, this.#phase, to))) throw new LeaseLost(this.job.id);
+    this.#phase = to;
+  }
+
+  /**
+   * Finish the job inside `tx`, the transaction that also makes its work visible.
+   * @throws LeaseLost so that the transaction rolls back
+   */
+  async complete(
+    tx: Sql,
+    result: { chunksCount: number; fileType: string | null; actualCost: number },
+  ): Promise<void> {
+    if (!(await completeJob(tx, this.held, this.#phase, result))) throw new LeaseLost(this.job.id);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Service } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { repeatingTask } from '../platform/repeating-task.ts';
+import type { Doorbell } from './doorbell.ts';
+import type { JobKind } from './schema.ts';
+import { failJob, findExpired, requeueExpired } from './store.ts';
+import type { JobHandler } from './worker.ts';
+import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
+
+/** Lost leases after which a job counts as one that kills its worker. */
+export const CRASHES_MAX = 3;
+const BATCH_MAX = 500;
+
+/**
+ * Bring back jobs whose worker is gone: an expired lease puts the job back in the queue; the third one in a
+ * row fails it as `poison`. Any number of processes may do this at once.
+ */
+export async function recoverJobs(
+  sql: Sql,
+  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
+): Promise<{ requeued: number; poisoned: number }> {
+  await expireDeadWorkers(sql, processHost());
+  let requeued = 0;
+  let poisoned = 0;
+  for (const job of await findExpired(sql, BATCH_MAX)) {
+    if (job.crashCount + 1 < CRASHES_MAX) {
+      if (await requeueExpired(sql, job)) requeued++;
+      continue;
+    }
+    const failure = {
+      category: 'poison',
+      message: `processing this stopped its worker ${CRASHES_MAX} times; it was not tried again`,
+      retryable: false,
+    } as const;
+    await sql.begin(async (tx) => {
+      if (!(await failJob(tx, job, job.status, failure))) return;
+      await handlers.get(job.kind)?.onFailed(tx, job, failure);
+      poisoned++;
+    });
+  }
+  await forgetOldWorkers(sql);
+  return { requeued, poisoned };
+}
+
+/** Runs `recoverJobs` at once and then every `everyMs`. */
+export function jobRecovery(
+  context: { sql: Sql; doorbell: Doorbell; logger: Logger },
+  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
+  everyMs = 5_000,
+): Service {
+  return repeatingTask('job recovery', everyMs, context.logger, async () => {
+    const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
+    if (requeued + poisoned === 0) return;
+    context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
+    for (const kind of handlers.keys()) await context.doorbell.ring(kind);
+  });
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+
+/** States of an ingest job; bulk jobs use all but `extracting` and `chunking`. */
+export const JOB_STATUSES = [
+  'queued',
+  'extracting',
+  'chunking',
+  'embedding',
+  'indexing',
+  'ready',
+  'failed',
+  'cancelled',
+] as const;
+export const JobStatus = z.enum(JOB_STATUSES);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+export const IN_PROGRESS = ['extracting', 'chunking', 'embedding', 'indexing'] as const satisfies JobStatus[];
+export type JobPhase = (typeof IN_PROGRESS)[number];
+
+export const JobKind = z.enum(['ingest', 'bulk']);
+export type JobKind = z.infer<typeof JobKind>;
+
+export const ERROR_CATEGORIES = [
+  'unsupported_type',
+  'encrypted',
+  'corrupt',
+  'too_large',
+  'timeout',
+  'out_of_memory',
+  'upstream_unavailable',
+  'upstream_rejected',
+  'quota',
+  'not_comparable',
+  'storage',
+  'poison',
+  'stale',
+  'internal',
+] as const;
+export type ErrorCategory = (typeof ERROR_CATEGORIES)[number];
+
+const timestamp = z.iso.datetime();
+
+/** A job as the API shows it (contract 2.6). */
+export const JobView = z
+  .object({
+    id: z.string(),
+    org_id: z.string(),
+    bucket_id: z.string(),
+    collection_id: z.string().nullable(),
+    document_id: z.string().nullable(),
+    workflow_id: z.string().nullable(),
+    source_entry_id: z.string().nullable(),
+    priority: z.int().describe('lower runs first'),
+    status: JobStatus,
+    s3_key: z.string().describe('storage key of the original file or artifact'),
+    file_name: z.string(),
+    file_size: z.int().describe('bytes'),
+    file_type: z.string().nullable(),
+    processing_type: z.string().nullable(),
+    estimated_cost: z.number(),
+    actual_cost: z.number().nullable(),
+    chunks_count: z.int().nullable(),
+    failed_phase: z.string().nullable(),
+    error_category: z.string().nullable(),
+    error_message: z.string().nullable(),
+    retryable: z.boolean().nullable(),
+    retry_count: z.int(),
+    reprocess_of_job_id: z.string().nullable(),
+    worker_id: z.string().nullable(),
+    scheduled_at: timestamp.nullable(),
+    started_at: timestamp.nullable(),
+    completed_at: timestamp.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    metadata_snapshot: z.record(z.string(), z.unknown()).nullable(),
+  })
+  .meta({ id: 'Job' });
+export type JobView = z.infer<typeof JobView>;
+
+export const ListJobsQuery = z.object({
+  bucket_id: z.string().max(128).optional(),
+  status: JobStatus.optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+export type ListJobsQuery = z.output<typeof ListJobsQuery>;
+
+/** A job row as the database holds it: the view plus what its ownership needs. */
+export interface Job {
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly collectionId: string | null;
+  readonly documentId: string | null;
+  readonly priority: number;
+  readonly status: JobStatus;
+  readonly s3Key: string;
+  readonly fileName: string;
+  readonly fileSizeBytes: number;
+  readonly processingType: string | null;
+  readonly retryCount: number;
+  readonly crashCount: number;
+  readonly fence: number;
+  readonly generation: number | null;
+  readonly view: JobView;
+}
+
+/** What a submitter says of a new job; the engine adds the rest. */
+export interface NewJob {
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly collectionId?: string | null;
+  readonly documentId?: string | null;
+  readonly priority: number;
+  readonly s3Key: string;
+  readonly fileName: string;
+  readonly fileSizeBytes: number;
+  readonly fileType?: string | null;
+  readonly processingType: string;
+  readonly estimatedCost?: number;
+  readonly reprocessOfJobId?: string | null;
+  readonly metadataSnapshot?: Record<string, unknown> | null;
+}

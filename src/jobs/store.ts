@@ -1,0 +1,272 @@
+import { notFound } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { ErrorCategory, Job, JobKind, JobPhase, JobStatus, JobView, ListJobsQuery, NewJob } from './schema.ts';
+
+/** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
+export interface Held {
+  readonly id: string;
+  readonly fence: number;
+}
+
+/**
+ * Write a queued job. Its fair rank interleaves organizations: it is one more than the organization's last
+ * queued rank, but never below the turn that is being served now (the smallest rank queued at this priority),
+ * so that a crowd of one organization's jobs cannot hold up another's first one.
+ */
+export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
+  const [row] = await sql`
+    INSERT INTO jobs (id, kind, org_id, bucket_id, collection_id, document_id, priority, fair_rank, status, s3_key,
+                      file_name, file_size, file_type, processing_type, estimated_cost, reprocess_of_job_id,
+                      metadata_snapshot)
+    SELECT ${job.id}, ${job.kind}, ${job.orgId}, ${job.bucketId}, ${job.collectionId ?? null},
+           ${job.documentId ?? null}, ${job.priority},
+           greatest(
+             coalesce((SELECT max(fair_rank) + 1 FROM jobs WHERE status = 'queued' AND kind = ${job.kind}
+                        AND priority = ${job.priority} AND org_id = ${job.orgId}), 0),
+             coalesce((SELECT min(fair_rank) FROM jobs WHERE status = 'queued' AND kind = ${job.kind}
+                        AND priority = ${job.priority}), 0)),
+           'queued', ${job.s3Key}, ${job.fileName}, ${job.fileSizeBytes}, ${job.fileType ?? null},
+           ${job.processingType}, ${job.estimatedCost ?? 0}, ${job.reprocessOfJobId ?? null},
+           ${job.metadataSnapshot ? sql.json(job.metadataSnapshot as never) : null}
+    RETURNING *`;
+  return toView(row as Row);
+}
+
+/**
+ * Claim up to `limit` due jobs in order of priority, organization's turn and age. A claimed job gets the next
+ * fence and a generation of its own; whoever held it before can write nothing from here on.
+ *
+ * `suspects`: claim only jobs whose lease was lost before (`only`), or only those whose was not (`none`).
+ */
+export async function claimJobs(
+  sql: Sql,
+  claim: {
+    kind: JobKind;
+    workerId: string;
+    firstPhase: JobPhase;
+    leaseMs: number;
+    limit: number;
+    suspects: 'only' | 'none';
+  },
+): Promise<Job[]> {
+  const rows = await sql`
+    WITH due AS (
+      SELECT id FROM jobs
+      WHERE status = 'queued' AND kind = ${claim.kind} AND (scheduled_at IS NULL OR scheduled_at <= now())
+        AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0`}
+      ORDER BY priority, fair_rank, created_at
+      FOR UPDATE SKIP LOCKED LIMIT ${claim.limit})
+    UPDATE jobs SET status = ${claim.firstPhase}, worker_id = ${claim.workerId}, fence = fence + 1,
+           lease_expires_at = now() + ${claim.leaseMs} * interval '1 millisecond', checkpoint_at = now(),
+           generation = nextval('document_generations'), started_at = coalesce(started_at, now()),
+           scheduled_at = NULL, updated_at = now()
+    FROM due WHERE jobs.id = due.id
+    RETURNING jobs.*`;
+  return rows.map((row) => toJob(row as Row));
+}
+
+/** Whether a due job waits whose lease was lost before: it may have killed its worker, so it must run alone. */
+export async function hasDueSuspect(sql: Sql, kind: JobKind): Promise<boolean> {
+  const [row] = await sql`
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'queued' AND kind = ${kind} AND crash_count > 0
+                   AND (scheduled_at IS NULL OR scheduled_at <= now())) AS found`;
+  return row?.['found'] === true;
+}
+
+/** Extend the leases of one worker's jobs; returns those that are still held. */
+export async function renewLeases(sql: Sql, workerId: string, held: readonly Held[], leaseMs: number): Promise<Held[]> {
+  if (held.length === 0) return [];
+  const rows = await sql`
+    UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond', checkpoint_at = now()
+    FROM (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
+                 unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence) AS mine
+    WHERE jobs.id = mine.id AND jobs.fence = mine.fence AND jobs.worker_id = ${workerId}
+      AND jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')
+    RETURNING jobs.id, jobs.fence`;
+  return rows.map((row) => ({ id: row['id'] as string, fence: Number(row['fence']) }));
+}
+
+/** Move a held job to its next phase. False: it is no longer held. */
+export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPhase): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = ${to}, checkpoint_at = now(), updated_at = now()
+    WHERE id = ${held.id} AND fence = ${held.fence} AND status = ${from} RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Finish a held job. Run it in the transaction that makes the job's work visible. False: no longer held. */
+export async function completeJob(
+  sql: Sql,
+  held: Held,
+  from: JobPhase,
+  result: { chunksCount: number; fileType: string | null; actualCost: number },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'ready', chunks_count = ${result.chunksCount}, file_type = ${result.fileType},
+           actual_cost = ${result.actualCost}, completed_at = now(), updated_at = now(), lease_expires_at = NULL,
+           failed_phase = NULL, error_category = NULL, error_message = NULL, retryable = NULL
+    WHERE id = ${held.id} AND fence = ${held.fence} AND status = ${from} RETURNING 1`;
+  return rows.length === 1;
+}
+
+export interface JobFailure {
+  readonly category: ErrorCategory;
+  /** Safe to show: says what was wrong with the input and what to do. */
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
+/** End a held job as failed for good. False: no longer held. */
+export async function failJob(sql: Sql, held: Held, phase: string, failure: JobFailure): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
+           error_message = ${failure.message}, retryable = ${failure.retryable}, completed_at = now(),
+           updated_at = now(), lease_expires_at = NULL
+    WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Put a held job back in the queue after a failed attempt, due in `delayMs`. False: no longer held. */
+export async function retryJob(
+  sql: Sql,
+  held: Held,
+  phase: string,
+  failure: JobFailure,
+  delayMs: number,
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'queued', retry_count = retry_count + 1, failed_phase = ${phase},
+           error_category = ${failure.category}, error_message = ${failure.message}, retryable = true,
+           scheduled_at = now() + ${delayMs} * interval '1 millisecond', worker_id = NULL,
+           lease_expires_at = NULL, updated_at = now()
+    WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Hand a held job back unharmed (drain): no attempt is spent. */
+export async function releaseJob(sql: Sql, held: Held): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
+    WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Jobs whose lease ran out, oldest first. */
+export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
+  const rows = await sql`
+    SELECT * FROM jobs WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing')
+      AND lease_expires_at < now() ORDER BY lease_expires_at LIMIT ${limit}`;
+  return rows.map((row) => toJob(row as Row));
+}
+
+/** Return an expired job to the queue, counting the crash. False: somebody was faster. */
+export async function requeueExpired(sql: Sql, held: Held): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'queued', crash_count = crash_count + 1, worker_id = NULL, lease_expires_at = NULL,
+           updated_at = now()
+    WHERE id = ${held.id} AND fence = ${held.fence} AND lease_expires_at < now()
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Cancel whatever is not finished yet for a document or a whole bucket that goes away. */
+export async function cancelJobsOf(
+  sql: Sql,
+  orgId: string,
+  owner: { documentId: string } | { bucketId: string },
+): Promise<void> {
+  const match = 'documentId' in owner ? sql`document_id = ${owner.documentId}` : sql`bucket_id = ${owner.bucketId}`;
+  await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           lease_expires_at = NULL
+    WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+}
+
+/** Newest first, within one organization. */
+export async function listJobs(sql: Sql, orgId: string, query: ListJobsQuery): Promise<JobView[]> {
+  const rows = await sql`
+    SELECT * FROM jobs WHERE org_id = ${orgId}
+      ${query.bucket_id === undefined ? sql`` : sql`AND bucket_id = ${query.bucket_id}`}
+      ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
+    ORDER BY created_at DESC, id DESC LIMIT ${query.limit}`;
+  return rows.map((row) => toView(row as Row));
+}
+
+/** @throws AppError `job_not_found` (404), for another organization's job too. */
+export async function getJob(sql: Sql, orgId: string, jobId: string): Promise<JobView> {
+  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}`;
+  if (!row) throw notFound('job', jobId);
+  return toView(row as Row);
+}
+
+/** How many jobs of these are not finished yet (progress of an upload). */
+export async function countByStatus(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<Map<JobStatus, number>> {
+  const rows = await sql`
+    SELECT status, count(*)::int AS n FROM jobs
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[]) GROUP BY status`;
+  return new Map(rows.map((row) => [row['status'] as JobStatus, row['n'] as number]));
+}
+
+type Row = Record<string, unknown>;
+
+function toJob(row: Row): Job {
+  return {
+    id: row['id'] as string,
+    kind: row['kind'] as JobKind,
+    orgId: row['org_id'] as string,
+    bucketId: row['bucket_id'] as string,
+    collectionId: row['collection_id'] as string | null,
+    documentId: row['document_id'] as string | null,
+    priority: row['priority'] as number,
+    status: row['status'] as JobStatus,
+    s3Key: row['s3_key'] as string,
+    fileName: row['file_name'] as string,
+    fileSizeBytes: Number(row['file_size']),
+    processingType: row['processing_type'] as string | null,
+    retryCount: row['retry_count'] as number,
+    crashCount: row['crash_count'] as number,
+    fence: Number(row['fence']),
+    generation: row['generation'] === null ? null : Number(row['generation']),
+    view: toView(row),
+  };
+}
+
+function toView(row: Row): JobView {
+  const time = (name: string) => (row[name] instanceof Date ? (row[name] as Date).toISOString() : null);
+  const text = (name: string) => row[name] as string | null;
+  return {
+    id: row['id'] as string,
+    org_id: row['org_id'] as string,
+    bucket_id: row['bucket_id'] as string,
+    collection_id: text('collection_id'),
+    document_id: text('document_id'),
+    workflow_id: text('workflow_id'),
+    source_entry_id: text('source_entry_id'),
+    priority: row['priority'] as number,
+    status: row['status'] as JobStatus,
+    s3_key: row['s3_key'] as string,
+    file_name: row['file_name'] as string,
+    file_size: Number(row['file_size']),
+    file_type: text('file_type'),
+    processing_type: text('processing_type'),
+    estimated_cost: row['estimated_cost'] as number,
+    actual_cost: row['actual_cost'] as number | null,
+    chunks_count: row['chunks_count'] as number | null,
+    failed_phase: text('failed_phase'),
+    error_category: text('error_category'),
+    error_message: text('error_message'),
+    retryable: row['retryable'] as boolean | null,
+    retry_count: row['retry_count'] as number,
+    reprocess_of_job_id: text('reprocess_of_job_id'),
+    worker_id: text('worker_id'),
+    scheduled_at: time('scheduled_at'),
+    started_at: time('started_at'),
+    completed_at: time('completed_at'),
+    created_at: time('created_at') as string,
+    updated_at: time('updated_at') as string,
+    metadata_snapshot: row['metadata_snapshot'] as Record<string, unknown> | null,
+  };
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { Sql } from '../platform/postgres.ts';
+import type { JobKind } from './schema.ts';
+
+/**
+ * Names the set of processes whose pids mean the same to us: host name, boot and pid namespace (two containers
+ * may share a host name). A pid may be judged dead only within it.
+ */
+export function processHost(): string {
+  const parts = [hostname()];
+  for (const read of [
+    () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    () => readlinkSync('/proc/self/ns/pid'),
+  ]) {
+    try {
+      parts.push(read());
+    } catch {
+      parts.push('-');
+    }
+  }
+  return `${parts[0]}/${createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16)}`;
+}
+
+export interface WorkerRecord {
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** Make a worker known; calling it again is its sign of life. */
+export async function touchWorker(sql: Sql, worker: WorkerRecord): Promise<void> {
+  await sql`
+    INSERT INTO workers (id, kind, host, pid) VALUES (${worker.id}, ${worker.kind}, ${worker.host}, ${worker.pid})
+    ON CONFLICT (id) DO UPDATE SET seen_at = now()`;
+}
+
+export async function removeWorker(sql: Sql, workerId: string): Promise<void> {
+  await sql`DELETE FROM workers WHERE id = ${workerId}`;
+}
+
+/** How many workers of a kind gave a sign of life within `withinMs`. */
+export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number): Promise<number> {
+  const [row] = await sql`
+    SELECT count(*)::int AS n FROM workers
+    WHERE kind = ${kind} AND seen_at > now() - ${withinMs} * interval '1 millisecond'`;
+  return row?.['n'] as number;
+}
+
+/**
+ * Let the leases of this host's dead workers run out now instead of at their time, and forget the workers.
+ * Safe even when the judgement is wrong: the fence keeps a living worker from writing.
+ */
+export async function expireDeadWorkers(sql: Sql, host: string): Promise<number> {
+  const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
+  const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
+  if (dead.length === 0) return 0;
+  await sql`
+    UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
+    WHERE worker_id = ANY(${sql.array(dead)}::text[])
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+  await sql`DELETE FROM workers WHERE id = ANY(${sql.array(dead)}::text[])`;
+  return dead.length;
+}
+
+/** Forget workers that have not been seen for a day. */
+export async function forgetOldWorkers(sql: Sql): Promise<void> {
+  await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 day'`;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

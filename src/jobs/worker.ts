@@ -1,0 +1,268 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Service } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Doorbell } from './doorbell.ts';
+import { JobError, Lease, LeaseLost } from './lease.ts';
+import type { Job, JobKind, JobPhase } from './schema.ts';
+import { claimJobs, failJob, hasDueSuspect, type JobFailure, releaseJob, renewLeases, retryJob } from './store.ts';
+import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
+
+/** What one kind of job does; the engine around it knows nothing of documents or vectors. */
+export interface JobHandler {
+  readonly kind: JobKind;
+  readonly firstPhase: JobPhase;
+  /** Do the work and finish it by `lease.complete`. Throw JobError for what the owner can be told. */
+  run(lease: Lease): Promise<void>;
+  /** In the transaction that fails the job for good, also by a reaper: put what it worked on in order. */
+  onFailed(tx: Sql, job: Job, failure: JobFailure): Promise<void>;
+}
+
+export interface WorkerOptions {
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  /** Failed attempts after which a retryable failure is final. */
+  readonly retriesMax: number;
+  /** How long to wait for a bell before looking anyway. */
+  readonly sweepMs?: number;
+  /** How long jobs under way may take to finish once a stop is asked for; then they are handed back. */
+  readonly drainMs?: number;
+}
+
+interface WorkerContext {
+  readonly sql: Sql;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+class Draining extends Error {}
+
+/** Claims jobs of one kind, keeps their leases alive, and records how each of them ended. */
+export class JobWorker implements Service {
+  readonly name: string;
+  readonly id = newId('wrk');
+  readonly #context: WorkerContext;
+  readonly #handler: JobHandler;
+  readonly #options: Required<WorkerOptions>;
+  readonly #running = new Map<string, { lease: Lease; done: Promise<void> }>();
+  readonly #stop = new AbortController();
+  #solo = false;
+  #ring: () => void = () => {};
+  #rung = false;
+  #lastRenewalMs = 0;
+  #loops: Promise<void>[] = [];
+
+  constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
+    this.name = `${handler.kind} worker`;
+    this.#context = context;
+    this.#handler = handler;
+    this.#options = { sweepMs: 5_000, drainMs: 10_000, ...options };
+  }
+
+  async start(): Promise<void> {
+    await this.#touch();
+    await this.#context.doorbell.listen(this.#handler.kind, () => this.#wake(), this.#stop.signal);
+    this.#loops = [this.#claimLoop(), this.#heartbeatLoop()];
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    const drained = Promise.allSettled([...this.#running.values()].map((run) => run.done));
+    const timer = new AbortController();
+    await Promise.race([
+      drained,
+      delay(this.#options.drainMs, undefined, { signal: timer.signal }).catch(() => undefined),
+    ]);
+    timer.abort();
+    for (const { lease } of this.#running.values()) lease.abort(new Draining());
+    await drained;
+    await Promise.allSettled(this.#loops);
+    await removeWorker(this.#context.sql, this.id).catch(() => undefined);
+  }
+
+  #touch(): Promise<void> {
+    return touchWorker(this.#context.sql, {
+      id: this.id,
+      kind: this.#handler.kind,
+      host: processHost(),
+      pid: process.pid,
+    });
+  }
+
+  #wake(): void {
+    this.#rung = true;
+    this.#ring();
+  }
+
+  /** Until a bell, a finished job, or `sweepMs`. */
+  async #waitForBell(): Promise<void> {
+    if (!this.#rung) {
+      const timer = new AbortController();
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#ring = resolve;
+        }),
+        delay(this.#options.sweepMs, undefined, { signal: timer.signal }).catch(() => undefined),
+      ]);
+      timer.abort();
+    }
+    this.#rung = false;
+  }
+
+  async #claimLoop(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      let claimed = 0;
+      try {
+        claimed = await this.#claim();
+      } catch (error) {
+        this.#context.logger.warn({ err: error }, 'could not claim jobs; trying again');
+        await delay(1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+        continue;
+      }
+      if (claimed === 0) await this.#waitForBell();
+    }
+  }
+
+  /**
+   * A job that lost its lease before may be one that kills its worker. It runs alone, so that a further crash
+   * tells on it and on nothing else; new claims wait until the worker is empty for it.
+   */
+  async #claim(): Promise<number> {
+    const { sql } = this.#context;
+    const free = this.#options.concurrency - this.#running.size;
+    if (free <= 0 || this.#solo) return 0;
+    const suspect = await hasDueSuspect(sql, this.#handler.kind);
+    if (suspect && this.#running.size > 0) return 0;
+    const jobs = await claimJobs(sql, {
+      kind: this.#handler.kind,
+      workerId: this.id,
+      firstPhase: this.#handler.firstPhase,
+      leaseMs: this.#options.leaseMs,
+      limit: suspect ? 1 : free,
+      suspects: suspect ? 'only' : 'none',
+    });
+    if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
+    this.#solo = suspect && jobs.length > 0;
+    for (const job of jobs) this.#launch(job);
+    return jobs.length;
+  }
+
+  #launch(job: Job): void {
+    const lease = new Lease(this.#context.sql, job, this.#handler.firstPhase);
+    const done = this.#run(lease).finally(() => {
+      this.#running.delete(job.id);
+      if (this.#running.size === 0) this.#solo = false;
+      this.#wake();
+    });
+    this.#running.set(job.id, { lease, done });
+  }
+
+  async #run(lease: Lease): Promise<void> {
+    const { logger, metrics } = this.#context;
+    const log = logger.child({ job_id: lease.job.id, org_id: lease.job.orgId });
+    try {
+      await this.#handler.run(lease);
+      metrics.jobsFinished.inc({ kind: this.#handler.kind, status: 'ready' });
+      log.debug('job ready');
+    } catch (error) {
+      const reason = lease.signal.aborted ? lease.signal.reason : error;
+      try {
+        await this.#settle(lease, reason, log);
+      } catch (settleError) {
+        log.error({ err: settleError }, 'could not record how a job ended; its lease will expire');
+      }
+    }
+  }
+
+  async #settle(lease: Lease, reason: unknown, log: Logger): Promise<void> {
+    const { sql, metrics } = this.#context;
+    if (reason instanceof LeaseLost) {
+      log.info('job is no longer ours');
+      return;
+    }
+    if (reason instanceof Draining) {
+      await releaseJob(sql, lease.held);
+      return;
+    }
+    const failure = toFailure(reason);
+    if (failure.category === 'internal') log.error({ err: reason, phase: lease.phase }, 'job failed unexpectedly');
+    const retry = failure.retryable && lease.job.retryCount < this.#options.retriesMax;
+    await this.#untilLeaseEnds(async () => {
+      if (retry) {
+        await retryJob(sql, lease.held, lease.phase, failure, backoffMs(lease.job.retryCount));
+        return;
+      }
+      await sql.begin(async (tx) => {
+        if (await failJob(tx, lease.held, lease.phase, failure)) await this.#handler.onFailed(tx, lease.job, failure);
+      });
+    });
+    if (!retry) metrics.jobsFinished.inc({ kind: this.#handler.kind, status: 'failed' });
+    log.info({ category: failure.category, retry }, failure.message);
+  }
+
+  /** The database may be away for a moment: an outcome is worth trying to write for as long as the lease holds. */
+  async #untilLeaseEnds(write: () => Promise<void>): Promise<void> {
+    const endMs = performance.now() + this.#options.leaseMs * 0.8;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        const waitMs = backoffMs(attempt, 100);
+        if (performance.now() + waitMs > endMs) throw error;
+        await delay(waitMs);
+      }
+    }
+  }
+
+  async #heartbeatLoop(): Promise<void> {
+    const { sql, logger } = this.#context;
+    // Beats go on while draining, as long as a job runs.
+    while (!this.#stop.signal.aborted || this.#running.size > 0) {
+      await delay(this.#options.leaseMs / 4, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      if (this.#stop.signal.aborted) {
+        if (this.#running.size === 0) return;
+        await Promise.race([delay(this.#options.leaseMs / 8), this.#oneEnds()]);
+      }
+      const leases = [...this.#running.values()].map((run) => run.lease);
+      try {
+        const beganMs = performance.now();
+        const still = await renewLeases(sql, this.id, leases.map((lease) => lease.held), this.#options.leaseMs);
+        this.#lastRenewalMs = beganMs;
+        const kept = new Set(still.map((held) => held.id));
+        for (const lease of leases) {
+          if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
+        }
+        await this.#touch();
+      } catch (error) {
+        logger.warn({ err: error }, 'heartbeat failed');
+        if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
+          for (const lease of leases) lease.abort(new LeaseLost(lease.job.id));
+        }
+      }
+    }
+  }
+
+  #oneEnds(): Promise<unknown> {
+    return Promise.race([...this.#running.values()].map((run) => run.done));
+  }
+}
+
+/** Full-jitter exponential backoff, at most one minute. */
+function backoffMs(attempt: number, baseMs = 1_000): number {
+  return Math.random() * Math.min(60_000, baseMs * 2 ** attempt);
+}
+
+function toFailure(error: unknown): JobFailure {
+  if (error instanceof JobError) return error.failure;
+  if (error instanceof AppError && error.retryable) {
+    const category = error.code.startsWith('storage') || error.code.startsWith('objects') ? 'storage' : 'internal';
+    return { category, message: error.message, retryable: true };
+  }
+  return { category: 'internal', message: 'an unexpected fault; the log has the details', retryable: true };
+}

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Service } from './lifecycle.ts';
+import type { Logger } from './logger.ts';
+
+/**
+ * Does `task` at once and then `everyMs` after each end. A failure is logged and the next turn tries again;
+ * `start` does not wait for the first one.
+ */
+export function repeatingTask(
+  name: string,
+  everyMs: number,
+  logger: Logger,
+  task: (signal: AbortSignal) => Promise<void>,
+): Service {
+  const stop = new AbortController();
+  let loop = Promise.resolve();
+  return {
+    name,
+    async start() {
+      loop = (async () => {
+        while (!stop.signal.aborted) {
+          try {
+            await task(stop.signal);
+          } catch (error) {
+            if (!stop.signal.aborted) logger.warn({ err: error }, `${name} failed; trying again later`);
+          }
+          await delay(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
+        }
+      })();
+    },
+    async stop() {
+      stop.abort();
+      await loop;
+    },
+  };
+}

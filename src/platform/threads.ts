@@ -1,0 +1,43 @@
+import { availableParallelism } from 'node:os';
+import { Tinypool } from 'tinypool';
+
+/** Runs functions exported by a module on worker threads, so that heavy CPU work never blocks the event loop. */
+export interface Threads {
+  /**
+   * Call export `name` of the module with one structured-cloneable argument.
+   * Buffers named in `transfer` are moved, not copied.
+   */
+  run<Result>(module: URL, name: string, argument: unknown, options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] }): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** A pool of at most one thread per core, started on first use; idle threads end after 30 s. */
+export function openThreads(): Threads {
+  let pool: Tinypool | null = null;
+  return {
+    run<Result>(
+      module: URL,
+      name: string,
+      argument: unknown,
+      options: { signal?: AbortSignal; transfer?: ArrayBuffer[] } = {},
+    ): Promise<Result> {
+      pool ??= new Tinypool({
+        runtime: 'worker_threads',
+        minThreads: 0,
+        maxThreads: Math.max(1, availableParallelism()),
+        idleTimeout: 30_000,
+        maxQueue: 10_000,
+      });
+      return pool.run(argument, {
+        filename: module.href,
+        name,
+        ...(options.signal ? { signal: options.signal } : {}),
+        ...(options.transfer ? { transferList: options.transfer } : {}),
+      }) as Promise<Result>;
+    },
+    async close() {
+      await pool?.destroy();
+      pool = null;
+    },
+  };
+}

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
+import { JobError, type Lease } from '../../src/jobs/lease.ts';
+import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
+import type { Job } from '../../src/jobs/schema.ts';
+import { claimJobs, completeJob, enqueueJob, getJob, retryJob } from '../../src/jobs/store.ts';
+import { type JobHandler, JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { openMetrics } from '../../src/platform/metrics.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const LEASE_MS = 5_000;
+const context = () => ({ sql: db.sql, doorbell, logger: openLogger('silent'), metrics: openMetrics() });
+let db: TestDatabase;
+let doorbell: Doorbell;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  doorbell = openPostgresDoorbell(db.sql, db.sql);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  await db.sql`DELETE FROM jobs`;
+  await db.sql`DELETE FROM organizations`;
+  for (const id of ['org_a', 'org_b']) await db.sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
+});
+
+function submit(options: { org?: string; priority?: number } = {}) {
+  return enqueueJob(db.sql, {
+    id: newId('job'),
+    kind: 'ingest',
+    orgId: options.org ?? 'org_a',
+    bucketId: 'bkt_x',
+    priority: options.priority ?? 2,
+    s3Key: 'k',
+    fileName: 'f',
+    fileSizeBytes: 1,
+    processingType: 'test',
+  });
+}
+
+function claim(limit = 1, suspects: 'none' | 'only' = 'none', leaseMs = LEASE_MS): Promise<Job[]> {
+  return claimJobs(db.sql, { kind: 'ingest', workerId: 'wrk_t', firstPhase: 'extracting', leaseMs, limit, suspects });
+}
+
+async function withWorker(
+  run: (lease: Lease) => Promise<void>,
+  use: () => Promise<void>,
+  options: Partial<WorkerOptions> = {},
+): Promise<string[]> {
+  const failed: string[] = [];
+  const handler: JobHandler = {
+    kind: 'ingest',
+    firstPhase: 'extracting',
+    run,
+    async onFailed(_tx, job) {
+      failed.push(job.id);
+    },
+  };
+  const worker = new JobWorker(context(), handler, { concurrency: 2, leaseMs: LEASE_MS, retriesMax: 2, ...options });
+  await worker.start();
+  try {
+    await use();
+  } finally {
+    await worker.stop();
+  }
+  return failed;
+}
+
+const complete = (lease: Lease) =>
+  db.sql.begin((tx) => lease.complete(tx, { chunksCount: 1, fileType: 'txt', actualCost: 0 }));
+const statusOf = async (id: string) => (await getJob(db.sql, 'org_a', id)).status;
+
+describe('claiming', () => {
+  it('takes the lowest priority number first, then the oldest', async () => {
+    const late = await submit({ priority: 3 });
+    const first = await submit({ priority: 0 });
+    const second = await submit({ priority: 0 });
+    const order = [...(await claim()), ...(await claim()), ...(await claim())].map((job) => job.id);
+    expect(order).toEqual([first.id, second.id, late.id]);
+  });
+
+  it('lets a second organization in among the first three of fifty', async () => {
+    for (let i = 0; i < 50; i++) await submit({ org: 'org_a' });
+    const other = await submit({ org: 'org_b' });
+    const order: string[] = [];
+    for (let i = 0; i < 3; i++) order.push(...(await claim()).map((job) => job.id));
+    expect(order).toContain(other.id);
+  });
+
+  it('gives a job to one of many claimants', async () => {
+    for (let i = 0; i < 20; i++) await submit();
+    const claimed = (await Promise.all(Array.from({ length: 10 }, () => claim(4)))).flat().map((job) => job.id);
+    expect(claimed).toHaveLength(20);
+    expect(new Set(claimed).size).toBe(20);
+  });
+
+  it('refuses writes with an older fence', async () => {
+    const job = await submit();
+    const [first] = (await claim(1, 'none', -1_000)) as [Job];
+    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+    const [second] = (await claim(1, 'only')) as [Job];
+    expect(second.fence).toBeGreaterThan(first.fence);
+    expect(second.generation).not.toBe(first.generation);
+    const result = { chunksCount: 1, fileType: 'txt', actualCost: 0 };
+    expect(await completeJob(db.sql, first, 'extracting', result)).toBe(false);
+    expect(await completeJob(db.sql, second, 'extracting', result)).toBe(true);
+    expect(await statusOf(job.id)).toBe('ready');
+  });
+});
+
+describe('a worker', () => {
+  it('runs what is queued before and after it starts, each once', async () => {
+    const runs: string[] = [];
+    const before = await submit();
+    await withWorker(
+      async (lease) => {
+        runs.push(lease.job.id);
+        await lease.advance('chunking');
+        await complete(lease);
+      },
+      async () => {
+        const after = await submit();
+        await doorbell.ring('ingest');
+        await until(async () => (await statusOf(before.id)) === 'ready' && (await statusOf(after.id)) === 'ready');
+      },
+    );
+    expect(runs).toHaveLength(2);
+  });
+
+  it('tries a retryable failure again and gives up at the bound', async () => {
+    const job = await submit();
+    let attempts = 0;
+    const failed = await withWorker(
+      async () => {
+        attempts++;
+        throw new JobError({ category: 'storage', message: 'not now', retryable: true });
+      },
+      async () => {
+        await until(async () => {
+          await db.sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
+          await doorbell.ring('ingest');
+          return (await statusOf(job.id)) === 'failed';
+        });
+      },
+    );
+    const view = await getJob(db.sql, 'org_a', job.id);
+    expect(view).toMatchObject({ failed_phase: 'extracting', error_category: 'storage', retryable: true, retry_count: 2 });
+    expect(attempts).toBe(3);
+    expect(failed).toEqual([job.id]);
+  });
+
+  it('fails what can never work at once, with the words for its owner', async () => {
+    const job = await submit();
+    await withWorker(
+      async (lease) => {
+        await lease.advance('chunking');
+        throw new JobError({ category: 'corrupt', message: 'not a PDF', retryable: false });
+      },
+      async () => {
+        await until(async () => (await statusOf(job.id)) === 'failed');
+      },
+    );
+    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({
+      failed_phase: 'chunking',
+      error_category: 'corrupt',
+      error_message: 'not a PDF',
+      retryable: false,
+      retry_count: 0,
+    });
+  });
+
+  it('keeps its lease while it works, longer than the lease', async () => {
+    const job = await submit();
+    let finish: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    await withWorker(
+      async (lease) => {
+        await held;
+        await complete(lease);
+      },
+      async () => {
+        const first = await until(async () => leaseOf(job.id));
+        await until(async () => ((await leaseOf(job.id)) ?? 0) > first, { what: 'renewal' });
+        finish();
+        await until(async () => (await statusOf(job.id)) === 'ready');
+      },
+      { leaseMs: 1_000 },
+    );
+  });
+
+  it('stops working on a job that was cancelled under it', async () => {
+    const job = await submit();
+    let aborted = false;
+    await withWorker(
+      (lease) =>
+        new Promise((_resolve, reject) => {
+          lease.signal.addEventListener('abort', () => {
+            aborted = true;
+            reject(lease.signal.reason);
+          });
+        }),
+      async () => {
+        await until(async () => (await statusOf(job.id)) === 'extracting');
+        await db.sql`UPDATE jobs SET status = 'cancelled', fence = fence + 1 WHERE id = ${job.id}`;
+        await until(async () => aborted);
+      },
+      { leaseMs: 1_000 },
+    );
+    expect(await statusOf(job.id)).toBe('cancelled');
+  });
+
+  it('hands its jobs back on a drain without spending an attempt', async () => {
+    const job = await submit();
+    await withWorker(
+      (lease) => new Promise((_resolve, reject) => lease.signal.addEventListener('abort', () => reject(lease.signal.reason))),
+      async () => {
+        await until(async () => (await statusOf(job.id)) === 'extracting');
+      },
+      { drainMs: 50 },
+    );
+    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'queued', retry_count: 0, worker_id: null });
+  });
+
+  it('runs a job that lost its lease alone', async () => {
+    const suspect = await submit();
+    await claim(1, 'none', -1_000);
+    await recoverJobs(db.sql, new Map());
+    const innocent = await submit();
+    const together: string[][] = [];
+    const running = new Set<string>();
+    await withWorker(
+      async (lease) => {
+        running.add(lease.job.id);
+        together.push([...running]);
+        await db.sql`SELECT pg_sleep(0.02)`;
+        running.delete(lease.job.id);
+        await complete(lease);
+      },
+      async () => {
+        await until(async () => (await statusOf(suspect.id)) === 'ready' && (await statusOf(innocent.id)) === 'ready');
+      },
+    );
+    expect(together.filter((jobs) => jobs.includes(suspect.id))).toEqual([[suspect.id]]);
+  });
+});
+
+describe('recovery', () => {
+  it(`fails a job whose worker died ${CRASHES_MAX} times`, async () => {
+    const job = await submit();
+    const failed: string[] = [];
+    const handlers = new Map([['ingest' as const, { onFailed: async (_tx: unknown, lost: Job) => void failed.push(lost.id) }]]);
+    for (let crash = 1; crash <= CRASHES_MAX; crash++) {
+      await claim(1, crash === 1 ? 'none' : 'only', -1_000);
+      await recoverJobs(db.sql, handlers);
+    }
+    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'failed', error_category: 'poison', retryable: false });
+    expect(failed).toEqual([job.id]);
+  });
+
+  it('leaves a live lease and a scheduled retry alone', async () => {
+    const scheduled = await submit();
+    const [held] = (await claim()) as [Job];
+    await retryJob(db.sql, held, 'extracting', { category: 'storage', message: 'm', retryable: true }, 60_000);
+    await submit();
+    await claim();
+    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 0, poisoned: 0 });
+    expect(await statusOf(scheduled.id)).toBe('queued');
+    expect(await claim()).toEqual([]);
+  });
+});
+
+async function leaseOf(id: string): Promise<number | null> {
+  const [row] = await db.sql`SELECT lease_expires_at FROM jobs WHERE id = ${id}`;
+  return (row?.['lease_expires_at'] as Date | null)?.getTime() ?? null;
+}
