@@ -1,0 +1,124 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Plan, Role, Scope } from './caller.ts';
+
+/** A user as the resolver needs it. */
+export interface UserFacts {
+  readonly id: string;
+  readonly orgId: string;
+  readonly plan: Plan;
+  readonly role: Role;
+  readonly authLevel: number;
+  readonly department: string | null;
+  /** The user or the organization is suspended. */
+  readonly suspended: boolean;
+}
+
+/** A stored key with its organization and the user that it belongs to, all read in one snapshot. */
+export interface ApiKeyFacts {
+  readonly id: string;
+  readonly orgId: string;
+  readonly plan: Plan;
+  readonly hash: Uint8Array;
+  readonly scopes: readonly Scope[];
+  readonly authLevel: number;
+  readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
+  /** Revoked, or the organization or the key's user is suspended. */
+  readonly refused: boolean;
+  /** Milliseconds until the key expires or is revoked, by the database's clock; null: never. */
+  readonly endsInMs: number | null;
+  readonly expired: boolean;
+  /** Its last use was noted more than a minute ago, or never. */
+  readonly lastUsedIsOld: boolean;
+}
+
+interface ApiKeyFactsRow {
+  id: string;
+  org_id: string;
+  plan: Plan;
+  hash: Uint8Array;
+  scopes: Scope[];
+  auth_level: number;
+  user_id: string | null;
+  role: Role;
+  user_auth_level: number;
+  department: string | null;
+  refused: boolean;
+  ends_in_ms: number | null;
+  expired: boolean;
+  last_used_is_old: boolean;
+}
+
+/** By the public id alone: whose organization it is about is what the caller wants to know. */
+export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
+  const [row] = await sql<ApiKeyFactsRow[]>`
+    SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level,
+           k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
+           o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL
+             OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
+             OR (k.user_id IS NOT NULL AND u.id IS NULL) AS refused,
+           (extract(epoch FROM least(k.expires_at, k.revoked_at) - now()) * 1000)::double precision AS ends_in_ms,
+           k.expires_at IS NOT NULL AND k.expires_at <= now() AS expired,
+           k.last_used_at IS NULL OR k.last_used_at <= now() - interval '1 minute' AS last_used_is_old
+    FROM api_keys k
+    JOIN organizations o ON o.id = k.org_id
+    LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+    WHERE k.id = ${keyId}`;
+  if (!row) return null;
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    plan: row.plan,
+    hash: row.hash,
+    scopes: row.scopes,
+    authLevel: row.auth_level,
+    user:
+      row.user_id === null
+        ? null
+        : { id: row.user_id, role: row.role, authLevel: row.user_auth_level, department: row.department },
+    refused: row.refused,
+    endsInMs: row.ends_in_ms,
+    expired: row.expired,
+    lastUsedIsOld: row.last_used_is_old,
+  };
+}
+
+interface UserFactsRow {
+  id: string;
+  org_id: string;
+  plan: Plan;
+  role: Role;
+  auth_level: number;
+  department: string | null;
+  suspended: boolean;
+}
+
+function toUserFacts(row: UserFactsRow): UserFacts {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    plan: row.plan,
+    role: row.role,
+    authLevel: row.auth_level,
+    department: row.department,
+    suspended: row.suspended,
+  };
+}
+
+export async function selectUserFacts(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
+  const [row] = await sql<UserFactsRow[]>`
+    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
+           u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
+    FROM users u JOIN organizations o ON o.id = u.org_id
+    WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
+  return row ? toUserFacts(row) : null;
+}
+
+/** By the identity at the issuer alone: the organization comes from our record, never from the token. */
+export async function selectUserFactsByOidc(sql: Sql, issuer: string, subject: string): Promise<UserFacts | null> {
+  const [row] = await sql<UserFactsRow[]>`
+    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
+           u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
+    FROM users u JOIN organizations o ON o.id = u.org_id
+    WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}`;
+  return row ? toUserFacts(row) : null;
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { isSameHash } from './api-key-format.ts';
+import {
+  claimIdempotencyKey,
+  deleteExpiredIdempotencyKeys,
+  deleteIdempotencyLock,
+  selectIdempotencyRow,
+  updateIdempotencyResponse,
+} from './idempotency-store.ts';
+
+const KEEP_MS = 24 * 3_600_000;
+const KEY_CHARS_MAX = 255;
+const CLAIM_TRIES_MAX = 5;
+
+/** One attempt's hold on a key; a later attempt that took over from a dead one has another. */
+export interface IdempotencyLock {
+  readonly orgId: string;
+  readonly key: string;
+  readonly lockedUntil: string;
+}
+
+export type IdempotentStart =
+  | { readonly state: 'new'; readonly lock: IdempotencyLock }
+  | { readonly state: 'replay'; readonly status: number; readonly body: unknown };
+
+/**
+ * SHA-256 that tells one request from another: operation id, path parameters, body, in this order. Each part is
+ * preceded by its length, so that moving a boundary gives another fingerprint.
+ */
+export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part;
+    hash.update(`${bytes.length}:`).update(bytes);
+  }
+  return hash.digest();
+}
+
+/**
+ * Begin a request that carries an `Idempotency-Key`. Call it outside any transaction, so that a second request
+ * sees the first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
+ *
+ * @param request.lockMs after this the first request counts as dead, and the same request may be tried again
+ * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
+ *   `idempotency_key_reused` (422: the same key with another request)
+ */
+export async function beginIdempotent(
+  sql: Sql,
+  request: { orgId: string; key: string; fingerprint: Buffer; lockMs: number },
+): Promise<IdempotentStart> {
+  const { orgId, key, fingerprint, lockMs } = request;
+  if (key.length === 0 || key.length > KEY_CHARS_MAX || key.includes('\0')) {
+    throw invalidRequest(`Idempotency-Key must have 1 to ${KEY_CHARS_MAX} characters`, null, 'idempotency_key_invalid');
+  }
+  // The row may vanish between the claim that it prevents and the look at it: then claim again.
+  for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
+    const lockedUntil = await claimIdempotencyKey(sql, { orgId, key, fingerprint, lockMs, keepMs: KEEP_MS });
+    if (lockedUntil !== null) return { state: 'new', lock: { orgId, key, lockedUntil } };
+    const row = await selectIdempotencyRow(sql, orgId, key);
+    if (row === null) continue;
+    if (!isSameHash(row.fingerprint, fingerprint)) {
+      throw new AppError({
+        code: 'idempotency_key_reused',
+        status: 422,
+        message: 'this Idempotency-Key was used with another request; use a new key',
+      });
+    }
+    if (row.status !== null) return { state: 'replay', status: row.status, body: JSON.parse(row.bodyJson ?? 'null') };
+    break;
+  }
+  throw new AppError({
+    code: 'idempotency_in_progress',
+    status: 409,
+    message: 'a request with this Idempotency-Key is still in progress; try again shortly',
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+}
+
+/**
+ * End a request with its response. A 2xx or 3xx is kept and answered again; anything else frees the key, so that
+ * the caller can repair what was wrong and use the key again. `sql` may be the transaction that made the change.
+ *
+ * @param response.body anything that JSON can hold
+ */
+export async function finishIdempotent(
+  sql: Sql,
+  lock: IdempotencyLock,
+  response: { status: number; body: unknown },
+): Promise<void> {
+  if (response.status < 200 || response.status > 399) return abandonIdempotent(sql, lock);
+  const bodyJson = JSON.stringify(response.body ?? null);
+  await updateIdempotencyResponse(sql, lock, { status: response.status, bodyJson });
+}
+
+/** End a request without a response to keep: the key can be used again. */
+export async function abandonIdempotent(sql: Sql, lock: IdempotencyLock): Promise<void> {
+  await deleteIdempotencyLock(sql, lock);
+}
+
+/** Remove keys whose 24 h are over, of all organizations. Returns how many; call again while it is `rowsMax`. */
+export async function sweepIdempotencyKeys(sql: Sql, rowsMax = 1000): Promise<number> {
+  return deleteExpiredIdempotencyKeys(sql, rowsMax);
+}

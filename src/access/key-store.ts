@@ -1,0 +1,84 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Scope } from './caller.ts';
+import { type ApiKey, LIST_ROWS_MAX } from './schema.ts';
+
+interface ApiKeyRow {
+  id: string;
+  org_id: string;
+  user_id: string | null;
+  name: string;
+  scopes: Scope[];
+  auth_level: number;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+  created_at: Date;
+}
+
+function columns(sql: Sql) {
+  return sql`id, org_id, user_id, name, scopes, auth_level, expires_at, last_used_at, revoked_at, created_at`;
+}
+
+function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    ...row,
+    expires_at: row.expires_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** `lifetimeMs` counts from the database's now; null: never expires. Null answer: the id is taken. */
+export async function insertApiKey(
+  sql: Sql,
+  key: {
+    id: string;
+    orgId: string;
+    userId: string | null;
+    name: string;
+    hash: Buffer;
+    scopes: readonly Scope[];
+    authLevel: number;
+    lifetimeMs: number | null;
+  },
+): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKeyRow[]>`
+    INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, expires_at)
+    VALUES (${key.id}, ${key.orgId}, ${key.userId}, ${key.name}, ${key.hash}, ${[...key.scopes]}, ${key.authLevel},
+            now() + ${key.lifetimeMs}::double precision * interval '1 millisecond')
+    ON CONFLICT (id) DO NOTHING
+    RETURNING ${columns(sql)}`;
+  return row ? toApiKey(row) : null;
+}
+
+export async function selectApiKeys(sql: Sql, orgId: string): Promise<ApiKey[]> {
+  const rows = await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys
+    WHERE org_id = ${orgId} ORDER BY created_at DESC, id DESC LIMIT ${LIST_ROWS_MAX}`;
+  return rows.map(toApiKey);
+}
+
+/** The key, which nobody else changes until the transaction ends. */
+export async function lockApiKey(sql: Sql, orgId: string, id: string): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
+  return row ? toApiKey(row) : null;
+}
+
+/** Revoke in `afterMs` from the database's now. False: it was to end by then anyway, or there is no such key. */
+export async function updateRevocation(sql: Sql, orgId: string, id: string, afterMs: number): Promise<boolean> {
+  const result = await sql`
+    UPDATE api_keys SET revoked_at = now() + ${afterMs}::double precision * interval '1 millisecond'
+    WHERE org_id = ${orgId} AND id = ${id}
+      AND (revoked_at IS NULL OR revoked_at > now() + ${afterMs}::double precision * interval '1 millisecond')`;
+  return result.count > 0;
+}
+
+/** Note that the key is in use, at most once a minute. */
+export async function updateLastUsed(sql: Sql, orgId: string, id: string): Promise<void> {
+  await sql`
+    UPDATE api_keys SET last_used_at = now()
+    WHERE org_id = ${orgId} AND id = ${id}
+      AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')`;
+}

@@ -1,0 +1,134 @@
+import { AppError, conflict, forbidden, notFound } from '../platform/errors.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { hashCredential, newApiKey } from './api-key-format.ts';
+import { recordAudit } from './audit.ts';
+import type { Caller } from './caller.ts';
+import { parseInput } from './input.ts';
+import { insertApiKey, lockApiKey, selectApiKeys, updateRevocation } from './key-store.ts';
+import { requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from './roles.ts';
+import { type ApiKey, NewApiKey } from './schema.ts';
+import { selectUser } from './user-store.ts';
+
+const DEFAULT_AUTH_LEVEL = 5;
+/** Two keys have the same public id once in 2 x 10^14. */
+const ID_TRIES_MAX = 5;
+
+/** A key at the only moment when its clear text exists. */
+export interface CreatedApiKey {
+  readonly apiKey: ApiKey;
+  readonly key: Secret;
+}
+
+/**
+ * Make a key for the caller's organization. It never has more than its creator or, where it belongs to a user,
+ * than that user.
+ *
+ * @throws AppError `invalid_request` (400), `role_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
+ *   `user_not_found` (404)
+ */
+export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: NewApiKey): Promise<CreatedApiKey> {
+  const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs } = parseInput(NewApiKey, input);
+  requireOrgAdmin(by);
+  return inTransaction(sql, async (tx) => {
+    const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
+    if (userId !== undefined && !user) throw notFound('user', userId);
+    const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
+    requireAtLeast(by, scopes, authLevel);
+    if (user && (authLevel > user.auth_level || scopes.some((scope) => !SCOPES_BY_ROLE[user.role].has(scope)))) {
+      throw forbidden(
+        `a key of this user can have the scopes of a ${user.role} and an auth level up to ${user.auth_level}`,
+        'exceeds_user_rights',
+      );
+    }
+    const created = await insertNewKey(tx, keyRing, {
+      orgId: by.orgId,
+      userId: user?.id ?? null,
+      name,
+      scopes,
+      authLevel,
+      lifetimeMs: lifetimeMs ?? null,
+    });
+    await recordAudit(tx, {
+      orgId: by.orgId,
+      actor: by.actor,
+      action: 'key.create',
+      target: created.apiKey.id,
+      detail: { name, scopes, auth_level: authLevel, user_id: user?.id ?? null },
+    });
+    return created;
+  });
+}
+
+/** The newest `LIST_ROWS_MAX` keys of the caller's organization, newest first, revoked ones included. */
+export async function listKeys(sql: Sql, by: Caller): Promise<ApiKey[]> {
+  return selectApiKeys(sql, by.orgId);
+}
+
+/**
+ * Refuse the key from now on, on every path within 1 s. Revoking a revoked key changes nothing.
+ *
+ * @throws AppError `role_missing` (403), `api_key_not_found` (404)
+ */
+export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void> {
+  requireOrgAdmin(by);
+  await inTransaction(sql, async (tx) => {
+    if (!(await lockApiKey(tx, by.orgId, id))) throw notFound('api key', id);
+    if (!(await updateRevocation(tx, by.orgId, id, 0))) return;
+    await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'key.revoke', target: id });
+  });
+}
+
+/**
+ * Make a key with the same attributes, and the same lifetime from now, and revoke the old one, at once or after
+ * `graceMs`, in which both work.
+ *
+ * @throws AppError `role_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
+ */
+export async function rotateKey(
+  sql: Sql,
+  keyRing: KeyRing,
+  by: Caller,
+  id: string,
+  graceMs = 0,
+): Promise<CreatedApiKey> {
+  requireOrgAdmin(by);
+  return inTransaction(sql, async (tx) => {
+    const old = await lockApiKey(tx, by.orgId, id);
+    if (!old) throw notFound('api key', id);
+    if (old.revoked_at !== null) throw conflict('this key is already revoked; create a new one', 'api_key_revoked');
+    requireAtLeast(by, old.scopes, old.auth_level);
+    const created = await insertNewKey(tx, keyRing, {
+      orgId: by.orgId,
+      userId: old.user_id,
+      name: old.name,
+      scopes: old.scopes,
+      authLevel: old.auth_level,
+      lifetimeMs: old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at),
+    });
+    await updateRevocation(tx, by.orgId, id, graceMs);
+    await recordAudit(tx, {
+      orgId: by.orgId,
+      actor: by.actor,
+      action: 'key.rotate',
+      target: id,
+      detail: { new_key: created.apiKey.id, grace_ms: graceMs },
+    });
+    return created;
+  });
+}
+
+async function insertNewKey(
+  tx: Sql,
+  keyRing: KeyRing,
+  attributes: Omit<Parameters<typeof insertApiKey>[1], 'id' | 'hash'>,
+): Promise<CreatedApiKey> {
+  for (let tries = 0; tries < ID_TRIES_MAX; tries++) {
+    const { id, key } = newApiKey();
+    const hash = hashCredential(keyRing.apiKeyPepper, key.reveal());
+    const apiKey = await insertApiKey(tx, { ...attributes, id, hash });
+    if (apiKey) return { apiKey, key };
+  }
+  throw new AppError({ code: 'api_key_ids_exhausted', status: 500, message: 'no free key id was found' });
+}

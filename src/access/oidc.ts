@@ -1,0 +1,165 @@
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify, type RemoteJWKSet } from 'jose';
+import { z } from 'zod';
+import { AppError, dependencyDown } from '../platform/errors.ts';
+import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
+
+/** The operator's `oidc` settings. */
+export interface OidcSettings {
+  /** Compared with the `iss` claim to the letter. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** The one algorithm that the issuer signs with. */
+  readonly algorithm: string;
+}
+
+export interface OidcClaims {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+export interface OidcVerifier {
+  readonly issuer: string;
+  /**
+   * @throws AppError `invalid_credentials` or `expired_credentials` (401), `oidc_unavailable` (503) when the
+   *   issuer's keys are needed and cannot be had
+   */
+  verify(token: string): Promise<OidcClaims>;
+}
+
+/** Signatures by a key pair only: a shared secret would let the issuer's public key be used as one. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+const ISSUER_TIMEOUT_MS = 3000;
+const ISSUER_BODY_BYTES_MAX = 1024 * 1024;
+/** How long a failed issuer is left alone, so that each request does not wait for it anew. */
+const ISSUER_PAUSE_MS = 1000;
+const CLOCK_TOLERANCE_SECONDS = 30;
+const SUBJECT_CHARS_MAX = 255; // OpenID Connect Core 1.0, section 2
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
+const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
+
+/**
+ * A verifier of the tokens of one OIDC issuer. Only that issuer, and the `jwks_uri` that its discovery document
+ * names, is ever contacted, on the first token and then when its keys are 10 minutes old or one is missing.
+ *
+ * @throws AppError `config_invalid` when the algorithm is not a signature by a key pair
+ */
+export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
+  const { issuer, audience, algorithm } = settings;
+  if (!ALGORITHMS.includes(algorithm)) {
+    throw new AppError({
+      code: 'config_invalid',
+      status: 500,
+      message: `settings are not valid:\n  - oidc.algorithm: must be one of ${ALGORITHMS.join(', ')}`,
+    });
+  }
+  const keys = openIssuerKeys(issuer);
+  return {
+    issuer,
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, keys, {
+          algorithms: [algorithm],
+          issuer,
+          audience,
+          clockTolerance: CLOCK_TOLERANCE_SECONDS,
+          requiredClaims: ['sub', 'exp'],
+        });
+        const { sub, exp } = payload;
+        if (typeof sub !== 'string' || sub.length > SUBJECT_CHARS_MAX || sub.includes('\0') || exp === undefined) {
+          throw invalidCredentials();
+        }
+        return { issuer, subject: sub, expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000 };
+      } catch (error) {
+        // The library's errors carry the token's claims, so they are not kept as cause.
+        if (error instanceof errors.JWTExpired) throw expiredCredentials();
+        if (error instanceof errors.JOSEError) throw invalidCredentials();
+        throw error;
+      }
+    },
+  };
+}
+
+/** The issuer's public keys, found by OpenID Connect Discovery 1.0 when they are first needed. */
+function openIssuerKeys(issuer: string): JWTVerifyGetKey {
+  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  let pausedUntilMs = 0;
+  let found: Promise<RemoteJWKSet> | null = null;
+
+  async function ask<T>(url: string, read: (json: unknown) => T): Promise<T> {
+    if (performance.now() < pausedUntilMs) throw issuerDown(issuer);
+    try {
+      return read(await fetchJson(url));
+    } catch (error) {
+      pausedUntilMs = performance.now() + ISSUER_PAUSE_MS;
+      throw issuerDown(issuer, error);
+    }
+  }
+
+  async function discover(): Promise<RemoteJWKSet> {
+    const jwksUrl = await ask(discoveryUrl, (json) => jwksUrlOf(Discovery.parse(json), issuer));
+    return createRemoteJWKSet(jwksUrl, {
+      [customFetch]: (url) => ask(url, (json) => Response.json(JwkSet.parse(json))),
+    });
+  }
+
+  return async (header, token) => {
+    found ??= discover();
+    const finding = found;
+    let keySet: RemoteJWKSet | null = null;
+    try {
+      keySet = await finding;
+      return await keySet(header, token);
+    } catch (error) {
+      // Keys that are still fresh outlive an issuer that is down; else it may come back with keys elsewhere.
+      if (error instanceof AppError && !keySet?.fresh && found === finding) found = null;
+      throw error;
+    }
+  };
+}
+
+function jwksUrlOf(discovery: z.infer<typeof Discovery>, issuer: string): URL {
+  if (discovery.issuer !== issuer) throw new Error('the discovery document names another issuer');
+  const url = new URL(discovery.jwks_uri);
+  if (issuer.startsWith('https:') && url.protocol !== 'https:') throw new Error('jwks_uri is not https');
+  return url;
+}
+
+function issuerDown(issuer: string, cause?: unknown): AppError {
+  return dependencyDown('oidc', `the OIDC issuer ${issuer} does not give its keys; try again shortly`, cause);
+}
+
+/** @throws Error for anything but a 200 with bounded JSON in bounded time; redirects are not followed */
+async function fetchJson(url: string): Promise<unknown> {
+  const response = await fetch(url, {
+    redirect: 'error',
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS),
+  });
+  if (response.status !== 200 || !response.body) {
+    await response.body?.cancel();
+    throw new Error(`the answer has status ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > ISSUER_BODY_BYTES_MAX) throw new Error(`the answer is larger than ${ISSUER_BODY_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

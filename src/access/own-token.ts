@@ -1,0 +1,53 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { Secret } from '../platform/secret.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
+
+/** `iss` and `aud` of the appliance's own tokens. No OIDC issuer can have it: theirs are URLs. */
+export const OWN_ISSUER = 'service';
+/** RFC 9068's type of an access token; keeps tokens of other purposes under the same key out. */
+const TYPE = 'at+jwt';
+const ALGORITHM = 'HS256';
+
+export interface OwnTokenClaims {
+  readonly orgId: string;
+  readonly userId: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+/** Sign a user token: a JWT (RFC 7519) with `sub` (user id), `org_id`, `iss`, `aud`, `iat`, `exp`. */
+export async function signOwnToken(keyRing: KeyRing, claims: OwnTokenClaims): Promise<Secret> {
+  const token = await new SignJWT({
+    iss: OWN_ISSUER,
+    aud: OWN_ISSUER,
+    sub: claims.userId,
+    org_id: claims.orgId,
+    iat: Math.floor(Date.now() / 1000),
+    exp: Math.floor(claims.expiresAtMs / 1000),
+  })
+    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+    .sign(keyRing.tokenSigning);
+  return new Secret(token);
+}
+
+/** @throws AppError `invalid_credentials` or `expired_credentials` (401) */
+export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<OwnTokenClaims> {
+  try {
+    const { payload } = await jwtVerify<{ org_id?: unknown }>(token, keyRing.tokenSigning, {
+      algorithms: [ALGORITHM],
+      issuer: OWN_ISSUER,
+      audience: OWN_ISSUER,
+      typ: TYPE,
+      requiredClaims: ['sub', 'org_id', 'iat', 'exp'],
+    });
+    const { sub, org_id: orgId, exp } = payload;
+    if (typeof sub !== 'string' || typeof orgId !== 'string' || typeof exp !== 'number') throw invalidCredentials();
+    return { orgId, userId: sub, expiresAtMs: exp * 1000 };
+  } catch (error) {
+    // The library's errors carry the token's claims, so they are not kept as cause.
+    if (error instanceof errors.JWTExpired) throw expiredCredentials();
+    if (error instanceof errors.JOSEError) throw invalidCredentials();
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+import { hash } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { decodeJwt, errors } from 'jose';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { API_KEY_CHARS_MAX, hashCredential, isSameHash, parseApiKey } from './api-key-format.ts';
+import type { Caller } from './caller.ts';
+import { openCredentialCache, type Resolved } from './credential-cache.ts';
+import { expiredCredentials, invalidCredentials, missingCredentials } from './credential-errors.ts';
+import { selectApiKeyFacts, selectUserFacts, selectUserFactsByOidc, type UserFacts } from './credential-store.ts';
+import { updateLastUsed } from './key-store.ts';
+import { type OidcSettings, openOidcVerifier } from './oidc.ts';
+import { operatorCaller } from './operator.ts';
+import { findOrganization } from './organizations.ts';
+import { OWN_ISSUER, verifyOwnToken } from './own-token.ts';
+import { SCOPES_BY_ROLE } from './roles.ts';
+
+const TOKEN_CHARS_MAX = 8192;
+
+export interface CallerResolver {
+  /**
+   * Who sent this `Authorization` header.
+   *
+   * @throws AppError `missing_credentials`, `invalid_credentials`, `expired_credentials` (401),
+   *   `oidc_unavailable` (503)
+   */
+  resolve(authorization: string | undefined): Promise<Caller>;
+  /**
+   * The person at the command line, acting for one organization.
+   *
+   * @throws AppError `organization_not_found` (404)
+   */
+  resolveOperator(orgNameOrId: string): Promise<Caller>;
+}
+
+/**
+ * The one place that turns credentials into callers; every path into the service goes through it. Good answers are
+ * remembered for `cacheMs`, so that revocation and suspension take effect within 1 s.
+ *
+ * @throws AppError `config_invalid` for OIDC settings that cannot work
+ */
+export function openCallerResolver(settings: {
+  sql: Sql;
+  keyRing: KeyRing;
+  oidc: OidcSettings | null;
+  logger: Logger;
+  cacheMs?: number;
+  cacheEntriesMax?: number;
+}): CallerResolver {
+  const { sql, keyRing, logger, cacheMs = 500, cacheEntriesMax = 10_000 } = settings;
+  const oidc = settings.oidc ? openOidcVerifier(settings.oidc) : null;
+  const cache = openCredentialCache({ cacheMs, cacheEntriesMax });
+
+  async function lookUpKey(id: string, presented: string): Promise<Resolved> {
+    const key = await selectApiKeyFacts(sql, id);
+    if (!key || !isSameHash(key.hash, hashCredential(keyRing.apiKeyPepper, presented)) || key.refused)
+      throw invalidCredentials();
+    if (key.expired) throw expiredCredentials();
+    if (key.lastUsedIsOld) noteUse(key.orgId, id);
+    const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
+    const caller: Caller = Object.freeze({
+      kind: 'api_key',
+      actor: `key:${id}`,
+      orgId: key.orgId,
+      plan: key.plan,
+      userId: key.user?.id ?? null,
+      role: null, // a key is no session, whoever it belongs to
+      department: key.user?.department ?? null,
+      scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
+      authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
+    });
+    return { caller, endsInMs: key.endsInMs };
+  }
+
+  async function lookUpToken(token: string): Promise<Resolved> {
+    const { user, expiresAtMs } = await readToken(token);
+    if (!user || user.suspended) throw invalidCredentials();
+    const caller: Caller = Object.freeze({
+      kind: 'user',
+      actor: `user:${user.id}`,
+      orgId: user.orgId,
+      plan: user.plan,
+      userId: user.id,
+      role: user.role,
+      department: user.department,
+      scopes: SCOPES_BY_ROLE[user.role],
+      authLevel: user.authLevel,
+    });
+    return { caller, endsInMs: expiresAtMs - Date.now() };
+  }
+
+  /** Which verifier is asked depends on what the token claims; each then accepts its own issuer only. */
+  async function readToken(token: string): Promise<{ user: UserFacts | null; expiresAtMs: number }> {
+    const claimedIssuer = issuerOf(token);
+    if (claimedIssuer === OWN_ISSUER) {
+      const { orgId, userId, expiresAtMs } = await verifyOwnToken(keyRing, token);
+      return { user: await selectUserFacts(sql, orgId, userId), expiresAtMs };
+    }
+    if (oidc && claimedIssuer === oidc.issuer) {
+      const { issuer, subject, expiresAtMs } = await oidc.verify(token);
+      return { user: await selectUserFactsByOidc(sql, issuer, subject), expiresAtMs };
+    }
+    throw invalidCredentials();
+  }
+
+  function noteUse(orgId: string, keyId: string): void {
+    updateLastUsed(sql, orgId, keyId).catch((error: unknown) => {
+      logger.warn({ err: error, key_id: keyId }, 'could not note the last use of a key');
+    });
+  }
+
+  return {
+    async resolve(authorization) {
+      const credential = readBearer(authorization);
+      const isKey = credential.startsWith('svc_');
+      if (credential.length > (isKey ? API_KEY_CHARS_MAX : TOKEN_CHARS_MAX)) throw invalidCredentials();
+      // Not the clear text: a memory dump should not hold every credential of the last half second.
+      const cacheKey = hash('sha256', credential, 'base64');
+      const known = cache.get(cacheKey);
+      if (known) return known;
+      if (!isKey) return cache.load(cacheKey, () => lookUpToken(credential));
+      const parsed = parseApiKey(credential);
+      if (!parsed) throw invalidCredentials();
+      return cache.load(cacheKey, () => lookUpKey(parsed.id, credential));
+    },
+    async resolveOperator(orgNameOrId) {
+      return operatorCaller(await findOrganization(sql, orgNameOrId), osUser());
+    },
+  };
+}
+
+function readBearer(authorization: string | undefined): string {
+  const [, credential] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (credential !== undefined) return credential;
+  throw /^bearer +\S/i.test(authorization ?? '') ? invalidCredentials() : missingCredentials();
+}
+
+function issuerOf(token: string): string | null {
+  try {
+    return decodeJwt(token).iss ?? null;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return null;
+    throw error;
+  }
+}
+
+/** The login name, or the numeric id where the system has none for it. */
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

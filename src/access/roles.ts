@@ -1,0 +1,59 @@
+import { forbidden } from '../platform/errors.ts';
+import { type Caller, hasScope, type Role, SCOPES, type Scope } from './caller.ts';
+
+const ALL: ReadonlySet<Scope> = new Set(SCOPES);
+const ALL_OF_THE_ORGANIZATION: ReadonlySet<Scope> = new Set(SCOPES.filter((scope) => scope !== 'platform_admin'));
+
+/** What a user may do, by role. A key that belongs to a user never exceeds it. */
+export const SCOPES_BY_ROLE: Readonly<Record<Role, ReadonlySet<Scope>>> = {
+  member: new Set<Scope>(['embed', 'search', 'documents:write']),
+  admin: ALL_OF_THE_ORGANIZATION,
+  owner: ALL_OF_THE_ORGANIZATION,
+  org_admin: ALL_OF_THE_ORGANIZATION,
+  platform_admin: ALL,
+};
+
+export const DEFAULT_AUTH_LEVEL_BY_ROLE: Readonly<Record<Role, number>> = {
+  member: 3,
+  admin: 7,
+  owner: 9,
+  org_admin: 7,
+  platform_admin: 10,
+};
+
+/** Whether the role administers its organization. */
+export function isOrgAdminRole(role: Role | null): boolean {
+  return role !== null && role !== 'member';
+}
+
+/**
+ * Users and keys are managed by people with an administrating role (or the operator), never by an API key.
+ *
+ * @throws AppError `role_missing` (403)
+ */
+export function requireOrgAdmin(caller: Caller): void {
+  if (caller.kind === 'api_key' || !isOrgAdminRole(caller.role)) {
+    throw forbidden('this needs a user with role admin, owner, org_admin or platform_admin', 'role_missing');
+  }
+}
+
+/**
+ * Nobody may hand out more than they have: neither scopes nor an auth level.
+ *
+ * @throws AppError `exceeds_own_rights` (403) naming what is too much
+ */
+export function requireAtLeast(caller: Caller, scopes: Iterable<Scope>, authLevel: number): void {
+  const missing = [...scopes].filter((scope) => !hasScope(caller, scope));
+  if (missing.length > 0) {
+    throw forbidden(
+      `you cannot give or change scopes that you do not have: ${missing.join(', ')}`,
+      'exceeds_own_rights',
+    );
+  }
+  if (authLevel > caller.authLevel) {
+    throw forbidden(
+      `you cannot give or change an auth level above your own: ${authLevel} > ${caller.authLevel}`,
+      'exceeds_own_rights',
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { PLANS, ROLES, SCOPES } from './caller.ts';
+
+/** Most rows that one listing of organizations, users or keys returns, newest first. */
+export const LIST_ROWS_MAX = 1000;
+
+const timestamp = z.iso.datetime();
+const authLevel = z.number().int().min(1).max(10);
+
+export const Organization = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.enum(PLANS),
+  suspended_at: timestamp.nullable(),
+  created_at: timestamp,
+});
+export type Organization = z.infer<typeof Organization>;
+
+export const User = z.object({
+  id: z.string(),
+  org_id: z.string(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  auth_level: authLevel,
+  department: z.string().nullable(),
+  oidc_issuer: z.string().nullable(),
+  oidc_subject: z.string().nullable(),
+  suspended_at: timestamp.nullable(),
+  created_at: timestamp,
+});
+export type User = z.infer<typeof User>;
+
+/** An API key as it is listed: everything but the key itself, of which only the HMAC is stored. */
+export const ApiKey = z.object({
+  /** The public part of the key. */
+  id: z.string(),
+  org_id: z.string(),
+  user_id: z.string().nullable(),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  auth_level: authLevel,
+  expires_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+  /** In the future while a rotated key is still within its grace. */
+  revoked_at: timestamp.nullable(),
+  created_at: timestamp,
+});
+export type ApiKey = z.infer<typeof ApiKey>;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
+
+const label = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((text) => !CONTROL_CHARACTERS.test(text), 'must not contain control characters');
+
+export const NewOrganization = z.object({
+  // A name that looks like an id could shadow another organization's id wherever both are accepted.
+  name: label.refine((name) => !name.startsWith('org_'), 'must not start with "org_"'),
+  plan: z.enum(PLANS),
+});
+export type NewOrganization = z.input<typeof NewOrganization>;
+
+export const NewUser = z.object({
+  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
+  role: z.enum(ROLES).default('member'),
+  /** Default: by role. */
+  authLevel: authLevel.optional(),
+  department: label.optional(),
+  /** Who the user is at the OIDC issuer; its `iss` and `sub` claims. */
+  oidc: z.object({ issuer: z.url(), subject: z.string().min(1).max(255) }).optional(),
+});
+export type NewUser = z.input<typeof NewUser>;
+
+export const NewApiKey = z.object({
+  name: label,
+  scopes: z
+    .array(z.enum(SCOPES))
+    .min(1)
+    .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
+    .default(['embed', 'search', 'documents:write']),
+  /** Default: 5, or the level of the creator or of the key's user where that is lower. */
+  authLevel: authLevel.optional(),
+  /** The user that the key belongs to. */
+  userId: z.string().optional(),
+  /** From now; default: never expires. */
+  lifetimeMs: z.number().int().positive().optional(),
+});
+export type NewApiKey = z.input<typeof NewApiKey>;

@@ -1,0 +1,79 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Role } from './caller.ts';
+import { LIST_ROWS_MAX, type User } from './schema.ts';
+
+interface UserRow {
+  id: string;
+  org_id: string;
+  email: string;
+  role: Role;
+  auth_level: number;
+  department: string | null;
+  oidc_issuer: string | null;
+  oidc_subject: string | null;
+  suspended_at: Date | null;
+  created_at: Date;
+}
+
+function columns(sql: Sql) {
+  return sql`id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject, suspended_at, created_at`;
+}
+
+function toUser(row: UserRow): User {
+  return {
+    ...row,
+    suspended_at: row.suspended_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** Null: the organization has a user with this email, or some user has this OIDC identity. */
+export async function insertUser(sql: Sql, user: Omit<User, 'suspended_at' | 'created_at'>): Promise<User | null> {
+  const [row] = await sql<UserRow[]>`
+    INSERT INTO users (id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject)
+    VALUES (${user.id}, ${user.org_id}, ${user.email}, ${user.role}, ${user.auth_level}, ${user.department},
+            ${user.oidc_issuer}, ${user.oidc_subject})
+    ON CONFLICT DO NOTHING
+    RETURNING ${columns(sql)}`;
+  return row ? toUser(row) : null;
+}
+
+export async function selectUser(sql: Sql, orgId: string, idOrEmail: string): Promise<User | null> {
+  const [row] = await sql<UserRow[]>`
+    SELECT ${columns(sql)} FROM users
+    WHERE org_id = ${orgId} AND (id = ${idOrEmail} OR email = ${idOrEmail.toLowerCase()})`;
+  return row ? toUser(row) : null;
+}
+
+/** As `selectUser`, and nobody else changes the row until the transaction ends. */
+export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Promise<User | null> {
+  const [row] = await sql<UserRow[]>`
+    SELECT ${columns(sql)} FROM users
+    WHERE org_id = ${orgId} AND (id = ${idOrEmail} OR email = ${idOrEmail.toLowerCase()})
+    FOR UPDATE`;
+  return row ? toUser(row) : null;
+}
+
+export async function selectUsers(sql: Sql, orgId: string): Promise<User[]> {
+  const rows = await sql<UserRow[]>`
+    SELECT ${columns(sql)} FROM users WHERE org_id = ${orgId} ORDER BY id DESC LIMIT ${LIST_ROWS_MAX}`;
+  return rows.map(toUser);
+}
+
+/** The user must exist: call it on a locked row. */
+export async function updateRole(sql: Sql, user: User, role: Role, authLevel: number): Promise<User> {
+  const [row] = await sql<[UserRow]>`
+    UPDATE users SET role = ${role}, auth_level = ${authLevel}
+    WHERE org_id = ${user.org_id} AND id = ${user.id}
+    RETURNING ${columns(sql)}`;
+  return toUser(row);
+}
+
+/** The user must exist: call it on a locked row. Suspending a suspended user keeps the first time. */
+export async function updateUserSuspension(sql: Sql, user: User, suspended: boolean): Promise<User> {
+  const [row] = await sql<[UserRow]>`
+    UPDATE users SET suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
+    WHERE org_id = ${user.org_id} AND id = ${user.id}
+    RETURNING ${columns(sql)}`;
+  return toUser(row);
+}

@@ -1,0 +1,74 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type JWTPayload, SignJWT } from 'jose';
+
+export interface FakeIssuer {
+  readonly url: string;
+  readonly audience: string;
+  /** Paths asked for, in order. */
+  readonly requests: string[];
+  /** What the next answers are: as they should be, or broken in one way. */
+  mode: 'up' | 'error' | 'html' | 'redirect' | 'oversize' | 'stall' | 'other_issuer' | 'drop';
+  sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
+  /** From now on sign by, and publish, another key. */
+  rotate(): void;
+  publicKeyPem(): string;
+  close(): Promise<void>;
+}
+
+/** An OIDC issuer over real HTTP that signs with RS256. */
+export async function startFakeIssuer(): Promise<FakeIssuer> {
+  const audience = 'service-api';
+  const requests: string[] = [];
+  let keys = makeKeys('key-1');
+  let keysMade = 1;
+
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    const json = (body: unknown) => {
+      const padding = issuer.mode === 'oversize' ? ' '.repeat(2 * 1024 * 1024) : '';
+      response.setHeader('content-type', 'application/json').end(padding + JSON.stringify(body));
+    };
+    if (issuer.mode === 'drop') return void request.socket.destroy();
+    if (issuer.mode === 'error') return void response.writeHead(500).end();
+    if (issuer.mode === 'html') return void response.setHeader('content-type', 'text/html').end('<p>hello</p>');
+    if (issuer.mode === 'redirect') return void response.writeHead(302, { location: `${issuer.url}/elsewhere` }).end();
+    if (issuer.mode === 'stall') return void response.writeHead(200).write('{');
+    if (request.url === '/.well-known/openid-configuration') {
+      const name = issuer.mode === 'other_issuer' ? 'http://127.0.0.1:1' : issuer.url;
+      return void json({ issuer: name, jwks_uri: `${issuer.url}/keys` });
+    }
+    if (request.url === '/keys') return void json({ keys: [keys.jwk] });
+    response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  const issuer: FakeIssuer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    audience,
+    requests,
+    mode: 'up',
+    async sign(claims, header = {}) {
+      return new SignJWT({ iss: issuer.url, aud: audience, exp: Math.floor(Date.now() / 1000) + 3600, ...claims })
+        .setProtectedHeader({ alg: 'RS256', kid: keys.kid, ...header })
+        .sign(keys.privateKey);
+    },
+    rotate() {
+      keysMade++;
+      keys = makeKeys(`key-${keysMade}`);
+    },
+    publicKeyPem: () => keys.publicKeyPem as string,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return issuer;
+}
+
+function makeKeys(kid: string) {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' };
+  return { kid, jwk, privateKey, publicKeyPem: publicKey.export({ format: 'pem', type: 'spki' }) };
+}

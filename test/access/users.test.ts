@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
+import { User } from '../../src/access/schema.ts';
+import { createToken } from '../../src/access/tokens.ts';
+import { createUser, findUser, listUsers, setRole, suspendUser, unsuspendUser } from '../../src/access/users.ts';
+import { makeKeyRing, makeOrg, makeResolver } from '../support/access.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+
+const keyRing = makeKeyRing();
+let db: Awaited<ReturnType<typeof createTestDatabase>>;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(async () => {
+  await db.drop();
+});
+
+/** What a signed-in user of this role is to the service. */
+async function signIn(operator: Caller, role: User['role'], authLevel?: number): Promise<Caller> {
+  const email = `${role}-${Math.random().toString(36).slice(2)}@example.com`;
+  const user = await createUser(db.sql, operator, { email, role, authLevel });
+  const { token } = await createToken(db.sql, keyRing, operator, { user, ttlMs: 60_000 });
+  return makeResolver(db.sql, keyRing).resolve(`Bearer ${token.reveal()}`);
+}
+
+test('a user gets the auth level of the role unless one is given', async () => {
+  const { org, operator } = await makeOrg(db.sql, keyRing);
+  const levels: Record<string, number> = { member: 3, admin: 7, org_admin: 7, owner: 9, platform_admin: 10 };
+  for (const [role, level] of Object.entries(levels)) {
+    const user = await createUser(db.sql, operator, { email: `${role}@example.com`, role: role as User['role'] });
+    expect(User.parse(user)).toEqual(user);
+    expect(user).toMatchObject({ org_id: org.id, auth_level: level, department: null, suspended_at: null });
+  }
+  const custom = await createUser(db.sql, operator, { email: ' Ada@Example.COM ', authLevel: 2, department: 'legal' });
+  expect(custom).toMatchObject({ email: 'ada@example.com', role: 'member', auth_level: 2, department: 'legal' });
+  expect(await findUser(db.sql, operator, 'ADA@example.com')).toEqual(custom);
+  expect(await findUser(db.sql, operator, custom.id)).toEqual(custom);
+  expect(await listUsers(db.sql, operator)).toHaveLength(6);
+});
+
+test('an email is used once in an organization, an OIDC identity once at all', async () => {
+  const one = await makeOrg(db.sql, keyRing);
+  const two = await makeOrg(db.sql, keyRing);
+  const oidc = { issuer: 'https://id.example.com', subject: 'ada' };
+  await createUser(db.sql, one.operator, { email: 'ada@example.com', oidc });
+  await createUser(db.sql, two.operator, { email: 'ada@example.com' });
+  for (const attempt of [
+    () => createUser(db.sql, one.operator, { email: 'ADA@example.com' }),
+    () => createUser(db.sql, two.operator, { email: 'other@example.com', oidc }),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'user_exists', status: 409 });
+  }
+});
+
+test('wrong input is 400 with the field', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  await expect(createUser(db.sql, operator, { email: 'nobody' })).rejects.toMatchObject({
+    status: 400,
+    param: 'email',
+  });
+  await expect(createUser(db.sql, operator, { email: 'a@example.com', authLevel: 11 })).rejects.toMatchObject({
+    status: 400,
+    param: 'authLevel',
+  });
+});
+
+test('another organization does not have the user', async () => {
+  const one = await makeOrg(db.sql, keyRing);
+  const two = await makeOrg(db.sql, keyRing);
+  const user = await createUser(db.sql, one.operator, { email: 'ada@example.com' });
+  for (const attempt of [
+    () => findUser(db.sql, two.operator, user.id),
+    () => setRole(db.sql, two.operator, user.id, 'admin'),
+    () => suspendUser(db.sql, two.operator, user.id),
+    () => unsuspendUser(db.sql, two.operator, 'ada@example.com'),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'user_not_found', status: 404 });
+  }
+  expect(await listUsers(db.sql, two.operator)).toEqual([]);
+});
+
+test('a change of role changes the auth level with it and is audited with before and after', async () => {
+  const { org, operator } = await makeOrg(db.sql, keyRing);
+  const user = await createUser(db.sql, operator, { email: 'ada@example.com', role: 'owner' });
+  expect(await setRole(db.sql, operator, user.id, 'member')).toMatchObject({ role: 'member', auth_level: 3 });
+  expect(await setRole(db.sql, operator, user.email, 'admin', 8)).toMatchObject({ role: 'admin', auth_level: 8 });
+  expect((await suspendUser(db.sql, operator, user.id)).suspended_at).not.toBeNull();
+  expect((await unsuspendUser(db.sql, operator, user.id)).suspended_at).toBeNull();
+  const rows = await db.sql`
+    SELECT actor, action, detail FROM audit_log WHERE org_id = ${org.id} AND target = ${user.id} ORDER BY id`;
+  expect(rows.map(({ action }) => action)).toEqual([
+    'user.create',
+    'user.set_role',
+    'user.set_role',
+    'user.suspend',
+    'user.unsuspend',
+  ]);
+  expect(rows[1]).toMatchObject({
+    actor: 'operator:test',
+    detail: {
+      before: { role: 'owner', auth_level: 9, suspended: false },
+      after: { role: 'member', auth_level: 3, suspended: false },
+    },
+  });
+});
+
+test('only administrators manage users, and none gives or touches more than they have', async () => {
+  const { operator, caller: key } = await makeOrg(db.sql, keyRing);
+  const member = await signIn(operator, 'member');
+  const admin = await signIn(operator, 'admin');
+  const owner = await createUser(db.sql, operator, { email: 'owner@example.com', role: 'owner' });
+  const other = await createUser(db.sql, operator, { email: 'other@example.com' });
+  for (const by of [member, key]) {
+    for (const attempt of [
+      () => createUser(db.sql, by, { email: 'new@example.com' }),
+      () => setRole(db.sql, by, other.id, 'member'),
+      () => suspendUser(db.sql, by, other.id),
+      () => unsuspendUser(db.sql, by, other.id),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ code: 'role_missing', status: 403 });
+    }
+  }
+  for (const attempt of [
+    () => createUser(db.sql, admin, { email: 'new@example.com', role: 'platform_admin' }),
+    () => createUser(db.sql, admin, { email: 'new@example.com', role: 'owner' }),
+    () => createUser(db.sql, admin, { email: 'new@example.com', authLevel: 8 }),
+    () => setRole(db.sql, admin, other.id, 'platform_admin'),
+    () => setRole(db.sql, admin, other.id, 'member', 8),
+    () => setRole(db.sql, admin, owner.id, 'member'),
+    () => suspendUser(db.sql, admin, owner.id),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'exceeds_own_rights', status: 403 });
+  }
+  expect(await setRole(db.sql, admin, other.id, 'admin')).toMatchObject({ role: 'admin', auth_level: 7 });
+});
+
+test('concurrent changes of one user are all audited in a consistent chain', async () => {
+  const { org, operator } = await makeOrg(db.sql, keyRing);
+  const user = await createUser(db.sql, operator, { email: 'ada@example.com' });
+  const roles = ['admin', 'owner', 'member', 'org_admin', 'platform_admin', 'member'] as const;
+  await Promise.all(roles.map((role) => setRole(db.sql, operator, user.id, role)));
+  const rows = await db.sql<{ detail: { before: unknown; after: unknown } }[]>`
+    SELECT detail FROM audit_log
+    WHERE org_id = ${org.id} AND target = ${user.id} AND action = 'user.set_role' ORDER BY id`;
+  expect(rows).toHaveLength(roles.length);
+  for (const [i, row] of rows.entries()) if (i > 0) expect(row.detail.before).toEqual(rows[i - 1]?.detail.after);
+});
