@@ -1,0 +1,97 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import type { Appliance } from '../src/platform/compose.ts';
+import type { Service } from '../src/platform/lifecycle.ts';
+import { VERSION } from '../src/platform/version.ts';
+import { createApp } from './app.ts';
+import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
+import { renderOpenApi } from './openapi.ts';
+import type { Route } from './route.ts';
+import { bucketRoutes } from './routes/buckets.ts';
+import { documentRoutes } from './routes/documents.ts';
+import { embeddingRoutes } from './routes/embeddings.ts';
+import { jobRoutes } from './routes/jobs.ts';
+import { operationRoutes } from './routes/operations.ts';
+import { searchRoutes } from './routes/search.ts';
+
+/** Requests in flight get this long to finish once a stop is asked for; then they are aborted, and soon cut off. */
+const ABORT_MS = 9_000;
+const GRACE_MS = 10_000;
+/** A first request that holds an Idempotency-Key for longer counts as dead. */
+const IDEMPOTENCY_LOCK_MS = 10 * 60_000;
+
+export interface ApiService extends Service {
+  /** Where it listens; only once it has started. */
+  readonly url: string;
+}
+
+/** Every route of the API over an appliance. */
+export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
+  const { sql, embedder, config } = appliance;
+  const routes = [
+    ...embeddingRoutes(embedder, config.embeddings),
+    ...bucketRoutes(sql, purge),
+    ...documentRoutes(appliance.uploads, purge),
+    ...jobRoutes(sql),
+    ...searchRoutes(appliance.search),
+  ];
+  const operations = operationRoutes({
+    ready: appliance.checkReady,
+    metrics: appliance.metrics,
+    openapi: () => renderOpenApi([...routes, ...operations], { title: 'service', version: VERSION }),
+  });
+  return [...routes, ...operations];
+}
+
+/** The HTTP API as a service: listens when started, drains when stopped. */
+export function apiService(
+  appliance: Appliance,
+  options: { host?: string; port?: number; bounds?: Partial<HttpServerBounds> } = {},
+): ApiService {
+  const { config, logger, metrics, sql } = appliance;
+  const drain = new AbortController();
+  const uploadDirectory = path.join(config.dataDir, 'uploads');
+  let listening: Listening | null = null;
+  let purging = Promise.resolve();
+  const purge = () => {
+    purging = purging
+      .then(() => appliance.purge(drain.signal))
+      .catch((error) => logger.warn({ err: error }, 'deletion goes on later'));
+  };
+  const app = createApp({
+    routes: apiRoutes(appliance, purge),
+    resolveCaller: (authorization) => appliance.callers.resolve(authorization),
+    idempotency: {
+      begin: (request) => beginIdempotent(sql, { ...request, lockMs: IDEMPOTENCY_LOCK_MS }),
+      finish: (lock, response) => finishIdempotent(sql, lock, response),
+      abandon: (lock) => abandonIdempotent(sql, lock),
+    },
+    logger,
+    metrics,
+    limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
+    trustProxy: config.trustProxy,
+    drain: drain.signal,
+  });
+  return {
+    name: 'api',
+    get url() {
+      if (!listening) throw new Error('the API does not listen yet');
+      return listening.url;
+    },
+    async start() {
+      // What a killed process was still receiving.
+      await rm(uploadDirectory, { recursive: true, force: true });
+      const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
+      listening = await server.listen({ host: options.host ?? config.host, port: options.port ?? config.port });
+      logger.info({ url: listening.url }, 'API listens');
+    },
+    async stop() {
+      const deadline = setTimeout(() => drain.abort(), ABORT_MS);
+      await listening?.close({ graceMs: GRACE_MS });
+      clearTimeout(deadline);
+      drain.abort();
+      await purging;
+    },
+  };
+}

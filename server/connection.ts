@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { AppError } from '../src/platform/errors.ts';
+import { newId } from '../src/platform/ids.ts';
+import { announcesBody, requestIdOf } from './exchange.ts';
+import { familyOfPath, type RenderedError, renderError, requestTimeout } from './middleware/errors.ts';
+
+export interface ConnectionBounds {
+  readonly bodyWindowMs: number;
+  readonly bodyBytesPerSecondMin: number;
+  readonly lingerMs: number;
+}
+
+const LINGER_BYTES_MAX = 16 * 1024 * 1024;
+const LINGER_CHECK_MS = 100;
+
+/**
+ * One client connection: how fast its bodies come in, and how it is closed.
+ *
+ * Closing is the delicate part. An answer that does not wait for the body (410, 401, 413, …) would be lost if the
+ * socket were destroyed behind it: bytes that arrive at a closed socket are answered with a reset, which throws away
+ * what the client has not read yet. So our side is closed first, and what still comes is discarded for a moment.
+ */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #bounds: ConnectionBounds;
+  #req: IncomingMessage | null = null;
+  #res: ServerResponse | null = null;
+  /** The window in which the body has to make progress; not begun while we are the ones who do not read. */
+  #window: { startedAtMs: number; bytesRead: number } | null = null;
+  #isRefused = false;
+  #lingering: NodeJS.Timeout | null = null;
+
+  constructor(socket: Socket, bounds: ConnectionBounds) {
+    this.#socket = socket;
+    this.#bounds = bounds;
+    // Node calls this at the end of a response with `Connection: close`.
+    socket.destroySoon = () => this.#closeSoon();
+    socket.on('close', () => {
+      if (this.#lingering !== null) clearInterval(this.#lingering);
+      // Once a request is answered Node forgets it; whoever still waits for the rest of its body has to be told.
+      if (this.#req !== null && !this.#req.complete) this.#req.destroy();
+    });
+  }
+
+  begin(req: IncomingMessage, res: ServerResponse): void {
+    this.#req = req;
+    this.#res = res;
+    this.#window = null;
+  }
+
+  /** Called every second or so; `wasPaused`: this process stood still, so its clients cannot be blamed. */
+  sweep(nowMs: number, wasPaused: boolean): void {
+    const req = this.#req;
+    if (req === null || this.#lingering !== null) return;
+    if (req.complete) {
+      if (this.#res?.writableFinished) this.#req = this.#res = null;
+      return;
+    }
+    // Not flowing: nobody has asked for the body yet, or the disk is slower than the client.
+    if (wasPaused || req.readableFlowing !== true || !announcesBody(req)) {
+      this.#window = null;
+      return;
+    }
+    const { bytesRead } = this.#socket;
+    const { bodyWindowMs, bodyBytesPerSecondMin } = this.#bounds;
+    this.#window ??= { startedAtMs: nowMs, bytesRead };
+    if (nowMs - this.#window.startedAtMs < bodyWindowMs) return;
+    if (bytesRead - this.#window.bytesRead < (bodyBytesPerSecondMin * bodyWindowMs) / 1000) {
+      this.refuse(requestTimeout(`the body came in slower than ${bodyBytesPerSecondMin} bytes a second`));
+    } else {
+      this.#window = { startedAtMs: nowMs, bytesRead };
+    }
+  }
+
+  /**
+   * Answer with an error of the protocol and close, whatever is under way.
+   *
+   * @param firstBytes what could not be parsed; its first line may still tell the path
+   */
+  refuse(error: AppError, firstBytes?: Buffer): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    const socket = this.#socket;
+    const res = this.#res;
+    if (!socket.writable || (res?.headersSent && !res.writableEnded)) {
+      socket.destroy();
+      return;
+    }
+    if (res === null || res.writableEnded) {
+      const path = /^[A-Z]+ (\S{1,200})/.exec(firstBytes?.toString('latin1', 0, 256) ?? '')?.[1] ?? '';
+      const requestId = newId('req');
+      socket.write(rawResponse(renderError(error, familyOfPath(path), requestId), requestId));
+      this.#closeSoon();
+      return;
+    }
+    const requestId = String(res.getHeader('X-Request-Id') ?? requestIdOf(res.req));
+    const rendered = renderError(error, familyOfPath(res.req.url ?? ''), requestId);
+    const length = Buffer.byteLength(rendered.body);
+    res.writeHead(rendered.status, {
+      ...rendered.headers,
+      'X-Request-Id': requestId,
+      'Content-Length': length,
+      Connection: 'close',
+    });
+    res.end(rendered.body);
+  }
+
+  /** The process is stopping: no further request on this connection. */
+  stopAfterResponse(): void {
+    const res = this.#res;
+    if (res !== null && !res.writableEnded) {
+      if (!res.headersSent) res.setHeader('Connection', 'close');
+    } else if (this.#socket.bytesRead === 0) {
+      this.#socket.destroy();
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #closeSoon(): void {
+    const socket = this.#socket;
+    if (this.#lingering !== null || socket.destroyed) return;
+    const mayStillSend = this.#isRefused || (this.#req !== null && !this.#req.complete && announcesBody(this.#req));
+    if (!mayStillSend) {
+      if (socket.writableFinished) socket.destroy();
+      else socket.end(() => socket.destroy());
+      return;
+    }
+    socket.end();
+    socket.once('end', () => socket.destroy());
+    this.#req?.resume();
+    const untilMs = performance.now() + this.#bounds.lingerMs;
+    const untilBytes = socket.bytesRead + LINGER_BYTES_MAX;
+    this.#lingering = setInterval(() => {
+      if (performance.now() >= untilMs || socket.bytesRead >= untilBytes) socket.destroy();
+    }, LINGER_CHECK_MS).unref();
+  }
+}
+
+const REASON: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+};
+
+function rawResponse(rendered: RenderedError, requestId: string): string {
+  const headers = {
+    ...rendered.headers,
+    'X-Request-Id': requestId,
+    'Content-Length': Buffer.byteLength(rendered.body),
+    Connection: 'close',
+    Date: new Date().toUTCString(),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${rendered.status} ${REASON[rendered.status] ?? 'Error'}\r\n${lines.join('')}\r\n${rendered.body}`;
+}

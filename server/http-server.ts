@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { AppError, invalidRequest } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/logger.ts';
+import { Connection, type ConnectionBounds } from './connection.ts';
+import { requestTimeout } from './middleware/errors.ts';
+
+/** Bounds against slow and greedy clients. */
+export interface HttpServerBounds extends ConnectionBounds {
+  /** From the opening of the connection, or the first byte of a next request, to the end of the headers. */
+  readonly headersTimeoutMs: number;
+  /** How long a connection may be idle between two requests. */
+  readonly keepAliveMs: number;
+  readonly headerBytesMax: number;
+  readonly connectionsMax: number;
+}
+
+const DEFAULT_BOUNDS: HttpServerBounds = {
+  headersTimeoutMs: 10_000,
+  // In every such window a body must be complete or have come in at this rate on average.
+  bodyWindowMs: 15_000,
+  bodyBytesPerSecondMin: 1024,
+  // After an answer that did not wait for the body, the rest of it is discarded for so long.
+  lingerMs: 2_000,
+  // Longer than the 60 s of common proxies, which would else reuse a connection that we are closing.
+  keepAliveMs: 65_000,
+  headerBytesMax: 16 * 1024,
+  connectionsMax: 4096,
+};
+
+export interface Listening {
+  /** `http://127.0.0.1:8080`; for a wildcard address, with a host that a person on this machine can open. */
+  readonly url: string;
+  readonly port: number;
+  /** Stop accepting, let requests in flight finish, and cut off what is not done after `graceMs`. */
+  close(options: { graceMs: number }): Promise<void>;
+}
+
+const HEADERS_MAX = 100;
+const SWEEP_MS = 1_000;
+const CLOSING_SWEEP_MS = 50;
+
+/** An HTTP/1.1 server in front of `callback`, not listening yet. Answers of the protocol itself are errors like any. */
+export function createHttpServer(
+  callback: RequestListener,
+  settings: { logger: Logger; bounds?: Partial<HttpServerBounds> },
+): { listen(address: { host: string; port: number }): Promise<Listening> } {
+  const bounds = { ...DEFAULT_BOUNDS, ...settings.bounds };
+  const connections = new Map<Socket, Connection>();
+  let isClosing = false;
+
+  const serve = (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket);
+    connection?.begin(req, res);
+    if (req.headers.host === undefined && req.httpVersion === '1.1') {
+      connection?.refuse(invalidRequest('the header Host is required'));
+      return;
+    }
+    if (isClosing) res.setHeader('Connection', 'close');
+    callback(req, res);
+  };
+  const server = createServer({
+    maxHeaderSize: bounds.headerBytesMax,
+    headersTimeout: bounds.headersTimeoutMs,
+    // Node's own bound is for the whole body, which would cut off a large upload that makes progress.
+    requestTimeout: 0,
+    keepAliveTimeout: bounds.keepAliveMs,
+    connectionsCheckingInterval: Math.min(SWEEP_MS, bounds.headersTimeoutMs),
+    // We check it ourselves, to answer in the shape of our errors.
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.maxConnections = bounds.connectionsMax;
+  server.on('request', serve);
+  // The body reader sends `100 Continue` when it wants the body, so that a refused one is never sent.
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket);
+    connection?.begin(req, res);
+    const message = 'the only expectation known is 100-continue';
+    connection?.refuse(new AppError({ code: 'expectation_failed', status: 417, message }));
+  });
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, new Connection(socket, bounds));
+    socket.on('close', () => connections.delete(socket));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
+    connections.get(socket)?.refuse(protocolError(error), error.rawPacket);
+  });
+  server.on('error', (error) => settings.logger.error({ err: error }, 'HTTP server'));
+  server.on('drop', () => settings.logger.warn({ connections: connections.size }, 'connection refused: too many'));
+
+  const sweepMs = Math.min(SWEEP_MS, bounds.bodyWindowMs);
+  let sweptAtMs = performance.now();
+  const sweep = setInterval(() => {
+    const nowMs = performance.now();
+    // After a pause of our own, what the clients sent meanwhile has not been read yet.
+    const wasPaused = nowMs - sweptAtMs > 2 * sweepMs;
+    sweptAtMs = nowMs;
+    for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
+  }, sweepMs).unref();
+
+  const close = async (graceMs: number): Promise<void> => {
+    isClosing = true;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const connection of connections.values()) connection.stopAfterResponse();
+    const idle = setInterval(() => server.closeIdleConnections(), CLOSING_SWEEP_MS);
+    const deadline = setTimeout(() => {
+      for (const connection of connections.values()) connection.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(deadline);
+    clearInterval(idle);
+    clearInterval(sweep);
+  };
+
+  return {
+    async listen(address) {
+      await listening(server, address);
+      const { port } = server.address() as AddressInfo;
+      let closing: Promise<void> | null = null;
+      return {
+        url: `http://${hostToOpen(address.host)}:${port}`,
+        port,
+        close: ({ graceMs }) => (closing ??= close(graceMs)),
+      };
+    },
+  };
+}
+
+async function listening(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, host, port);
+  }
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): unknown {
+  const where = `${host} port ${port}`;
+  const why: Record<string, string> = {
+    EADDRINUSE: `${where} is already in use; stop what listens there, or choose another port`,
+    EACCES: `${where} may not be used by this user; choose a port above 1023`,
+    EADDRNOTAVAIL: `${where}: this machine has no such address`,
+  };
+  const message = why[error.code ?? ''];
+  return message === undefined ? error : new AppError({ code: 'cannot_listen', status: 500, message, cause: error });
+}
+
+function hostToOpen(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** What the parser, or Node's clock, found wrong with the bytes. */
+function protocolError(error: NodeJS.ErrnoException): AppError {
+  switch (error.code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return requestTimeout('the headers did not arrive in time');
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError({ code: 'headers_too_large', status: 431, message: 'the headers are too large' });
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new AppError({ code: 'body_too_large', status: 413, message: 'the chunk extensions are too large' });
+    case 'HPE_INVALID_EOF_STATE':
+      return invalidRequest('the connection was closed before the request was complete', null, 'bad_http');
+    default:
+      return invalidRequest('this is not a well-formed HTTP/1.1 request', null, 'bad_http');
+  }
+}

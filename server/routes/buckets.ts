@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import {
+  createBucket,
+  createCollection,
+  deleteBucket,
+  findBucket,
+  listBuckets,
+  listCollections,
+} from '../../src/documents/buckets.ts';
+import { BucketView, CollectionView, CreateBucket, CreateCollection } from '../../src/documents/schema.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+
+/** @param purge starts removing what was marked as deleted; it goes on after the reply */
+export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/buckets',
+      operationId: 'createBucket',
+      summary: 'Create a bucket',
+      access: 'buckets:manage',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      body: CreateBucket,
+      responses: { 201: { description: 'The bucket', schema: BucketView } },
+      handle: async ({ caller, body }) => ({ status: 201, body: await createBucket(sql, caller, body) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets',
+      operationId: 'listBuckets',
+      summary: 'Buckets of the organization',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: {
+        200: {
+          description: 'All buckets, by name',
+          schema: z.object({
+            object: z.literal('list'),
+            data: z.array(BucketView),
+            has_more: z.literal(false),
+            next_cursor: z.null(),
+          }),
+        },
+      },
+      async handle({ caller }) {
+        return {
+          body: { object: 'list', data: await listBuckets(sql, caller.orgId), has_more: false, next_cursor: null },
+        };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket',
+      operationId: 'getBucket',
+      summary: 'One bucket',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      responses: { 200: { description: 'The bucket', schema: BucketView } },
+      handle: async ({ caller, params }) => ({ body: await findBucket(sql, caller.orgId, params.bucket) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/buckets/:bucket',
+      operationId: 'deleteBucket',
+      summary: 'Delete a bucket with everything in it',
+      access: 'buckets:manage',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      query: z.object({ confirm: z.string().default('').describe("must be the bucket's name") }),
+      responses: { 200: { description: 'Gone', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+      async handle({ caller, params, query }) {
+        const id = await deleteBucket(sql, caller, params.bucket, query.confirm);
+        purge();
+        return { body: { id, deleted: true } };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/collections',
+      operationId: 'listCollections',
+      summary: 'Collections of a bucket',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      responses: {
+        200: {
+          description: 'All collections, by name',
+          schema: z.object({
+            object: z.literal('list'),
+            data: z.array(CollectionView),
+            has_more: z.literal(false),
+            next_cursor: z.null(),
+          }),
+        },
+      },
+      async handle({ caller, params }) {
+        const bucket = await findBucket(sql, caller.orgId, params.bucket);
+        const data = await listCollections(sql, caller.orgId, bucket.id);
+        return { body: { object: 'list', data, has_more: false, next_cursor: null } };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/buckets/:bucket/collections',
+      operationId: 'createCollection',
+      summary: 'Create a collection',
+      access: 'documents:write',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      params: BucketParams,
+      body: CreateCollection,
+      responses: { 201: { description: 'The collection', schema: CollectionView } },
+      handle: async ({ caller, params, body }) => ({
+        status: 201,
+        body: await createCollection(sql, caller, params.bucket, body.name),
+      }),
+    }),
+  ];
+}

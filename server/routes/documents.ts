@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { deleteDocument, getDocument, listDocuments } from '../../src/documents/documents.ts';
+import { DocumentView, ListDocumentsQuery } from '../../src/documents/schema.ts';
+import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
+import { contentOfJson, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
+
+/** @param purge starts removing what was marked as deleted; it goes on after the reply */
+export function documentRoutes(context: UploadContext, purge: () => void): Route[] {
+  const { sql } = context;
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/buckets/:bucket/documents',
+      operationId: 'uploadDocument',
+      summary: 'Take a document in: multipart with one part "file", or JSON',
+      access: 'documents:write',
+      errors: 'detail',
+      reads: 'upload',
+      idempotent: true,
+      params: BucketParams,
+      body: UploadRequest,
+      responses: { 202: { description: 'Stored; a job will make it searchable', schema: UploadReply } },
+      async handle({ caller, params, body, file }) {
+        const content = file
+          ? { file: file.path, fileName: file.fileName, contentType: body.content_type ?? file.contentType }
+          : contentOfJson(body);
+        return { status: 202, body: await uploadDocument(context, caller, params.bucket, content, body) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/documents',
+      operationId: 'listDocuments',
+      summary: 'Documents of a bucket, newest first',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      query: ListDocumentsQuery,
+      responses: {
+        200: {
+          description: 'A page',
+          schema: z.object({
+            object: z.literal('list'),
+            data: z.array(DocumentView),
+            has_more: z.boolean(),
+            next_cursor: z.string().nullable(),
+          }),
+        },
+      },
+      handle: async ({ caller, params, query }) => ({
+        body: { object: 'list', ...(await listDocuments(sql, caller, params.bucket, query)) },
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/documents/:document',
+      operationId: 'getDocument',
+      summary: 'One document',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: DocumentParams,
+      responses: { 200: { description: 'The document', schema: DocumentView } },
+      handle: async ({ caller, params }) => ({ body: await getDocument(sql, caller, params.bucket, params.document) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/buckets/:bucket/documents/:document',
+      operationId: 'deleteDocument',
+      summary: 'Delete a document, its chunks and its files',
+      access: 'documents:write',
+      errors: 'detail',
+      reads: 'none',
+      params: DocumentParams,
+      responses: { 200: { description: 'Gone', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+      async handle({ caller, params }) {
+        await deleteDocument(sql, caller, params.bucket, params.document);
+        purge();
+        return { body: { id: params.document, deleted: true } };
+      },
+    }),
+  ];
+}

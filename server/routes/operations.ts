@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { Metrics } from '../../src/platform/metrics.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const Health = z.object({ status: z.literal('ok') });
+
+/** `down`: do not send traffic here; `degraded`: something is missing that the service can do without. */
+export const Readiness = z.object({
+  status: z.enum(['ok', 'degraded', 'down']),
+  /** By part: `ok`, or what is wrong in words that anybody may read. */
+  checks: z.record(z.string(), z.string()),
+});
+export type Readiness = z.infer<typeof Readiness>;
+
+const RETRY_AFTER_SECONDS = '2';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * What an operator and a load balancer ask for.
+ *
+ * @param deps.openapi the document over all routes, these among them; asked for once
+ */
+export function operationRoutes(deps: {
+  ready: () => Promise<Readiness>;
+  metrics: Pick<Metrics, 'registry'>;
+  openapi: () => unknown;
+}): Route[] {
+  let openapi: Buffer | null = null;
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/healthz',
+      operationId: 'getHealth',
+      summary: 'The process is alive',
+      access: 'public',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'Alive', schema: Health } },
+      async handle() {
+        return { body: { status: 'ok' } satisfies z.infer<typeof Health> };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/readyz',
+      operationId: 'getReadiness',
+      summary: 'The process can do its work, and if not, which part fails',
+      access: 'public',
+      errors: 'detail',
+      reads: 'none',
+      responses: {
+        200: { description: 'Ready, perhaps degraded', schema: Readiness },
+        503: { description: 'Not ready', schema: Readiness },
+      },
+      async handle() {
+        const readiness = await deps.ready();
+        if (readiness.status !== 'down') return { body: readiness };
+        return { status: 503, body: readiness, headers: { 'Retry-After': RETRY_AFTER_SECONDS } };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/metrics',
+      operationId: 'getMetrics',
+      summary: 'Metrics in the text format of Prometheus',
+      access: 'loopback_or_platform_admin',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'Metrics' } },
+      async handle() {
+        const { registry } = deps.metrics;
+        return { body: Buffer.from(await registry.metrics()), type: registry.contentType };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/openapi.json',
+      operationId: 'getOpenApi',
+      summary: 'This API as OpenAPI 3.1',
+      access: 'public',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The document' } },
+      async handle() {
+        openapi ??= Buffer.from(JSON.stringify(deps.openapi()));
+        return { body: openapi, type: JSON_TYPE };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,217 @@
+import { type Range, safeCut, segmentSentences, trimRange } from './chunk-sentences.ts';
+import type { Block } from './extract/blocks.ts';
+
+export type CountTokens = (text: string) => number;
+
+/** What fits into one chunk. */
+export interface Budget {
+  readonly tokens: number;
+  /** For text that a tokenizer sees next to nothing in, such as a million blanks. */
+  readonly chars: number;
+}
+
+/** The smallest piece that a chunk is made of; it never exceeds the budget. */
+export interface Unit extends Range {
+  readonly tokens: number;
+  readonly page: number | null;
+  /** Whether it may be repeated at the start of the next chunk: a whole sentence. */
+  readonly repeatable: boolean;
+}
+
+/**
+ * Divides a block into units: prose into sentences, a table or a listing that fits as a whole into one, else into its
+ * lines. What is longer than the budget all the same is cut at line breaks, then clauses, then words, then characters.
+ *
+ * @param headings those right before the block: a table or listing has to fit a chunk together with them
+ */
+export function unitsOf(
+  text: string,
+  block: Block,
+  budget: Budget,
+  headings: readonly Unit[],
+  countTokens: CountTokens,
+): Unit[] {
+  const page = block.page ?? null;
+  const unit = (range: Range, tokens: number, repeatable: boolean): Unit => ({ ...range, tokens, page, repeatable });
+  const units: Unit[] = [];
+  const isProse = block.kind !== 'table' && block.kind !== 'code';
+  for (const range of isProse ? sentencesOf(text, block, budget) : linesOf(text, block)) {
+    const fits = range.end - range.start <= budget.chars;
+    const tokens = fits ? countTokens(text.slice(range.start, range.end)) : Number.POSITIVE_INFINITY;
+    if (tokens <= budget.tokens) units.push(unit(range, tokens, isProse));
+    else for (const part of cut(text, range, budget, countTokens)) units.push(unit(part, part.tokens, false));
+  }
+  if (isProse || units.length < 2) return units;
+  const whole = wholeOf(text, units, budget, headings, countTokens);
+  return whole === null ? units : [unit(whole, whole.tokens, false)];
+}
+
+/** The lines of a table or listing as one piece, if that fits a chunk with its headings. */
+function wholeOf(
+  text: string,
+  lines: readonly Unit[],
+  budget: Budget,
+  headings: readonly Unit[],
+  countTokens: CountTokens,
+): Piece | null {
+  const start = (lines[0] as Unit).start;
+  const end = (lines.at(-1) as Unit).end;
+  const headingTokens = sumTokens(headings);
+  // Headings that fill half a chunk by themselves are no reason to tear a table apart.
+  const beside = headingTokens <= budget.tokens / 2 ? headings : [];
+  const from = beside[0]?.start ?? start;
+  // Tokenizers add up only roughly; far above the budget there is no need to count again.
+  if (sumTokens(lines) > budget.tokens * 2 || end - from > budget.chars) return null;
+  const tokens = countTokens(text.slice(start, end));
+  if (sumTokens(beside) + tokens > budget.tokens) return null;
+  if (from < start && countTokens(text.slice(from, end)) > budget.tokens) return null;
+  return { start, end, tokens };
+}
+
+export function sumTokens(units: readonly Unit[]): number {
+  return units.reduce((total, { tokens }) => total + tokens, 0);
+}
+
+function sentencesOf(text: string, block: Block, budget: Budget): Range[] {
+  const { start } = block;
+  const sentences = segmentSentences(text.slice(start, block.end), budget.chars);
+  return sentences.map((range) => ({ start: start + range.start, end: start + range.end }));
+}
+
+function linesOf(text: string, block: Block): Range[] {
+  const lines: Range[] = [];
+  for (let at = block.start; at < block.end; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline < 0 || newline > block.end ? block.end : newline;
+    const line = trimRange(text, { start: at, end });
+    // The indentation of code is part of it, unless it begins the block.
+    if (line !== null) lines.push({ start: lines.length === 0 ? line.start : at, end: line.end });
+    at = end + 1;
+  }
+  return lines;
+}
+
+interface Piece extends Range {
+  readonly tokens: number;
+}
+
+/** How well a piece may end after a word. */
+const WORD = 0;
+const CLAUSE = 1;
+const LINE = 2;
+
+/** Cuts a range that is over the budget into pieces that are not. */
+function cut(text: string, range: Range, budget: Budget, countTokens: CountTokens): Piece[] {
+  const pieces: Piece[] = [];
+  let open: Array<Piece & { ending: number }> = [];
+  let tokens = 0;
+  const close = (count: number) => {
+    const taken = open.slice(0, count);
+    pieces.push(...exact(text, taken, budget, countTokens));
+    open = open.slice(count);
+    tokens = open.reduce((total, word) => total + word.tokens, 0);
+  };
+  for (const word of wordsOf(text, range, budget, countTokens)) {
+    const first = open[0];
+    if (first !== undefined && (tokens + word.tokens > budget.tokens || word.end - first.start > budget.chars)) {
+      close(bestEnding(open));
+      // What was left open after a clause may be too much still.
+      const rest = open[0];
+      if (rest !== undefined && (tokens + word.tokens > budget.tokens || word.end - rest.start > budget.chars))
+        close(open.length);
+    }
+    open.push(word);
+    tokens += word.tokens;
+  }
+  if (open.length > 0) close(open.length);
+  return pieces;
+}
+
+/** How many words to take: up to the last line break in the second half, else the last clause there, else all. */
+function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
+  let best = words.length;
+  let bestEnding = WORD;
+  for (let i = words.length - 1; i >= words.length / 2; i--) {
+    const { ending } = words[i] as { ending: number };
+    if (ending > bestEnding) {
+      best = i + 1;
+      bestEnding = ending;
+    }
+  }
+  return best;
+}
+
+/** One piece of these words; in halves while the count of the whole is above the budget. */
+function exact(text: string, words: readonly Piece[], budget: Budget, countTokens: CountTokens): Piece[] {
+  const start = (words[0] as Piece).start;
+  const end = (words.at(-1) as Piece).end;
+  if (words.length === 1) return [words[0] as Piece];
+  const tokens = countTokens(text.slice(start, end));
+  if (tokens <= budget.tokens) return [{ start, end, tokens }];
+  const half = words.length >> 1;
+  return [
+    ...exact(text, words.slice(0, half), budget, countTokens),
+    ...exact(text, words.slice(half), budget, countTokens),
+  ];
+}
+
+function* wordsOf(
+  text: string,
+  range: Range,
+  budget: Budget,
+  countTokens: CountTokens,
+): Generator<Piece & { ending: number }> {
+  const word = /\S+/g;
+  word.lastIndex = range.start;
+  let found = word.exec(text);
+  while (found !== null && found.index < range.end) {
+    const start = found.index;
+    const end = Math.min(start + found[0].length, range.end);
+    const next = end < range.end ? word.exec(text) : null;
+    const gap = next === null ? '' : text.slice(end, Math.min(next.index, end + 4096));
+    const ending = gap.includes('\n') ? LINE : /[,;:、，；：·)\]]$/.test(text.slice(end - 1, end)) ? CLAUSE : WORD;
+    if (end - start <= budget.chars) {
+      const tokens = countTokens(text.slice(start, end));
+      if (tokens <= budget.tokens) {
+        yield { start, end, tokens, ending };
+        found = next;
+        continue;
+      }
+    }
+    for (const part of prefixes(text, { start, end }, budget, countTokens)) yield { ...part, ending: WORD };
+    found = next;
+  }
+}
+
+/** A word without a blank in it, such as a long URL or Base64, cut into the longest prefixes that fit. */
+function* prefixes(text: string, range: Range, budget: Budget, countTokens: CountTokens): Generator<Piece> {
+  const count = (start: number, end: number) => countTokens(text.slice(start, end));
+  let start = range.start;
+  while (start < range.end) {
+    // Doubling first, so that no more than twice what fits is ever counted.
+    let fits = start;
+    let length = 1;
+    let over = range.end + 1;
+    while (length <= budget.chars) {
+      const end = Math.min(start + length, range.end);
+      if (count(start, end) > budget.tokens) {
+        over = end;
+        break;
+      }
+      fits = end;
+      if (end === range.end) break;
+      length *= 2;
+    }
+    if (over > range.end) over = Math.min(range.end, start + budget.chars) + 1;
+    while (over - fits > 1 && fits < range.end) {
+      const middle = (fits + over) >> 1;
+      if (count(start, middle) > budget.tokens) over = middle;
+      else fits = middle;
+    }
+    let end = safeCut(text, fits);
+    // A single character is the least there is, whatever it counts.
+    if (end <= start) end = start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
+    yield { start, end, tokens: count(start, end) };
+    start = end;
+  }
+}

@@ -1,0 +1,43 @@
+import { countTokens } from '../models/tokens.ts';
+import type { Threads } from '../platform/threads.ts';
+import { analyse } from '../search/analyser.ts';
+import { type Chunk, chunkDocument } from './chunk.ts';
+import type { Block } from './extract/blocks.ts';
+
+/** A chunk ready to be embedded and indexed. */
+export interface PreparedChunk extends Chunk {
+  /** What the model reads: the headings that the chunk stands under, then its text. */
+  readonly embedText: string;
+  /** What keyword search matches: the same, analysed, joined by spaces. */
+  readonly tokens: string;
+}
+
+export interface PrepareRequest {
+  readonly text: string;
+  readonly blocks: readonly Block[];
+  readonly chunkTokens: number;
+  readonly overlapTokens: number;
+}
+
+/** Texts below this are chunked where they are; longer ones would hold the event loop for more than 10 ms. */
+const INLINE_CHARS_MAX = 16_384;
+
+/** Cut a document into chunks and analyse them, on a worker thread when it is long. */
+export function prepareChunks(
+  threads: Threads,
+  request: PrepareRequest,
+  signal: AbortSignal,
+): Promise<PreparedChunk[]> {
+  if (request.text.length <= INLINE_CHARS_MAX) return Promise.resolve(prepareHere(request));
+  return threads.run(new URL(import.meta.url), 'prepareHere', request, { signal });
+}
+
+/** The same work on the calling thread. */
+export function prepareHere(request: PrepareRequest): PreparedChunk[] {
+  const { text, blocks, chunkTokens, overlapTokens } = request;
+  return chunkDocument({ text, blocks }, { chunkTokens, overlapTokens, countTokens }).map((chunk) => {
+    const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
+    const embedText = headings.length > 0 ? `${headings.join(' > ')}\n${chunk.text}` : chunk.text;
+    return { ...chunk, embedText, tokens: analyse(embedText).join(' ') };
+  });
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { CLASSIFICATIONS, DOCUMENT_STATUSES, IngestOptions } from '../documents/schema.ts';
+import { UserMetadataInput } from '../documents/user-metadata.ts';
+
+/** The uploader's name for a file: shown and searched for, never used as a path. */
+export const FileName = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(255, 'must be at most 255 characters')
+  .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name), 'must not have control characters')
+  .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path');
+
+/** A multipart field is text; JSON in it is what the same field would be in a JSON request. */
+function orJsonText<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value, context) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be valid JSON' });
+      return z.NEVER;
+    }
+  }, schema);
+}
+
+/** Fields of an upload, in multipart and JSON requests alike. */
+const UploadFields = z.object({
+  content_type: z.string().max(255).optional(),
+  source_path: z
+    .string()
+    .max(4096)
+    .refine((path) => path.isWellFormed() && !/\p{Cc}/u.test(path), 'must not have control characters')
+    .optional()
+    .describe('where the file came from, for citations'),
+  metadata: orJsonText(UserMetadataInput).optional(),
+  collection_id: z.string().min(1).max(128).optional(),
+  privacy_level: z.coerce.number().int().min(1).max(10).optional(),
+  classification: z.enum(CLASSIFICATIONS).optional(),
+  on_duplicate: z.enum(['link', 'reject', 'allow']).default('link'),
+  ...IngestOptions.shape,
+});
+
+/** `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content. */
+export const UploadRequest = UploadFields.extend({
+  filename: FileName.optional(),
+  text: z.string().optional(),
+  content: z.string().optional(),
+  content_base64: z.base64('must be standard base64').optional(),
+}).superRefine((fields, context) => {
+  if (fields.chunk_overlap > fields.chunk_size / 2) {
+    context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'must be at most half of chunk_size' });
+  }
+});
+export type UploadRequest = z.output<typeof UploadRequest>;
+
+export const UploadReply = z
+  .object({
+    id: z.string(),
+    job_id: z.string().nullable(),
+    bucket_id: z.string(),
+    collection_id: z.string().nullable(),
+    status: z.enum(DOCUMENT_STATUSES),
+    duplicate_of: z.string().optional().describe('set when the same bytes were in the bucket already'),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'Upload' });
+export type UploadReply = z.output<typeof UploadReply>;

@@ -1,0 +1,196 @@
+import type { Readable } from 'node:stream';
+import type { Caller } from '../access/caller.ts';
+import { originalKey } from '../documents/documents.ts';
+import type { BucketView } from '../documents/schema.ts';
+import { findBucket, findByContent, findCollection, insertDocument, lockContent } from '../documents/store.ts';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
+
+/** Ingest jobs run in the order of plans only among bulk jobs; here everyone has the default priority. */
+const INGEST_PRIORITY = 2;
+
+export interface UploadContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+}
+
+/** The bytes: a local file that may be moved away, memory, or a stream that is opened once. */
+export type UploadContent = { readonly fileName: string; readonly contentType: string | null } & (
+  | { readonly file: string }
+  | { readonly bytes: Uint8Array }
+  | { readonly openStream: () => Readable }
+);
+
+/** What a JSON upload carries. @throws AppError 400 unless there is exactly one kind of content and a name */
+export function contentOfJson(request: UploadRequest): UploadContent {
+  const kinds = [request.text, request.content, request.content_base64].filter((kind) => kind !== undefined);
+  if (kinds.length !== 1) {
+    throw invalidRequest('send exactly one of text, content or content_base64, or a multipart file', 'content');
+  }
+  if (request.filename === undefined) throw invalidRequest('filename: is required', 'filename');
+  const text = request.text ?? request.content;
+  return {
+    bytes: text === undefined ? Buffer.from(request.content_base64 as string, 'base64') : Buffer.from(text, 'utf8'),
+    fileName: request.filename,
+    contentType: request.content_type ?? null,
+  };
+}
+
+/**
+ * Take a document in: store its bytes, then write the document and its job in one transaction. A crash in
+ * between leaves bytes that nobody points at, never a document without bytes or without a job.
+ *
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), 400
+ */
+export async function uploadDocument(
+  context: UploadContext,
+  caller: Caller,
+  bucketRef: string,
+  content: UploadContent,
+  request: UploadRequest,
+): Promise<UploadReply> {
+  const { sql, objects } = context;
+  const name = FileName.safeParse(content.fileName);
+  if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
+  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const collection = request.collection_id
+    ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)
+    : null;
+
+  const id = newId('doc');
+  const key = originalKey(caller.orgId, id);
+  const stored = await store(objects, key, content);
+  let reply: UploadReply;
+  try {
+    if (stored.sizeBytes === 0) throw invalidRequest('the file is empty', 'file', 'empty_file');
+    reply = await register(sql, caller, bucket, collection?.id ?? null, { id, key, stored, content }, request);
+  } catch (error) {
+    await objects
+      .delete(key)
+      .catch((cause) => context.logger.warn({ err: cause, key }, 'unused upload was left behind'));
+    throw error;
+  }
+  if (reply.duplicate_of !== undefined) await objects.delete(key);
+  else await context.doorbell.ring('ingest').catch((error) => context.logger.debug({ err: error }, 'bell was lost'));
+  return reply;
+}
+
+function store(objects: Objects, key: string, content: UploadContent) {
+  if ('file' in content) return objects.adopt(content.file, key);
+  return objects.put(key, 'bytes' in content ? content.bytes : content.openStream());
+}
+
+interface Stored {
+  readonly id: string;
+  readonly key: string;
+  readonly stored: { sizeBytes: number; sha256: string };
+  readonly content: UploadContent;
+}
+
+function register(
+  sql: Sql,
+  caller: Caller,
+  bucket: BucketView,
+  collectionId: string | null,
+  { id, key, stored, content }: Stored,
+  request: UploadRequest,
+): Promise<UploadReply> {
+  const sha256 = Buffer.from(stored.sha256, 'hex');
+  const policy = clampPolicy(caller, bucket, request.privacy_level ?? 1);
+  const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
+  return sql.begin(async (tx) => {
+    if (request.on_duplicate !== 'allow') {
+      await lockContent(tx, bucket.id, sha256);
+      const duplicate = await findByContent(tx, caller.orgId, bucket.id, sha256);
+      if (duplicate && request.on_duplicate === 'reject') {
+        throw new AppError({
+          code: 'duplicate_document',
+          status: 409,
+          message: `the bucket has these bytes already, as ${duplicate.id}`,
+        });
+      }
+      if (duplicate) {
+        return {
+          id: duplicate.id,
+          job_id: duplicate.jobId,
+          bucket_id: bucket.id,
+          collection_id: duplicate.collectionId,
+          status: duplicate.status,
+          duplicate_of: duplicate.id,
+          warnings: [],
+        };
+      }
+    }
+    await insertDocument(tx, {
+      id,
+      orgId: caller.orgId,
+      bucketId: bucket.id,
+      collectionId,
+      fileName: content.fileName,
+      contentType: content.contentType,
+      sizeBytes: stored.sizeBytes,
+      sha256,
+      objectKey: key,
+      options: {
+        ocr_strategy: request.ocr_strategy,
+        chunk_size: request.chunk_size,
+        chunk_overlap: request.chunk_overlap,
+      },
+      metadata,
+      privacyLevel: policy.privacyLevel,
+      classification: request.classification ?? 'internal',
+      scope: scope ?? null,
+      ownerDepartment: caller.department,
+      uploadedByUserId: caller.userId,
+      sourcePath: request.source_path ?? null,
+    });
+    const job = await enqueueJob(tx, {
+      id: newId('job'),
+      kind: 'ingest',
+      orgId: caller.orgId,
+      bucketId: bucket.id,
+      collectionId,
+      documentId: id,
+      priority: INGEST_PRIORITY,
+      s3Key: key,
+      fileName: content.fileName,
+      fileSizeBytes: stored.sizeBytes,
+      processingType: 'document_upload',
+      metadataSnapshot: {
+        file_name: content.fileName,
+        source_path: request.source_path ?? null,
+        captured_at: new Date().toISOString(),
+        metadata,
+      },
+    });
+    return {
+      id,
+      job_id: job.id,
+      bucket_id: bucket.id,
+      collection_id: collectionId,
+      status: 'queued' as const,
+      warnings: policy.warnings,
+    };
+  });
+}
+
+/** A document's privacy level never exceeds what its uploader may see, nor what the bucket allows. */
+function clampPolicy(caller: Caller, bucket: BucketView, wanted: number): { privacyLevel: number; warnings: string[] } {
+  const privacyLevel = Math.min(wanted, caller.authLevel, bucket.policy.max_privacy_level);
+  return {
+    privacyLevel,
+    warnings: privacyLevel === wanted ? [] : [`privacy_level was lowered from ${wanted} to ${privacyLevel} by policy`],
+  };
+}
+
+function withoutNulls(metadata: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
+}

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** What a vector will be used for (contract 2.2); instruction-aware models embed accordingly. */
+export const TaskType = z.enum([
+  'retrieval_query',
+  'retrieval_document',
+  'semantic_similarity',
+  'question_answering',
+  'clustering',
+  'classification',
+  'code_retrieval',
+  'contradiction',
+  'factcheck',
+]);
+export type TaskType = z.infer<typeof TaskType>;

@@ -1,0 +1,97 @@
+import { createRequire } from 'node:module';
+import type { Table } from 'apache-arrow';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import type { Locator } from './schema.ts';
+
+// apache-arrow comes as two copies, for import and for require; LanceDB knows only tables of the latter.
+const arrow: typeof import('apache-arrow') = createRequire(import.meta.url)('apache-arrow');
+const { Field, FixedSizeList, Float32, Int32, Int64, RecordBatch, Schema, Struct, Utf8, makeData, vectorFromArray } =
+  arrow;
+
+/** One chunk as the index holds it. `tokens` is the analysed text, joined by spaces. */
+export interface IndexedChunk {
+  readonly chunkId: string;
+  readonly documentId: string;
+  readonly generation: number;
+  readonly collectionId: string | null;
+  readonly chunkIndex: number;
+  readonly text: string;
+  readonly tokens: string;
+  readonly locator: Locator;
+  readonly modality: 'text';
+  readonly privacyLevel: number;
+  readonly eventTimeMs: number | null;
+}
+
+/** Chunks of one generation with their vectors: Float32Array [chunks x 1024], row-major. */
+export interface IndexedGeneration {
+  readonly chunks: readonly IndexedChunk[];
+  readonly vectors: Float32Array;
+}
+
+const vectorType = new FixedSizeList(INDEX_DIMENSIONS, new Field('item', new Float32(), true));
+
+export const CHUNK_SCHEMA = new Schema([
+  new Field('chunk_id', new Utf8(), false),
+  new Field('document_id', new Utf8(), false),
+  new Field('generation', new Int64(), false),
+  new Field('collection_id', new Utf8(), true),
+  new Field('chunk_index', new Int32(), false),
+  new Field('text', new Utf8(), false),
+  new Field('tokens', new Utf8(), false),
+  new Field('vector', vectorType, false),
+  new Field('locator', new Utf8(), false),
+  new Field('modality', new Utf8(), false),
+  new Field('privacy_level', new Int32(), false),
+  new Field('event_time', new Int64(), true),
+]);
+
+/** The Arrow table of several generations. Vectors are handed over as they are, never as lists of numbers. */
+export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
+  const chunks = generations.flatMap((generation) => generation.chunks);
+  const vectors = joinVectors(generations.map((generation) => generation.vectors));
+  const utf8 = (values: (string | null)[]) => vectorFromArray(values, new Utf8()).data[0];
+  const int32 = (values: number[]) => makeData({ type: new Int32(), data: Int32Array.from(values) });
+  const vector = makeData({
+    type: vectorType,
+    length: chunks.length,
+    nullCount: 0,
+    child: makeData({ type: new Float32(), data: vectors }),
+  });
+  const children = [
+    utf8(chunks.map((chunk) => chunk.chunkId)),
+    utf8(chunks.map((chunk) => chunk.documentId)),
+    makeData({ type: new Int64(), data: BigInt64Array.from(chunks, (chunk) => BigInt(chunk.generation)) }),
+    utf8(chunks.map((chunk) => chunk.collectionId)),
+    int32(chunks.map((chunk) => chunk.chunkIndex)),
+    utf8(chunks.map((chunk) => chunk.text)),
+    utf8(chunks.map((chunk) => chunk.tokens)),
+    vector,
+    utf8(chunks.map((chunk) => JSON.stringify(chunk.locator))),
+    utf8(chunks.map((chunk) => chunk.modality)),
+    int32(chunks.map((chunk) => chunk.privacyLevel)),
+    vectorFromArray(
+      chunks.map((chunk) => (chunk.eventTimeMs === null ? null : BigInt(chunk.eventTimeMs))),
+      new Int64(),
+    ).data[0],
+  ];
+  const data = makeData({
+    type: new Struct(CHUNK_SCHEMA.fields),
+    length: chunks.length,
+    nullCount: 0,
+    children: children as never[],
+  });
+  return new arrow.Table(CHUNK_SCHEMA, new RecordBatch(CHUNK_SCHEMA, data));
+}
+
+function joinVectors(parts: readonly Float32Array[]): Float32Array {
+  const [only] = parts;
+  if (parts.length === 1 && only) return only;
+  const joined = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    joined.set(part, offset);
+    offset += part.length;
+  }
+  return joined;
+}

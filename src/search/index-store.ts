@@ -1,0 +1,101 @@
+import type { Caller } from '../access/caller.ts';
+import type { DocumentView } from '../documents/schema.ts';
+import { toDocument, visibleTo } from '../documents/store.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { type Filter, filterSql } from './filter.ts';
+
+/** What PostgreSQL knows of a bucket's LanceDB table. */
+export interface IndexTable {
+  readonly version: number;
+  /** Latent space of its vectors; null while it is empty. */
+  readonly space: string | null;
+}
+
+export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
+  const [row] = await sql`SELECT version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
+  return row ? { version: Number(row['version']), space: row['space'] as string | null } : null;
+}
+
+/** Tell readers that a newer version of the table is there. */
+export async function publishVersion(sql: Sql, bucketId: string, version: number, space: string | null): Promise<void> {
+  await sql`
+    INSERT INTO index_tables (bucket_id, version, space) VALUES (${bucketId}, ${version}, ${space})
+    ON CONFLICT (bucket_id) DO UPDATE
+      SET version = greatest(index_tables.version, excluded.version),
+          space = coalesce(index_tables.space, excluded.space), updated_at = now()`;
+}
+
+/** What a search asks of documents beside the caller's rights. */
+export interface DocumentScope {
+  readonly bucketId: string;
+  readonly collectionId: string | null;
+  readonly filter: Filter | null;
+}
+
+/** A document that the caller may find, and the generation of its chunks that counts. */
+export interface LiveDocument {
+  readonly generation: number;
+  readonly document: DocumentView;
+}
+
+/**
+ * Of these documents, those whose chunks this caller may see now: the one answer to "may this caller see this
+ * chunk?", taken from PostgreSQL at query time. Chunks of another generation than the one named are not to be seen.
+ */
+export async function findLiveDocuments(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  documentIds: readonly string[],
+): Promise<Map<string, LiveDocument>> {
+  if (documentIds.length === 0) return new Map();
+  const rows = await sql`
+    SELECT * FROM documents WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`;
+  return new Map(
+    rows.map((row) => [
+      row['id'] as string,
+      { generation: Number(row['active_generation']), document: toDocument(row) },
+    ]),
+  );
+}
+
+/** Ids of the documents that can be found at all within the scope; null when there are more than `limit`. */
+export async function listLiveDocumentIds(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  limit: number,
+): Promise<string[] | null> {
+  const rows = await sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`;
+  return rows.length > limit ? null : rows.map((row) => row['id'] as string);
+}
+
+function live(sql: Sql, caller: Caller, scope: DocumentScope) {
+  return sql`
+    documents.org_id = ${caller.orgId} AND documents.bucket_id = ${scope.bucketId}
+    AND documents.active_generation IS NOT NULL AND documents.searchable AND ${visibleTo(sql, caller)}
+    ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
+    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}`;
+}
+
+/** Generations that nothing can make visible any more: neither active nor written by a job in progress. */
+export async function findDeadGenerations(
+  sql: Sql,
+  limit: number,
+): Promise<{ id: number; bucketId: string; artifactKey: string }[]> {
+  const rows = await sql`
+    SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
+    WHERE d.active_generation IS DISTINCT FROM g.id
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = g.job_id AND j.generation = g.id
+                      AND j.status IN ('extracting', 'chunking', 'embedding', 'indexing'))
+    ORDER BY g.id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: Number(row['id']),
+    bucketId: row['bucket_id'] as string,
+    artifactKey: row['artifact_key'] as string,
+  }));
+}
+
+export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promise<void> {
+  await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
+}

@@ -1,0 +1,73 @@
+import type { Table } from '@lancedb/lancedb';
+
+/** A chunk that one leg of a search found. */
+export interface Candidate {
+  readonly chunkId: string;
+  readonly documentId: string;
+  readonly generation: number;
+  readonly chunkIndex: number;
+  readonly text: string;
+  readonly locator: string;
+  /** Cosine similarity on the vector leg, BM25 on the keyword leg; higher is better. */
+  readonly score: number;
+}
+
+const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'locator'];
+
+export interface LegOptions {
+  readonly limit: number;
+  /** Restrict to these documents; null: all of the table. */
+  readonly documentIds: readonly string[] | null;
+}
+
+/** Nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised. */
+export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<Candidate[]> {
+  let query = table
+    .vectorSearch(vector)
+    .column('vector')
+    .distanceType('cosine')
+    .limit(options.limit)
+    .select([...COLUMNS, '_distance']);
+  if (options.documentIds) query = query.where(membership(options.documentIds));
+  return toCandidates(await query.toArrow(), '_distance', (distance) => 1 - distance);
+}
+
+/** Chunks by BM25 over analysed tokens. `tokens`: what `analyse` made of the query. */
+export async function searchKeywords(
+  table: Table,
+  tokens: readonly string[],
+  options: LegOptions,
+): Promise<Candidate[]> {
+  if (tokens.length === 0) return [];
+  let query = table
+    .query()
+    .fullTextSearch(tokens.join(' '), { columns: ['tokens'] })
+    .limit(options.limit)
+    .select([...COLUMNS, '_score']);
+  if (options.documentIds) query = query.where(membership(options.documentIds));
+  return toCandidates(await query.toArrow(), '_score', (score) => score);
+}
+
+type ArrowTable = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>;
+
+function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: number) => number): Candidate[] {
+  const column = (name: string) => rows.getChild(name);
+  const [chunkId, documentId, generation, chunkIndex, text, locator] = COLUMNS.map(column);
+  const score = column(scoreColumn);
+  const candidates = Array.from({ length: rows.numRows }, (_, row) => ({
+    chunkId: chunkId?.get(row) as string,
+    documentId: documentId?.get(row) as string,
+    generation: Number(generation?.get(row)),
+    chunkIndex: chunkIndex?.get(row) as number,
+    text: text?.get(row) as string,
+    locator: locator?.get(row) as string,
+    score: toScore(score?.get(row) as number),
+  }));
+  // LanceDB picks the best rows but may return them in the order they are stored in.
+  return candidates.sort((a, b) => b.score - a.score);
+}
+
+function membership(documentIds: readonly string[]): string {
+  for (const id of documentIds) if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
+  return `document_id IN (${documentIds.map((id) => `'${id}'`).join(', ')})`;
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { TaskType } from '../models/task-types.ts';
+import { Filter } from './filter.ts';
+
+export const TOP_K_MAX = 100;
+
+/** `POST /v2/buckets/{bucket}/search`. */
+export const SearchRequest = z.object({
+  query: z.string().min(1, 'must not be empty').max(8000),
+  top_k: z.int().min(1).max(TOP_K_MAX).default(10),
+  collection: z.string().min(1).max(128).optional().describe('id or name'),
+  filter: Filter.optional(),
+  task: TaskType.default('retrieval_query'),
+  mode: z.enum(['hybrid', 'vector', 'keyword']).default('hybrid'),
+  rerank: z.boolean().default(false),
+  rerank_top_k: z.int().min(1).max(TOP_K_MAX).optional(),
+  score_threshold: z.number().min(0).max(1).optional(),
+});
+export type SearchRequest = z.output<typeof SearchRequest>;
+
+/** Where in its document a chunk stands. */
+export const Locator = z
+  .object({
+    page: z.int().nullable().describe('from 1; null where the format has no pages'),
+    page_end: z.int().nullish(),
+    heading_path: z.array(z.string()),
+    start: z.int().describe('first character in the extracted text'),
+    end: z.int().describe('one past the last character'),
+  })
+  .meta({ id: 'Locator' });
+export type Locator = z.output<typeof Locator>;
+
+export const SearchResult = z
+  .object({
+    id: z.string().describe('chunk id'),
+    document_id: z.string(),
+    chunk_index: z.int(),
+    text: z.string(),
+    score: z.number().describe('0..1: the fused score over its possible maximum'),
+    scores: z.object({
+      vector_score: z.number().nullable(),
+      bm25_score: z.number().nullable(),
+      rrf_score: z.number().nullable(),
+      rerank_score: z.number().nullable(),
+    }),
+    metadata: z.record(z.string(), z.string()),
+    citation: z.object({
+      file_name: z.string(),
+      source_path: z.string().nullable(),
+      locator: Locator,
+      url: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'SearchResult' });
+export type SearchResult = z.output<typeof SearchResult>;
+
+export const SearchResponse = z
+  .object({
+    object: z.literal('list'),
+    bucket_id: z.string(),
+    model: z.string().nullable().describe('the model of the query vector; null in keyword mode'),
+    results: z.array(SearchResult),
+    usage: z.object({ tokens: z.int() }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'SearchResults' });
+export type SearchResponse = z.output<typeof SearchResponse>;

@@ -1,0 +1,157 @@
+import type { Caller } from '../access/caller.ts';
+import { findBucket, findCollection } from '../documents/store.ts';
+import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { analyse } from './analyser.ts';
+import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
+import {
+  type DocumentScope,
+  findLiveDocuments,
+  getIndexTable,
+  type LiveDocument,
+  listLiveDocumentIds,
+} from './index-store.ts';
+import type { LanceTables } from './lance.ts';
+import { type Candidate, searchKeywords, searchVectors } from './legs.ts';
+import type { Locator, SearchRequest, SearchResponse, SearchResult } from './schema.ts';
+
+/** Candidates that each leg fetches first, and the most it is asked for when most of them may not be seen. */
+const CANDIDATES_MIN = 60;
+const CANDIDATES_MAX = 3_200;
+/** A filter that leaves at most this many documents is handed to the index; a wider one is applied after it. */
+const PREFILTER_DOCUMENTS_MAX = 1_000;
+
+export interface SearchContext {
+  readonly sql: Sql;
+  readonly tables: LanceTables;
+  readonly embedder: Embedder;
+}
+
+/**
+ * Find the chunks of a bucket that answer a query, best first: BM25 over the analysed text and cosine similarity
+ * in the latent space, fused by weighted reciprocal rank; what the caller may see is decided by PostgreSQL.
+ *
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404)
+ */
+export async function searchBucket(
+  context: SearchContext,
+  caller: Caller,
+  bucketRef: string,
+  request: SearchRequest,
+  signal?: AbortSignal,
+): Promise<SearchResponse> {
+  const { sql } = context;
+  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const collection = request.collection ? await findCollection(sql, caller.orgId, bucket.id, request.collection) : null;
+  const scope: DocumentScope = {
+    bucketId: bucket.id,
+    collectionId: collection?.id ?? null,
+    filter: request.filter ?? null,
+  };
+  const warnings: string[] = [];
+  if (request.rerank) warnings.push('no reranker is configured; results are in fused order');
+
+  const indexTable = await getIndexTable(sql, bucket.id);
+  const query = await prepareQuery(context, request, indexTable?.space ?? null, warnings, signal);
+  const reply = {
+    object: 'list' as const,
+    bucket_id: bucket.id,
+    model: query.embedded?.model ?? null,
+    usage: { tokens: query.embedded?.tokens ?? 0 },
+    warnings,
+  };
+  const table = indexTable && (await context.tables.read(bucket.id, indexTable.version));
+  if (!table) return { ...reply, results: [] };
+
+  const narrow =
+    scope.filter || scope.collectionId ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
+  if (narrow?.length === 0) return { ...reply, results: [] };
+
+  const rounds = { limit: Math.max(CANDIDATES_MIN, request.top_k * 4) };
+  for (;;) {
+    const options = { limit: rounds.limit, documentIds: narrow };
+    const [keyword, vector] = await Promise.all([
+      query.keyword ? searchKeywords(table, query.tokens, options) : [],
+      query.vector ? searchVectors(table, query.vector, options) : [],
+    ]);
+    const documentIds = [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
+    const live = await findLiveDocuments(sql, caller, scope, documentIds);
+    const results = rank(keyword, vector, live, query.weights, request);
+    const exhausted = keyword.length < rounds.limit && vector.length < rounds.limit;
+    if (results.length >= request.top_k || exhausted || rounds.limit >= CANDIDATES_MAX) {
+      return { ...reply, results: results.slice(0, request.top_k) };
+    }
+    rounds.limit = Math.min(CANDIDATES_MAX, rounds.limit * 4);
+  }
+}
+
+interface PreparedQuery {
+  readonly keyword: boolean;
+  readonly tokens: string[];
+  readonly vector: Float32Array | null;
+  readonly embedded: EmbeddedTexts | null;
+  readonly weights: LegWeights;
+}
+
+/** Analyse and embed. A query vector of another space than the bucket's leaves the keyword leg alone. */
+async function prepareQuery(
+  context: SearchContext,
+  request: SearchRequest,
+  space: string | null,
+  warnings: string[],
+  signal?: AbortSignal,
+): Promise<PreparedQuery> {
+  const tokens = analyse(request.query);
+  if (request.mode === 'keyword')
+    return { keyword: true, tokens, vector: null, embedded: null, weights: weightsFor('lexical') };
+  const embedded = await embedForIndex(context.embedder, { texts: [request.query], taskType: request.task, signal });
+  const weights = weightsFor(embedded.kind);
+  if (space !== null && space !== embedded.space) {
+    warnings.push(
+      `the bucket's vectors (${space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`,
+    );
+    return { keyword: true, tokens, vector: null, embedded, weights };
+  }
+  // A query of stop words or punctuation has no direction worth following.
+  const vector = tokens.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
+  return { keyword: request.mode !== 'vector', tokens, vector, embedded, weights };
+}
+
+function rank(
+  keyword: Candidate[],
+  vector: Candidate[],
+  live: ReadonlyMap<string, LiveDocument>,
+  weights: LegWeights,
+  request: SearchRequest,
+): SearchResult[] {
+  const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
+  const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const byVector = new Map(vector.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, request.mode);
+  return fused
+    .filter((hit) => hit.score >= (request.score_threshold ?? 0))
+    .map((hit) => {
+      const candidate = (byKeyword.get(hit.id) ?? byVector.get(hit.id)) as Candidate;
+      const { document } = live.get(candidate.documentId) as LiveDocument;
+      return {
+        id: candidate.chunkId,
+        document_id: candidate.documentId,
+        chunk_index: candidate.chunkIndex,
+        text: candidate.text,
+        score: hit.score,
+        scores: {
+          vector_score: byVector.get(hit.id)?.score ?? null,
+          bm25_score: byKeyword.get(hit.id)?.score ?? null,
+          rrf_score: hit.rrf,
+          rerank_score: null,
+        },
+        metadata: document.metadata,
+        citation: {
+          file_name: document.file_name,
+          source_path: document.source_path,
+          locator: JSON.parse(candidate.locator) as Locator,
+          url: null,
+        },
+      };
+    });
+}

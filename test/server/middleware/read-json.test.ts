@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineRoute } from '../../../server/route.ts';
+import { type Frame, parseResponse, postJson, RawClient, startFrame } from '../support.ts';
+
+const declaration = {
+  method: 'POST',
+  path: '/v1/embeddings',
+  summary: 'Any object',
+  access: 'embed',
+  errors: 'embedding',
+  reads: 'json',
+  responses: {},
+} as const;
+
+const anything = defineRoute({
+  ...declaration,
+  operationId: 'anything',
+  body: z.looseObject({}),
+  async handle({ body }) {
+    return { body: { keys: Object.keys(body), body, polluted: 'polluted' in {} } };
+  },
+});
+
+async function fault(response: Response): Promise<[status: number, code: string, message: string]> {
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  return [response.status, error.code, error.message];
+}
+
+function send(frame: Frame, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+  return postJson(frame, '/v1/embeddings', body, headers);
+}
+
+describe('a JSON body', () => {
+  test('must be there, be JSON, and be an object', async () => {
+    const frame = await startFrame([anything]);
+    expect(await fault(await send(frame, ''))).toEqual([400, 'empty_body', 'the body is empty; send a JSON object']);
+    for (const text of ['{', '{"a":1}x', "{'a':1}", '{"a":NaN}', '\0', '{"a":"\u0001"}', 'undefined']) {
+      expect(await fault(await send(frame, text))).toEqual([400, 'invalid_json', 'the body is not valid JSON']);
+    }
+    for (const text of ['[]', '[{"a":1}]', '"a"', '1', 'true', 'null']) {
+      expect(await fault(await send(frame, text))).toEqual([400, 'invalid_json', 'the body must be a JSON object']);
+    }
+  });
+
+  test('must be UTF-8; a byte order mark and escaped lone surrogates are fine', async () => {
+    const frame = await startFrame([anything]);
+    for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf5, 0x80, 0x80, 0x80]]) {
+      const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
+      expect(await fault(await send(frame, body))).toEqual([400, 'invalid_utf8', 'the body is not valid UTF-8']);
+    }
+    const surrogate = await send(frame, '{"a":"\\ud800"}');
+    expect([surrogate.status, await surrogate.json()]).toMatchObject([200, { body: { a: '\ud800' } }]);
+    const mark = await send(frame, '\ufeff{"a":"한국어 🙂"}');
+    expect(await mark.json()).toMatchObject({ body: { a: '한국어 🙂' } });
+  });
+
+  test('may not carry prototype keys, at any depth', async () => {
+    const frame = await startFrame([anything]);
+    for (const text of [
+      '{"__proto__":{"polluted":1}}',
+      '{"a":[{"__proto__":{"polluted":1}}]}',
+      '{"\\u005f_proto__":{"polluted":1}}',
+      '{"__proto__":1}',
+      '{"constructor":{"prototype":{"polluted":1}}}',
+    ]) {
+      const [status, code] = await fault(await send(frame, text));
+      expect([status, code]).toEqual([400, 'forbidden_key']);
+    }
+    const harmless = await send(frame, '{"constructor":"Gaudí","prototype":{"a":1}}');
+    expect(await harmless.json()).toMatchObject({ keys: ['constructor', 'prototype'], polluted: false });
+  });
+
+  test('has bounds in depth and in number of values', async () => {
+    const frame = await startFrame([anything], { bodyBytes: 1024 * 1024 });
+    const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
+    expect((await send(frame, nested(64))).status).toBe(200);
+    expect((await send(frame, nested(65))).status).toBe(400);
+    expect((await send(frame, nested(10_000))).status).toBe(400);
+    expect((await send(frame, `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).status).toBe(400);
+    expect((await send(frame, `{"a":${'['.repeat(500_000)}`)).status).toBe(400);
+    expect((await send(frame, JSON.stringify({ a: new Array(99_999).fill(0) }))).status).toBe(200);
+    const [status, , message] = await fault(await send(frame, JSON.stringify({ a: new Array(100_000).fill(0) })));
+    expect([status, message]).toEqual([400, 'the body holds more than 100000 values']);
+  });
+
+  test.each([
+    ['application/json'],
+    ['application/json; charset=utf-8'],
+    ['application/json;charset="UTF-8"'],
+    ['Application/JSON'],
+    ['application/vnd.api+json'],
+  ])('may be %s', async (type) => {
+    const frame = await startFrame([anything]);
+    expect((await send(frame, '{"a":1}', { 'Content-Type': type })).status).toBe(200);
+  });
+
+  test.each([
+    ['text/plain'],
+    ['application/x-www-form-urlencoded'],
+    ['multipart/form-data; boundary=x'],
+    ['application/json; charset=utf-16'],
+    ['application/jsonp'],
+    ['json'],
+  ])('may not be %s', async (type) => {
+    const frame = await startFrame([anything]);
+    expect((await send(frame, '{"a":1}', { 'Content-Type': type })).status).toBe(415);
+  });
+
+  test('may not lack a type, nor be compressed', async () => {
+    const frame = await startFrame([anything]);
+    const client = await RawClient.connect(frame.port);
+    client.write(
+      'POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Length: 2\r\n\r\n{}',
+    );
+    expect(await client.until(/\}$/)).toContain('415 Unsupported Media Type');
+    const [status, code] = await fault(await send(frame, '{}', { 'Content-Encoding': 'gzip' }));
+    expect([status, code]).toEqual([415, 'unsupported_content_encoding']);
+  });
+
+  test('is bounded by its announced length, and by what comes without one', async () => {
+    const frame = await startFrame([anything], { bodyBytes: 1000 });
+    const fits = JSON.stringify({ a: 'x'.repeat(992) });
+    expect(fits).toHaveLength(1000);
+    expect((await send(frame, fits)).status).toBe(200);
+    expect(await fault(await send(frame, `${fits} `))).toEqual([
+      413,
+      'body_too_large',
+      'the body is larger than the limit of 1000 bytes',
+    ]);
+    const client = await RawClient.connect(frame.port);
+    client.write(
+      'POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
+    const chunk = `200\r\n${' '.repeat(512)}\r\n`;
+    client.write(chunk + chunk);
+    const { status, headers, json } = parseResponse(await client.closedByServer());
+    expect([status, headers.get('connection'), json]).toMatchObject([
+      413,
+      'close',
+      { error: { code: 'body_too_large' } },
+    ]);
+  });
+
+  test('has the bound of its route where that has one', async () => {
+    const large = defineRoute({
+      ...declaration,
+      operationId: 'large',
+      bodyLimitBytes: 2000,
+      body: z.looseObject({}),
+      async handle() {
+        return { body: {} };
+      },
+    });
+    const frame = await startFrame([large], { bodyBytes: 1000 });
+    expect((await send(frame, JSON.stringify({ a: 'x'.repeat(1500) }))).status).toBe(200);
+    expect((await send(frame, JSON.stringify({ a: 'x'.repeat(2500) }))).status).toBe(413);
+  });
+
+  test('may be absent where its schema says so', async () => {
+    const optional = defineRoute({
+      ...declaration,
+      operationId: 'optional',
+      body: z.object({ force: z.boolean() }).optional(),
+      async handle({ body }) {
+        return { body: { sent: body ?? null } };
+      },
+    });
+    const frame = await startFrame([optional]);
+    const url = `${frame.url}/v1/embeddings`;
+    const none = await fetch(url, { method: 'POST', headers: { Authorization: 'Bearer embed' } });
+    expect([none.status, await none.json()]).toEqual([200, { sent: null }]);
+    expect(await (await send(frame, '{"force":true}')).json()).toEqual({ sent: { force: true } });
+    expect((await send(frame, '{"force":1}')).status).toBe(400);
+  });
+
+  test('that is random or mutilated never gives a 500, and always an error in shape', async () => {
+    const strict = defineRoute({
+      ...declaration,
+      operationId: 'strict',
+      body: z.object({
+        input: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(100)]),
+        metadata: z.record(z.string(), z.unknown()).optional(),
+      }),
+      async handle() {
+        return { body: {} };
+      },
+    });
+    const frame = await startFrame([strict]);
+    const random = generator(20_260_113);
+    const seed = JSON.stringify({ input: ['텍스트', 'b'], metadata: { a: { b: [1, null, true, 1e9, '\ud800'] } } });
+    const statuses = new Set<number>();
+    for (let i = 0; i < 200; i++) {
+      const response = await send(frame, i % 4 === 0 ? randomBytes(random) : mutate(seed, random));
+      statuses.add(response.status);
+      const body = (await response.json()) as Record<string, unknown>;
+      if (response.status === 200) continue;
+      expect(response.status).toBe(400);
+      expect(body).toMatchObject({
+        error: { type: 'invalid_request_error' },
+        request_id: response.headers.get('x-request-id'),
+      });
+    }
+    expect(statuses).toContain(400);
+    expect((await send(frame, '{"input":"still alive"}')).status).toBe(200);
+  });
+});
+
+/** Numbers below `limit` in a fixed order (a linear congruential generator). */
+function generator(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+function randomBytes(random: (limit: number) => number): Uint8Array {
+  return Uint8Array.from({ length: random(300) }, () => random(256));
+}
+
+function mutate(text: string, random: (limit: number) => number): Uint8Array {
+  let bytes = Buffer.from(text);
+  for (let edits = 1 + random(4); edits > 0; edits--) {
+    const at = random(bytes.length);
+    const insert = ['"', '{', '[', ',', '\\u', '__proto__', '\xff', '1e999', '-', '}'][random(10)] ?? '';
+    bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + random(6))]);
+  }
+  return bytes;
+}

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { renderOpenApi } from '../../server/openapi.ts';
+import { defineRoute } from '../../server/route.ts';
+
+const Thing = z.object({ id: z.string(), size: z.int().min(0) });
+
+const routes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/models/*id',
+    operationId: 'getModel',
+    summary: 'One model',
+    access: 'caller',
+    errors: 'embedding',
+    reads: 'none',
+    params: z.object({ id: z.string() }),
+    query: z.object({ limit: z.coerce.number().int().max(200).default(50), after: z.string().optional() }),
+    responses: { 200: { description: 'A thing', schema: Thing } },
+    async handle() {
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/buckets/:bucket/documents',
+    operationId: 'upload',
+    summary: 'Upload',
+    access: 'documents:write',
+    errors: 'detail',
+    reads: 'upload',
+    idempotent: true,
+    params: z.object({ bucket: z.string() }),
+    body: z.object({ name: z.string().transform((name) => name.length), size: z.number().default(1) }),
+    responses: { 202: { description: 'Queued' } },
+    async handle() {
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/buckets/:bucket/documents',
+    operationId: 'list',
+    summary: 'List',
+    access: 'public',
+    errors: 'detail',
+    reads: 'none',
+    params: z.object({ bucket: z.string() }),
+    responses: {},
+    async handle() {
+      return {};
+    },
+  }),
+];
+
+test('the document says what the routes validate', () => {
+  const document = renderOpenApi(routes, { title: 'service', version: '1.2.3' });
+  expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'service', version: '1.2.3' } });
+  expect(document['paths']).toMatchObject({
+    '/v1/models/{id}': {
+      get: {
+        operationId: 'getModel',
+        security: [{ bearer: [] }],
+        parameters: [
+          { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+          { name: 'limit', in: 'query', required: false, schema: { default: 50, maximum: 200 } },
+          { name: 'after', in: 'query', required: false, schema: { type: 'string' } },
+        ],
+        responses: {
+          200: {
+            description: 'A thing',
+            content: { 'application/json': { schema: { type: 'object', required: ['id', 'size'] } } },
+          },
+          default: { content: { 'application/json': { schema: { $ref: '#/components/schemas/EmbeddingError' } } } },
+        },
+      },
+    },
+    '/v1/buckets/{bucket}/documents': {
+      post: {
+        description: 'Needs the scope `documents:write`.',
+        parameters: [{ name: 'bucket' }, { name: 'Idempotency-Key', in: 'header' }],
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': { schema: { required: ['name'], properties: { name: { type: 'string' } } } },
+            'multipart/form-data': {
+              schema: { required: ['file'], properties: { name: {}, file: { type: 'string' } } },
+            },
+          },
+        },
+        responses: {
+          202: { description: 'Queued' },
+          default: { content: { 'application/json': { schema: { $ref: '#/components/schemas/DetailError' } } } },
+        },
+      },
+      get: { operationId: 'list', security: [] },
+    },
+  });
+  expect(document['components']).toMatchObject({
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    schemas: { EmbeddingError: { required: ['error', 'request_id'] }, DetailError: { required: ['detail'] } },
+  });
+});
+
+test('the document is plain JSON', () => {
+  const document = renderOpenApi(routes, { title: 'service', version: '1' });
+  expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+});

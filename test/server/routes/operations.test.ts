@@ -1,0 +1,83 @@
+import { networkInterfaces } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { createApp } from '../../../server/app.ts';
+import { createHttpServer } from '../../../server/http-server.ts';
+import { renderOpenApi } from '../../../server/openapi.ts';
+import type { Route } from '../../../server/route.ts';
+import { operationRoutes, type Readiness } from '../../../server/routes/operations.ts';
+import { AppError } from '../../../src/platform/errors.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { openMetrics } from '../../../src/platform/metrics.ts';
+import { memoryIdempotency, startFrame } from '../support.ts';
+
+function routesOver(readiness: Readiness = { status: 'ok', checks: {} }): Route[] {
+  const routes: Route[] = operationRoutes({
+    ready: async () => readiness,
+    metrics: openMetrics(),
+    openapi: () => renderOpenApi(routes, { title: 'service', version: '1' }),
+  });
+  return routes;
+}
+
+describe('operations', () => {
+  test('health needs nobody and nothing', async () => {
+    const frame = await startFrame(routesOver({ status: 'down', checks: {} }));
+    const response = await fetch(`${frame.url}/healthz`);
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test.each([
+    ['ok', 200, null],
+    ['degraded', 200, null],
+    ['down', 503, '2'],
+  ] as const)('ready: %s is %i', async (status, code, retryAfter) => {
+    const readiness = { status, checks: { database: 'ok', redis: 'no answer' } };
+    const frame = await startFrame(routesOver(readiness));
+    const response = await fetch(`${frame.url}/readyz`);
+    expect([response.status, await response.json()]).toEqual([code, readiness]);
+    expect(response.headers.get('retry-after')).toBe(retryAfter);
+  });
+
+  test('metrics are for a peer on this machine, and not for one behind a proxy', async () => {
+    const frame = await startFrame(routesOver());
+    const local = await fetch(`${frame.url}/metrics`);
+    expect(local.headers.get('content-type')).toContain('text/plain');
+    expect(await local.text()).toContain('# TYPE service_http_requests_total counter');
+    for (const header of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via']) {
+      expect((await fetch(`${frame.url}/metrics`, { headers: { [header]: '127.0.0.1' } })).status).toBe(401);
+    }
+    const get = (scope: string) =>
+      fetch(`${frame.url}/metrics`, { headers: { Via: '1.1 proxy', Authorization: `Bearer ${scope}` } });
+    expect((await get('embed')).status).toBe(403);
+    expect((await get('platform_admin')).status).toBe(200);
+  });
+
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+
+  test.skipIf(outside === undefined)('metrics are refused to a peer elsewhere', async () => {
+    const logger = openLogger('silent');
+    const { callback } = createApp({
+      routes: routesOver(),
+      resolveCaller: () => Promise.reject(new AppError({ code: 'invalid_api_key', status: 401, message: 'no' })),
+      idempotency: memoryIdempotency(),
+      logger,
+      metrics: openMetrics(),
+      limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
+      trustProxy: false,
+    });
+    const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });
+    expect((await fetch(`http://${outside}:${listening.port}/metrics`)).status).toBe(401);
+    expect((await fetch(`http://127.0.0.1:${listening.port}/metrics`)).status).toBe(200);
+    await listening.close({ graceMs: 0 });
+  });
+
+  test('the OpenAPI document is public and holds these routes too', async () => {
+    const frame = await startFrame(routesOver());
+    const response = await fetch(`${frame.url}/openapi.json`);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    const { paths } = (await response.json()) as { paths: Record<string, unknown> };
+    expect(Object.keys(paths)).toEqual(['/healthz', '/readyz', '/metrics', '/openapi.json']);
+  });
+});

@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type AppSettings, createApp } from '../../server/app.ts';
+import { createHttpServer, type HttpServerBounds, type Listening } from '../../server/http-server.ts';
+import type { Idempotency } from '../../server/middleware/idempotency.ts';
+import type { Route } from '../../server/route.ts';
+import type { Caller, Scope } from '../../src/access/caller.ts';
+import type { IdempotencyLock } from '../../src/access/idempotency.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import { type Logger, openLogger } from '../../src/platform/logger.ts';
+import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
+
+export interface Frame extends Listening {
+  readonly metrics: Metrics;
+  readonly uploadDirectory: string;
+}
+
+/** A real server over `routes` on a free port of the loopback interface, closed when the test is over. */
+export async function startFrame(
+  routes: readonly Route[],
+  overrides: {
+    bounds?: Partial<HttpServerBounds>;
+    bodyBytes?: number;
+    uploadBytes?: number;
+    logger?: Logger;
+    settings?: Partial<AppSettings>;
+  } = {},
+): Promise<Frame> {
+  const uploadDirectory = await mkdtemp(path.join(tmpdir(), 'frame-'));
+  const logger = overrides.logger ?? openLogger('silent');
+  const metrics = openMetrics();
+  const limits = {
+    bodyBytes: overrides.bodyBytes ?? 64 * 1024,
+    uploadBytes: overrides.uploadBytes ?? 256 * 1024,
+    uploadDirectory: path.join(uploadDirectory, 'uploads'),
+  };
+  const app = createApp({
+    routes,
+    resolveCaller,
+    idempotency: memoryIdempotency(),
+    logger,
+    metrics,
+    limits,
+    trustProxy: false,
+    ...overrides.settings,
+  });
+  const server = createHttpServer(app.callback, { logger, bounds: { lingerMs: 300, ...overrides.bounds } });
+  const listening = await server.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await listening.close({ graceMs: 0 });
+    await rm(uploadDirectory, { recursive: true, force: true });
+  });
+  return { ...listening, metrics, uploadDirectory: limits.uploadDirectory };
+}
+
+/** `Bearer <scope>,<scope>` is a key with those scopes; its organization is `org_test`. */
+async function resolveCaller(authorization: string | undefined): Promise<Caller> {
+  const scopes = /^Bearer ([a-z:_,]+)$/.exec(authorization ?? '')?.[1];
+  if (scopes === undefined) {
+    throw new AppError({ code: 'invalid_api_key', status: 401, message: 'send a valid API key' });
+  }
+  return {
+    kind: 'api_key',
+    actor: 'key:test',
+    orgId: 'org_test',
+    plan: 'enterprise',
+    userId: null,
+    role: null,
+    department: null,
+    scopes: new Set(scopes.split(',') as Scope[]),
+    authLevel: 5,
+  };
+}
+
+/** The contract of `Idempotency` in memory: what `src/access/idempotency.ts` keeps in PostgreSQL. */
+export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<string, unknown> } {
+  const keys = new Map<string, { fingerprint: string; response: { status: number; body: unknown } | null }>();
+  const lockOf = (orgId: string, key: string): IdempotencyLock => ({ orgId, key, lockedUntil: '' });
+  return {
+    keys,
+    async begin({ orgId, key, fingerprint }) {
+      const held = keys.get(`${orgId}/${key}`);
+      if (held === undefined) {
+        keys.set(`${orgId}/${key}`, { fingerprint: fingerprint.toString('hex'), response: null });
+        return { state: 'new', lock: lockOf(orgId, key) };
+      }
+      if (held.fingerprint !== fingerprint.toString('hex')) {
+        throw new AppError({ code: 'idempotency_key_reused', status: 422, message: 'used with another request' });
+      }
+      if (held.response === null) {
+        throw new AppError({ code: 'idempotency_in_progress', status: 409, message: 'still in progress' });
+      }
+      return { state: 'replay', ...held.response };
+    },
+    async finish(lock, response) {
+      const held = keys.get(`${lock.orgId}/${lock.key}`);
+      if (held !== undefined) held.response = JSON.parse(JSON.stringify(response));
+    },
+    async abandon(lock) {
+      keys.delete(`${lock.orgId}/${lock.key}`);
+    },
+  };
+}
+
+export function postJson(frame: Frame, route: string, body: unknown, headers: Record<string, string> = {}) {
+  return fetch(frame.url + route, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: 'Bearer embed', ...headers },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+  });
+}
+
+/** A client that writes what it is told, byte by byte if need be. */
+export class RawClient {
+  readonly socket: Socket;
+  received = '';
+
+  static async connect(port: number): Promise<RawClient> {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: true });
+    await once(socket, 'connect');
+    const client = new RawClient(socket);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    return client;
+  }
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      this.received += text;
+    });
+    socket.on('error', () => undefined);
+  }
+
+  write(bytes: string | Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** Resolves when the server has closed its side; with all that was received. */
+  async closedByServer(): Promise<string> {
+    if (!this.socket.readableEnded && !this.socket.destroyed) {
+      await this.#next('end', 'close');
+    }
+    return this.received;
+  }
+
+  /** Resolves when nothing is left of the connection. */
+  async closed(): Promise<void> {
+    if (!this.socket.closed) await this.#next('close');
+  }
+
+  /** Resolves when `pattern` has been received. */
+  async until(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.received)) {
+      if (this.socket.destroyed || this.socket.readableEnded) throw new Error(`closed after: ${this.received}`);
+      await this.#next('data', 'end', 'close');
+    }
+    return this.received;
+  }
+
+  /** Not `events.once`: a reset is nothing that these tests fail on. */
+  #next(...names: string[]): Promise<void> {
+    return new Promise((resolve) => {
+      for (const name of names) this.socket.once(name, () => resolve());
+    });
+  }
+}
+
+/** The parts of a raw response. */
+export function parseResponse(raw: string): { status: number; headers: Map<string, string>; json: unknown } {
+  const [head = '', body = ''] = raw.split('\r\n\r\n', 2);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  return { status: Number(statusLine.split(' ')[1]), headers, json: body === '' ? null : JSON.parse(body) };
+}
