@@ -1,5 +1,11 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-enableCompileCache();
-const { execute } = await import('@oclif/core');
-await execute({ dir: import.meta.url });
+import module from 'node:module';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(`service: needs Node.js 22.18 or newer, this is ${process.version}; bin/service picks the right one`);
+  process.exit(1);
+}
+module.enableCompileCache();
+const { runCommandLine } = await import('../src/cli/run-command-line.ts');
+await runCommandLine(new URL('..', import.meta.url), process.argv.slice(2));

@@ -1,5 +1,5 @@
-import type { Caller } from '../access/caller.ts';
 import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
 import { cancelJobsOf } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -23,7 +23,11 @@ export async function createBucket(
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new AppError({ code: 'bucket_exists', status: 409, message: `a bucket named "${bucket.name}" exists already` });
+    throw new AppError({
+      code: 'bucket_exists',
+      status: 409,
+      message: `a bucket named "${bucket.name}" exists already`,
+    });
   }
 }
 
@@ -39,7 +43,11 @@ export async function createCollection(
     return await store.insertCollection(sql, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new AppError({ code: 'collection_exists', status: 409, message: `a collection named "${name}" exists already` });
+    throw new AppError({
+      code: 'collection_exists',
+      status: 409,
+      message: `a collection named "${name}" exists already`,
+    });
   }
 }
 

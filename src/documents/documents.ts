@@ -31,7 +31,12 @@ export async function listDocuments(
 }
 
 /** @throws AppError `document_not_found` (404): missing, foreign, or above the caller's auth level */
-export async function getDocument(sql: Sql, caller: Caller, bucketRef: string, documentId: string): Promise<DocumentView> {
+export async function getDocument(
+  sql: Sql,
+  caller: Caller,
+  bucketRef: string,
+  documentId: string,
+): Promise<DocumentView> {
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
   return store.findDocument(sql, caller, bucket.id, documentId);
 }
@@ -75,7 +80,11 @@ export async function purgeDeleted(
     const byBucket = Map.groupBy(batch, (row) => row.bucketId);
     for (const [bucketId, rows] of byBucket) {
       signal.throwIfAborted();
-      await index.dropDocuments(bucketId, rows.map((row) => row.id), signal);
+      await index.dropDocuments(
+        bucketId,
+        rows.map((row) => row.id),
+        signal,
+      );
       for (const row of rows) {
         await objects.deletePrefix(`documents/${row.orgId}/${row.id}/`);
         await store.removeDocument(sql, row.orgId, row.id);

@@ -9,7 +9,10 @@ export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
 /** Names that operators and scripts type; ids start with `bkt_`, so a name may not. */
 export const BucketName = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be 1 to 63 characters of A-Z a-z 0-9 . _ - and start with a letter or digit')
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+    'must be 1 to 63 characters of A-Z a-z 0-9 . _ - and start with a letter or digit',
+  )
   .refine((name) => !name.startsWith('bkt_'), 'must not start with "bkt_"');
 
 export const BucketPolicy = z.object({

@@ -163,7 +163,12 @@ export async function listDocumentRows(
 }
 
 /** @throws AppError `document_not_found` (404) */
-export async function findDocument(sql: Sql, caller: Caller, bucketId: string, documentId: string): Promise<DocumentView> {
+export async function findDocument(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  documentId: string,
+): Promise<DocumentView> {
   const [row] = await sql`
     SELECT * FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND id = ${documentId} AND ${visibleTo(sql, caller)}`;
@@ -188,7 +193,10 @@ export async function markDocumentDeleting(sql: Sql, orgId: string, documentId: 
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }
 
-export async function findDeleting(sql: Sql, limit: number): Promise<{ id: string; orgId: string; bucketId: string }[]> {
+export async function findDeleting(
+  sql: Sql,
+  limit: number,
+): Promise<{ id: string; orgId: string; bucketId: string }[]> {
   const rows = await sql`SELECT id, org_id, bucket_id FROM documents WHERE status = 'deleting' LIMIT ${limit}`;
   return rows.map((row) => ({
     id: row['id'] as string,

@@ -1,6 +1,6 @@
 import { ALIAS_ID, findModel, LEXICAL_ID, type Model } from '../models/catalog.ts';
-import { countTokens, tokenUpperBound } from '../models/tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
+import { countTokens, tokenUpperBound } from '../models/tokens.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Threads } from '../platform/threads.ts';

@@ -1,5 +1,5 @@
-import type { JobKind } from './schema.ts';
 import { listenChannel, type Sql } from '../platform/postgres.ts';
+import type { JobKind } from './schema.ts';
 
 /**
  * Tells workers that something is queued. It carries no data and owns nothing: a lost bell costs the time

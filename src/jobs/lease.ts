@@ -57,10 +57,7 @@ export class Lease {
    * Finish the job inside `tx`, the transaction that also makes its work visible.
    * @throws LeaseLost so that the transaction rolls back
    */
-  async complete(
-    tx: Sql,
-    result: { chunksCount: number; fileType: string | null; actualCost: number },
-  ): Promise<void> {
+  async complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
     if (!(await completeJob(tx, this.held, this.#phase, result))) throw new LeaseLost(this.job.id);
   }
 }

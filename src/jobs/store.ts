@@ -202,12 +202,13 @@ export async function getJob(sql: Sql, orgId: string, jobId: string): Promise<Jo
   return toView(row as Row);
 }
 
-/** How many jobs of these are not finished yet (progress of an upload). */
-export async function countByStatus(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<Map<JobStatus, number>> {
+/** Those of these jobs that are finished: ready, failed or cancelled (progress of an upload). */
+export async function listFinishedJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<JobView[]> {
   const rows = await sql`
-    SELECT status, count(*)::int AS n FROM jobs
-    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[]) GROUP BY status`;
-  return new Map(rows.map((row) => [row['status'] as JobStatus, row['n'] as number]));
+    SELECT * FROM jobs
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
+      AND status IN ('ready', 'failed', 'cancelled')`;
+  return rows.map((row) => toView(row as Row));
 }
 
 type Row = Record<string, unknown>;

@@ -232,7 +232,12 @@ export class JobWorker implements Service {
       const leases = [...this.#running.values()].map((run) => run.lease);
       try {
         const beganMs = performance.now();
-        const still = await renewLeases(sql, this.id, leases.map((lease) => lease.held), this.#options.leaseMs);
+        const still = await renewLeases(
+          sql,
+          this.id,
+          leases.map((lease) => lease.held),
+          this.#options.leaseMs,
+        );
         this.#lastRenewalMs = beganMs;
         const kept = new Set(still.map((held) => held.id));
         for (const lease of leases) {

@@ -14,74 +14,92 @@ const secret = z
   .transform((value) => new Secret(value));
 
 /** What `service.yaml` may say. Unknown settings are faults: a typo must not silently do nothing. */
-const ConfigFile = z
-  .strictObject({
-    data_dir: z.string().min(1),
-    host: z.string().min(1).default('127.0.0.1'),
-    port: z.coerce.number().int().min(0).max(65535).default(8080),
-    base_url: z.url().optional(),
-    log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    database_url: secret.optional(),
-    database_direct_url: secret.optional(),
-    redis_url: secret.optional(),
-    s3_bucket: z.string().min(1).optional(),
-    secret_key: z
-      .string()
-      .min(32, 'must have at least 32 characters')
-      .transform((value) => new Secret(value))
-      .optional(),
-    cron_secret: secret.optional(),
-    trust_proxy: z.boolean().default(false),
-    oidc: z
-      .strictObject({ issuer: z.url(), audience: z.string().min(1), algorithm: z.string().default('RS256') })
-      .optional(),
-    embeddings: z.strictObject({ honor_base64: z.boolean().default(false) }).prefault({}),
-    limits: z
-      .strictObject({
-        body_bytes: z.number().int().positive().default(16 * MIB),
-        upload_bytes: z.number().int().positive().default(512 * MIB),
-        document_memory_bytes: z.number().int().min(128 * MIB).default(512 * MIB),
-        document_seconds: z.number().int().min(1).max(3600).default(60),
-      })
-      .prefault({}),
-    workers: z
-      .strictObject({
-        ingest_concurrency: z.number().int().min(1).max(64).default(4),
-        lease_seconds: z.number().int().min(5).max(3600).default(30),
-        retries_max: z.number().int().min(0).max(100).default(5),
-      })
-      .prefault({}),
-  })
-  .transform((file) => ({
-    dataDir: path.resolve(file.data_dir),
-    host: file.host,
-    port: file.port,
-    baseUrl: file.base_url ?? null,
-    logLevel: file.log_level,
-    databaseUrl: file.database_url ?? null,
-    databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
-    redisUrl: file.redis_url ?? null,
-    s3Bucket: file.s3_bucket ?? null,
-    secretKey: file.secret_key ?? null,
-    cronSecret: file.cron_secret ?? null,
-    trustProxy: file.trust_proxy,
-    oidc: file.oidc ?? null,
-    embeddings: { honorBase64: file.embeddings.honor_base64 },
-    limits: {
-      bodyBytes: file.limits.body_bytes,
-      uploadBytes: file.limits.upload_bytes,
-      documentMemoryBytes: file.limits.document_memory_bytes,
-      documentMs: file.limits.document_seconds * 1000,
-    },
-    workers: {
-      ingestConcurrency: file.workers.ingest_concurrency,
-      leaseMs: file.workers.lease_seconds * 1000,
-      retriesMax: file.workers.retries_max,
-    },
-  }));
+const ConfigFile = z.strictObject({
+  data_dir: z.string().min(1),
+  host: z.string().min(1).default('127.0.0.1'),
+  port: z.coerce.number().int().min(0).max(65535).default(8080),
+  base_url: z.url().optional(),
+  log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  database_url: secret.optional(),
+  database_direct_url: secret.optional(),
+  redis_url: secret.optional(),
+  s3_bucket: z.string().min(1).optional(),
+  secret_key: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .transform((value) => new Secret(value))
+    .optional(),
+  cron_secret: secret.optional(),
+  trust_proxy: z.boolean().default(false),
+  oidc: z
+    .strictObject({
+      issuer: z.url(),
+      audience: z.string().min(1),
+      algorithm: z
+        .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])
+        .default('RS256'),
+    })
+    .optional(),
+  embeddings: z.strictObject({ honor_base64: z.boolean().default(false) }).prefault({}),
+  limits: z
+    .strictObject({
+      body_bytes: z
+        .number()
+        .int()
+        .positive()
+        .default(16 * MIB),
+      upload_bytes: z
+        .number()
+        .int()
+        .positive()
+        .default(512 * MIB),
+      document_memory_bytes: z
+        .number()
+        .int()
+        .min(128 * MIB)
+        .default(512 * MIB),
+      document_seconds: z.number().int().min(1).max(3600).default(60),
+    })
+    .prefault({}),
+  workers: z
+    .strictObject({
+      ingest_concurrency: z.number().int().min(1).max(64).default(4),
+      lease_seconds: z.number().int().min(5).max(3600).default(30),
+      retries_max: z.number().int().min(0).max(100).default(5),
+    })
+    .prefault({}),
+});
+
+const ConfigSchema = ConfigFile.transform((file) => ({
+  dataDir: path.resolve(file.data_dir),
+  host: file.host,
+  port: file.port,
+  baseUrl: file.base_url ?? null,
+  logLevel: file.log_level,
+  databaseUrl: file.database_url ?? null,
+  databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
+  redisUrl: file.redis_url ?? null,
+  s3Bucket: file.s3_bucket ?? null,
+  secretKey: file.secret_key ?? null,
+  cronSecret: file.cron_secret ?? null,
+  trustProxy: file.trust_proxy,
+  oidc: file.oidc ?? null,
+  embeddings: { honorBase64: file.embeddings.honor_base64 },
+  limits: {
+    bodyBytes: file.limits.body_bytes,
+    uploadBytes: file.limits.upload_bytes,
+    documentMemoryBytes: file.limits.document_memory_bytes,
+    documentMs: file.limits.document_seconds * 1000,
+  },
+  workers: {
+    ingestConcurrency: file.workers.ingest_concurrency,
+    leaseMs: file.workers.lease_seconds * 1000,
+    retriesMax: file.workers.retries_max,
+  },
+}));
 
 /** The effective settings of this process: validated, with units in names, frozen. */
-export type Config = z.output<typeof ConfigFile>;
+export type Config = z.output<typeof ConfigSchema>;
 
 /** Environment variable -> place in the settings. The environment wins over the file. */
 const ENVIRONMENT = {
@@ -109,24 +127,93 @@ type Tree = { [key: string]: unknown };
  *
  * @throws AppError `config_invalid` with one line per fault; values never appear in it.
  */
-export function loadConfig(options: { env?: NodeJS.ProcessEnv; overrides?: Tree } = {}): Config {
-  const env = options.env ?? process.env;
-  const faults: string[] = [];
-  const fromEnvironment = readEnvironment(env);
-  const overrides = options.overrides ?? {};
-  const dataDir = String(overrides['data_dir'] ?? fromEnvironment['data_dir'] ?? defaultDataDir(env));
-  const file = readConfigFile(env, dataDir, faults);
-  const tree = merge({ data_dir: dataDir }, file, fromEnvironment, overrides);
-  const parsed = ConfigFile.safeParse(tree);
+export function loadConfig(options: LoadOptions = {}): Config {
+  const { tree, faults } = gather(options);
+  const parsed = ConfigSchema.safeParse(tree);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
   } else {
     for (const line of unsupported(parsed.data)) faults.push(line);
   }
   if (faults.length > 0 || !parsed.success) {
-    throw new AppError({ code: 'config_invalid', status: 500, message: `settings are not valid:\n${faults.map((f) => `  - ${f}`).join('\n')}` });
+    throw new AppError({
+      code: 'config_invalid',
+      status: 500,
+      message: `settings are not valid:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    });
   }
   return deepFreeze(parsed.data);
+}
+
+/** A setting in force, by its name in service.yaml (`limits.body_bytes`), and where it was set. Null: not set. */
+export interface EffectiveSetting {
+  readonly name: string;
+  readonly value: unknown;
+  readonly from: 'default' | 'service.yaml' | 'environment' | 'command line';
+}
+
+/**
+ * Every setting as an operator wrote it or would write it; secrets are `***`.
+ *
+ * @throws AppError `config_invalid`, as `loadConfig` does
+ */
+export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
+  loadConfig(options);
+  const { tree, layers } = gather(options);
+  const settings = ConfigFile.parse(tree) as Tree;
+  const list: EffectiveSetting[] = [];
+  const walk = (node: Tree, place: string[], keys: readonly string[]) => {
+    for (const key of keys) {
+      const keyPlace = [...place, key];
+      const value = node[key];
+      if (isTree(value) && !(value instanceof Secret)) {
+        walk(value, keyPlace, Object.keys(value));
+        continue;
+      }
+      const layer = layers.findLast(([, layerTree]) => valueAt(layerTree, keyPlace) !== undefined);
+      list.push({
+        name: keyPlace.join('.'),
+        value: value instanceof Secret ? String(value) : (value ?? null),
+        from: layer?.[0] ?? 'default',
+      });
+    }
+  };
+  walk(settings, [], Object.keys(ConfigFile.shape));
+  return list;
+}
+
+interface LoadOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly overrides?: Tree;
+}
+
+/** All that was set, merged, and by where it was set; later layers win. */
+function gather(options: LoadOptions): {
+  tree: Tree;
+  layers: (readonly [EffectiveSetting['from'], Tree])[];
+  faults: string[];
+} {
+  const env = options.env ?? process.env;
+  const faults: string[] = [];
+  const fromEnvironment = readEnvironment(env);
+  const overrides = options.overrides ?? {};
+  const dataDir = String(overrides['data_dir'] ?? fromEnvironment['data_dir'] ?? defaultDataDir(env));
+  const file = readConfigFile(env, dataDir, faults);
+  return {
+    tree: merge({ data_dir: dataDir }, file, fromEnvironment, overrides),
+    layers: [
+      ['service.yaml', file],
+      ['environment', fromEnvironment],
+      ['command line', overrides],
+    ],
+    faults,
+  };
+}
+
+function valueAt(tree: Tree, place: readonly string[]): unknown {
+  let node: unknown = tree;
+  for (const key of place) node = isTree(node) ? node[key] : undefined;
+  return node;
 }
 
 /** Shapes that the design has and this version cannot run yet are refused, never half-served. */

@@ -46,7 +46,11 @@ export function invalidRequest(message: string, param: string | null = null, cod
 
 /** 404, the same for a missing thing and for another organization's. `what` is a noun: "bucket". */
 export function notFound(what: string, id: string): AppError {
-  return new AppError({ code: `${what.replaceAll(' ', '_')}_not_found`, status: 404, message: `${what} not found: ${id}` });
+  return new AppError({
+    code: `${what.replaceAll(' ', '_')}_not_found`,
+    status: 404,
+    message: `${what} not found: ${id}`,
+  });
 }
 
 /** 403: the caller is known and may not do this. */

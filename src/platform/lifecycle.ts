@@ -1,3 +1,4 @@
+import { AppError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** Something that runs until it is told to stop. `start` resolves when it is ready to work. */
@@ -15,7 +16,7 @@ const DRAIN_MS = 25_000;
  * `drainMs`; a second one exits at once with status 130. An unhandled rejection is a fault that we cannot
  * judge: it is logged and the process exits with 1, for the supervisor to start it anew.
  *
- * This is the only place that listens to signals.
+ * Signals are listened to in this file only.
  */
 export async function runServices(
   services: readonly Service[],
@@ -70,4 +71,28 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
     }
   }
   clearTimeout(deadline);
+}
+
+/**
+ * For work that ends by itself: the first SIGINT or SIGTERM aborts the signal that `work` gets, and whatever it
+ * then fails with becomes `interrupted`; a second one exits at once with status 130.
+ *
+ * @throws AppError `interrupted` (499)
+ */
+export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
+  const onSignal = () => {
+    if (abort.signal.aborted) process.exit(130);
+    abort.abort(new AppError({ code: 'interrupted', status: 499, message: 'interrupted' }));
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  try {
+    return await work(abort.signal);
+  } catch (error) {
+    throw abort.signal.aborted ? abort.signal.reason : error;
+  } finally {
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+  }
 }

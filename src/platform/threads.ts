@@ -7,7 +7,12 @@ export interface Threads {
    * Call export `name` of the module with one structured-cloneable argument.
    * Buffers named in `transfer` are moved, not copied.
    */
-  run<Result>(module: URL, name: string, argument: unknown, options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] }): Promise<Result>;
+  run<Result>(
+    module: URL,
+    name: string,
+    argument: unknown,
+    options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] },
+  ): Promise<Result>;
   close(): Promise<void>;
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Sql } from '../platform/postgres.ts';
 
-const scalar = z.union([z.string().max(512), z.number(), z.boolean()]);
+const wellFormed = (text: string) => text.isWellFormed();
+const scalar = z.union([z.string().max(512).refine(wellFormed), z.number(), z.boolean()]);
 type Scalar = z.output<typeof scalar>;
-const key = z.string().min(1).max(64);
+const key = z.string().min(1).max(64).refine(wellFormed);
 
 const DEPTH_MAX = 8;
 const CONDITIONS_MAX = 50;

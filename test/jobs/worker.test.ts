@@ -24,7 +24,8 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   await db.sql`DELETE FROM jobs`;
   await db.sql`DELETE FROM organizations`;
-  for (const id of ['org_a', 'org_b']) await db.sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
+  for (const id of ['org_a', 'org_b'])
+    await db.sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
 });
 
 function submit(options: { org?: string; priority?: number } = {}) {
@@ -147,7 +148,12 @@ describe('a worker', () => {
       },
     );
     const view = await getJob(db.sql, 'org_a', job.id);
-    expect(view).toMatchObject({ failed_phase: 'extracting', error_category: 'storage', retryable: true, retry_count: 2 });
+    expect(view).toMatchObject({
+      failed_phase: 'extracting',
+      error_category: 'storage',
+      retryable: true,
+      retry_count: 2,
+    });
     expect(attempts).toBe(3);
     expect(failed).toEqual([job.id]);
   });
@@ -217,7 +223,8 @@ describe('a worker', () => {
   it('hands its jobs back on a drain without spending an attempt', async () => {
     const job = await submit();
     await withWorker(
-      (lease) => new Promise((_resolve, reject) => lease.signal.addEventListener('abort', () => reject(lease.signal.reason))),
+      (lease) =>
+        new Promise((_resolve, reject) => lease.signal.addEventListener('abort', () => reject(lease.signal.reason))),
       async () => {
         await until(async () => (await statusOf(job.id)) === 'extracting');
       },
@@ -253,12 +260,18 @@ describe('recovery', () => {
   it(`fails a job whose worker died ${CRASHES_MAX} times`, async () => {
     const job = await submit();
     const failed: string[] = [];
-    const handlers = new Map([['ingest' as const, { onFailed: async (_tx: unknown, lost: Job) => void failed.push(lost.id) }]]);
+    const handlers = new Map([
+      ['ingest' as const, { onFailed: async (_tx: unknown, lost: Job) => void failed.push(lost.id) }],
+    ]);
     for (let crash = 1; crash <= CRASHES_MAX; crash++) {
       await claim(1, crash === 1 ? 'none' : 'only', -1_000);
       await recoverJobs(db.sql, handlers);
     }
-    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'failed', error_category: 'poison', retryable: false });
+    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({
+      status: 'failed',
+      error_category: 'poison',
+      retryable: false,
+    });
     expect(failed).toEqual([job.id]);
   });
 

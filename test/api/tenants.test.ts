@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiRoutes } from '../../server/api-service.ts';
+import type { Route } from '../../server/route.ts';
+import { SCOPES, type Scope } from '../../src/access/caller.ts';
+import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
+
+/**
+ * Every route, with every kind of caller that must not pass. The cases come from the route table itself, so that a
+ * new route is tested the day it is mounted.
+ */
+let test: TestApi;
+let routes: Route[];
+let keys: { own: string; foreign: string; revoked: string; expired: string };
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  test = await openTestApi({ worker: false });
+  const { sql } = test.appliance;
+  routes = apiRoutes(test.appliance, () => {});
+  keys = {
+    own: await test.key({ scopes: [...SCOPES], authLevel: 10 }),
+    foreign: await test.key({
+      scopes: SCOPES.filter((scope) => scope !== 'platform_admin'),
+      authLevel: 10,
+      org: 'other',
+    }),
+    revoked: await test.key(),
+    expired: await test.key(),
+  };
+  const idOf = (key: string) => key.split('_')[1] as string;
+  await sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${idOf(keys.revoked)}`;
+  await sql`UPDATE api_keys SET expires_at = now() WHERE id = ${idOf(keys.expired)}`;
+  const json = { filename: 'mine.txt', text: 'mine' };
+  const { body } = await test.call('POST', '/v1/buckets/default/documents', { key: keys.own, json });
+  Object.assign(ids, { bucket: body.bucket_id, document: body.id, job: body.job_id, id: 'local/lexical-1' });
+});
+afterAll(() => test.close());
+
+const path = (route: Route, given: Record<string, string> = ids) =>
+  route.path.replace(/[:*](\w+)/g, (_, name: string) => given[name] ?? 'missing');
+
+function call(route: Route, key: string | undefined, to = path(route)): Promise<Answer> {
+  const json =
+    route.reads === 'none' ? {} : { json: { name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' } };
+  return test.call(route.method, to, { ...(key ? { key } : {}), ...json });
+}
+
+const guarded = () =>
+  routes.filter((route) => route.access !== 'public' && route.access !== 'loopback_or_platform_admin');
+
+describe('every guarded route', () => {
+  it('refuses callers that are nobody', async () => {
+    for (const route of guarded()) {
+      for (const key of [undefined, 'svc_wrong', keys.revoked, keys.expired]) {
+        expect([route.operationId, (await call(route, key)).status]).toEqual([route.operationId, 401]);
+      }
+    }
+  });
+
+  it('refuses a key that has every scope but the one it needs', async () => {
+    for (const route of guarded().filter((route) => route.access !== 'caller')) {
+      const scopes = SCOPES.filter((scope) => scope !== route.access && scope !== 'platform_admin') as Scope[];
+      const { status, body } = await call(route, await test.key({ scopes }));
+      expect([route.operationId, status]).toEqual([route.operationId, 403]);
+      expect(JSON.stringify(body)).toContain(route.access);
+    }
+  });
+
+  it("answers another organization's ids as it answers missing ones", async () => {
+    for (const route of guarded().filter((route) => /:(bucket|document|job)/.test(route.path))) {
+      const missing = { bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing' };
+      const foreign = await call(route, keys.foreign);
+      const absent = await call(route, keys.foreign, path(route, missing));
+      expect([route.operationId, foreign.status]).toEqual([route.operationId, 404]);
+      expect(absent.status).toBe(404);
+      const anonymous = (answer: Answer) => JSON.stringify(answer.body).replaceAll(/(bkt|doc|job)_\w+|default/g, '*');
+      expect(anonymous(foreign)).toBe(anonymous(absent));
+    }
+  });
+
+  it('does not mix a bucket of mine with a document of another', async () => {
+    const foreign = await test.call('POST', '/v1/buckets', { key: keys.foreign, json: { name: 'theirs' } });
+    const nested = await test.call('GET', `/v1/buckets/${foreign.body.id}/documents/${ids['document']}`, {
+      key: keys.foreign,
+    });
+    expect(nested.status).toBe(404);
+  });
+
+  it('has an access policy that a person decided on', () => {
+    const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
+    expect(open.toSorted()).toEqual(['getHealth', 'getOpenApi', 'getReadiness', 'retiredEmbed']);
+  });
+});
+
+describe('operations', () => {
+  it('healthz, readyz, metrics and openapi.json answer', async () => {
+    expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
+    expect((await test.call('GET', '/readyz')).body).toEqual({
+      status: 'ok',
+      checks: { database: 'ok', objects: 'ok', index: 'ok' },
+    });
+    expect((await test.call('GET', '/metrics')).body).toContain('service_http_requests_total');
+    const document = (await test.call('GET', '/openapi.json')).body;
+    expect(document.openapi).toBe('3.1.0');
+    expect(Object.keys(document.paths)).toContain('/v1/embeddings');
+    for (const route of routes) {
+      const operation = document.paths[route.path.replace(/[:*](\w+)/g, '{$1}')][route.method.toLowerCase()];
+      expect(operation.operationId).toBe(route.operationId);
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { type ApiService, apiService } from '../../server/api-service.ts';
+import type { Scope } from '../../src/access/caller.ts';
+import { createKey } from '../../src/access/keys.ts';
+import { createOrganization } from '../../src/access/organizations.ts';
+import type { Service } from '../../src/platform/lifecycle.ts';
+import { openTestAppliance, type TestAppliance } from './appliance.ts';
+
+export interface TestApi extends TestAppliance {
+  readonly api: ApiService;
+  /** An API key of organization `default`, or of another one, which is made when it does not exist. */
+  key(options?: { scopes?: Scope[]; authLevel?: number; org?: string }): Promise<string>;
+  /** One request; JSON bodies are encoded, other bodies go as they are. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  readonly key?: string;
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array | FormData;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the tests that read them
+  readonly body: any;
+}
+
+/** A whole installation with its API on a free port and, unless told otherwise, an ingest worker. */
+export async function openTestApi(
+  options: { worker?: boolean; settings?: Record<string, unknown> } = {},
+): Promise<TestApi> {
+  const test = await openTestAppliance(options.settings);
+  const { appliance } = test;
+  const api = apiService(appliance, { port: 0 });
+  const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.ingestWorker()])];
+  for (const service of services) await service.start(new AbortController().signal);
+  return {
+    ...test,
+    api,
+    async key({ scopes, authLevel, org = 'default' } = {}) {
+      const operator = await appliance.operator(org).catch(async () => {
+        await createOrganization(appliance.sql, 'operator:test', { name: org, plan: 'free' });
+        return appliance.operator(org);
+      });
+      const { key } = await createKey(appliance.sql, appliance.keyRing, operator, {
+        name: 'test',
+        ...(scopes ? { scopes } : {}),
+        ...(authLevel ? { authLevel } : {}),
+      });
+      return key.reveal();
+    },
+    async call(method, path, { key, json, body, headers } = {}) {
+      const reply = await fetch(api.url + path, {
+        method,
+        headers: {
+          ...(key ? { Authorization: `Bearer ${key}` } : {}),
+          ...(json === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(json === undefined ? (body === undefined ? {} : { body: body as string }) : { body: JSON.stringify(json) }),
+      });
+      const text = await reply.text();
+      const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
+      return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
+    },
+    async close() {
+      for (const service of services.toReversed()) await service.stop();
+      await test.close();
+    },
+  };
+}
