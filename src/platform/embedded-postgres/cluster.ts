@@ -1,0 +1,208 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmod, chown, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AppError } from '../errors.ts';
+import { Secret } from '../secret.ts';
+import type { PostgresBinaries } from './binaries.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { run, type ServerUser } from './run.ts';
+
+export const SUPERUSER = 'service';
+const INITDB_MS = 300_000;
+
+/**
+ * Make the cluster where there is none: UTF-8, PostgreSQL's own C.UTF-8 (the same order on every system, no
+ * dependency on its locales), password login only. It is made aside and renamed, so that a kill on the way
+ * leaves no half-made cluster. Call it under the data directory's lock.
+ *
+ * @throws AppError `postgres_version_mismatch` when the cluster is of another major version, `postgres_initdb_failed`
+ */
+export async function ensureCluster(
+  data: DataDirectory,
+  binaries: PostgresBinaries,
+  user: ServerUser | null,
+  options: { durable: boolean },
+): Promise<void> {
+  const version = await readFile(path.join(data.cluster, 'PG_VERSION'), 'utf8').catch(() => null);
+  if (version === null) return createCluster(data, binaries, user, options);
+  if (version.trim() === binaries.majorVersion) return;
+  throw new AppError({
+    code: 'postgres_version_mismatch',
+    status: 503,
+    message:
+      `${data.cluster} was made by PostgreSQL ${version.trim()}, and this release carries PostgreSQL ${binaries.majorVersion}. ` +
+      'Start the release that made it and make a backup; then move that directory away, start this release and restore the backup.',
+  });
+}
+
+async function createCluster(
+  data: DataDirectory,
+  binaries: PostgresBinaries,
+  user: ServerUser | null,
+  options: { durable: boolean },
+): Promise<void> {
+  const password = await ensurePassword(data);
+  const aside = path.join(data.path, `postgres.new-${randomUUID()}`);
+  const cluster = path.join(aside, 'cluster');
+  const passwordCopy = path.join(aside, 'password'); // one that the server's user can read
+  try {
+    await mkdir(aside, { mode: 0o700 });
+    await writeFile(passwordCopy, password.reveal(), { mode: 0o600 });
+    await giveTo(user, aside, passwordCopy);
+    const result = await run(
+      binaries.initdb,
+      [
+        `--pgdata=${cluster}`,
+        `--username=${SUPERUSER}`,
+        `--pwfile=${passwordCopy}`,
+        '--auth=scram-sha-256',
+        // Iterations slow the guessing of poor passwords down; 32 random bytes need none, and each connection pays.
+        '--set=scram_iterations=1',
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
+        '--no-instructions',
+        ...(options.durable ? [] : ['--no-sync']),
+      ],
+      { user, timeoutMs: INITDB_MS },
+    );
+    if (result.status !== 0) {
+      throw new AppError({
+        code: 'postgres_initdb_failed',
+        status: 503,
+        message: `PostgreSQL could not make its files in ${data.path}: ${lastLine(result.stderr)}`,
+        details: { stderr: result.stderr },
+      });
+    }
+    await rename(cluster, data.cluster);
+    if (options.durable) await syncDirectory(data.path);
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+/** The superuser's password: 32 random bytes, made with the cluster, readable by the owner of the data directory. */
+async function ensurePassword(data: DataDirectory): Promise<Secret> {
+  const existing = await readFile(data.passwordFile, 'utf8').catch(() => null);
+  if (existing !== null && existing.trim() !== '') return new Secret(existing.trim());
+  const password = randomBytes(32).toString('base64url');
+  const aside = `${data.passwordFile}.${randomUUID()}`;
+  const file = await open(aside, 'wx', 0o600);
+  try {
+    await file.writeFile(password);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await data.own(aside);
+  await rename(aside, data.passwordFile);
+  return new Secret(password);
+}
+
+/** @throws AppError `postgres_password_unreadable` */
+export async function readPassword(data: DataDirectory): Promise<Secret> {
+  try {
+    return new Secret((await readFile(data.passwordFile, 'utf8')).trim());
+  } catch (cause) {
+    throw new AppError({
+      code: 'postgres_password_unreadable',
+      status: 503,
+      message: `cannot read ${data.passwordFile}, the password of the database in ${data.cluster}: put it back, or run as the user who owns it`,
+      cause,
+    });
+  }
+}
+
+/**
+ * Write `postgresql.conf` anew: modest settings for a machine that does other work too. `<data dir>/postgres.conf`
+ * is read last, for an operator's own.
+ */
+export async function writeSettings(
+  data: DataDirectory,
+  user: ServerUser | null,
+  socketDirectory: string,
+  overrides: Readonly<Record<string, string>>,
+): Promise<void> {
+  const settings: Record<string, string> = {
+    listen_addresses: '',
+    // A list: double quotes keep a comma or a space in the path from splitting it.
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    max_connections: '200',
+    shared_buffers: '128MB',
+    fsync: 'on',
+    // Parallel plans take shared memory from /dev/shm, of which a container has 64 MB.
+    max_parallel_workers_per_gather: '0',
+    max_parallel_maintenance_workers: '0',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    datestyle: 'iso, mdy',
+    lc_messages: 'C',
+    default_text_search_config: 'pg_catalog.simple',
+    // The log is bounded, and holds no rows: starts, stops, recoveries, fatal errors; no statements, no keys.
+    logging_collector: 'off',
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+    log_checkpoints: 'off',
+    ...overrides,
+  };
+  const ownSettings = path.join(data.path, 'postgres.conf');
+  const hasOwnSettings = await readFile(ownSettings).then(
+    () => true,
+    () => false,
+  );
+  const text = [
+    '# Written at every start; own settings go to postgres.conf in the data directory.',
+    ...Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`),
+    hasOwnSettings ? `include = '${ownSettings.replaceAll("'", "''")}'` : '',
+    '',
+  ].join('\n');
+  const file = path.join(data.cluster, 'postgresql.conf');
+  if ((await readFile(file, 'utf8').catch(() => null)) === text) return;
+  const aside = `${file}.${randomUUID()}`;
+  await writeFile(aside, text, { mode: 0o600 });
+  await giveTo(user, aside);
+  await rename(aside, file);
+}
+
+/**
+ * A directory for the unix socket that only the server's user may enter, made where it is missing. An existing one
+ * must be that user's: in the shared temporary directory somebody else may have made it first.
+ *
+ * @throws AppError `postgres_socket_directory_foreign`
+ */
+export async function ensureSocketDirectory(directory: string, user: ServerUser | null): Promise<void> {
+  await mkdir(directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const found = await lstat(directory);
+  const own = process.getuid?.();
+  if (!found.isDirectory() || (found.uid !== own && found.uid !== user?.uid)) {
+    throw new AppError({
+      code: 'postgres_socket_directory_foreign',
+      status: 503,
+      message: `${directory}, the place for the database's socket, belongs to another user: remove it, or choose a data directory with a shorter path`,
+    });
+  }
+  await giveTo(user, directory);
+  await chmod(directory, 0o700);
+}
+
+export async function giveTo(user: ServerUser | null, ...files: string[]): Promise<void> {
+  if (user !== null) for (const file of files) await chown(file, user.uid, user.gid);
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1) ?? '';
+}

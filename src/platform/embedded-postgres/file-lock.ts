@@ -1,0 +1,135 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../errors.ts';
+import { type Liveness, livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts';
+
+const POLL_MS = 10;
+const WAIT_MS = 180_000;
+/** A holder in another container cannot be asked; no critical section here takes this long. */
+const FOREIGN_HOLDER_MS = 120_000;
+
+/**
+ * Run `fn` while holding the lock file `file`; at most one process does at a time. A holder that died is
+ * recognised and succeeded. The holder's identity is in the file from the first moment (written aside, then
+ * linked: `link` fails when the name exists).
+ *
+ * Taking over from the dead must not race: two processes that both find a dead holder must not each remove a
+ * file, or the second removes the lock that the first has just taken. So nobody removes a dead holder's file.
+ * The right to succeed the holder with contents C is itself a lock file, named after C's hash, and its holder
+ * may in turn die and be succeeded. Whoever links the end of that chain holds the lock. Release removes the
+ * chain from the front, so a chain whose front is unchanged has not been released.
+ *
+ * @throws AppError `data_directory_busy` when the lock could not be had within `waitMs`
+ */
+export async function withFileLock<T>(
+  file: string,
+  fn: () => Promise<T>,
+  options: { waitMs?: number; onCreate?: (file: string) => Promise<void> } = {},
+): Promise<T> {
+  const chain = await acquire(file, options);
+  try {
+    return await fn();
+  } finally {
+    for (const link of chain) await removeFile(link);
+  }
+}
+
+async function acquire(
+  file: string,
+  options: { waitMs?: number; onCreate?: (file: string) => Promise<void> },
+): Promise<string[]> {
+  const waitMs = options.waitMs ?? WAIT_MS;
+  const deadline = performance.now() + waitMs;
+  const claim = `${file}-${randomUUID()}`;
+  await writeFile(claim, JSON.stringify({ ...(await ownIdentity()), nonce: randomUUID() }), {
+    flag: 'wx',
+    mode: 0o644,
+  });
+  try {
+    await options.onCreate?.(claim);
+    for (;;) {
+      const chain = await tryAcquire(file, claim);
+      if (chain !== null) {
+        const now = new Date();
+        await utimes(claim, now, now); // the same inode as the lock: its age is the age of the critical section
+        return chain;
+      }
+      if (performance.now() > deadline) {
+        throw new AppError({
+          code: 'data_directory_busy',
+          status: 503,
+          message: `another process has been holding ${file} for ${Math.round(waitMs / 1000)} s; if none is starting or stopping, remove that file`,
+          retryable: true,
+        });
+      }
+      await delay(POLL_MS * (0.5 + Math.random()));
+    }
+  } finally {
+    await removeFile(claim);
+  }
+}
+
+/** The chain of files to remove on release, or null when a living process holds the lock. */
+async function tryAcquire(file: string, claim: string): Promise<string[] | null> {
+  const chain: string[] = [];
+  let front: string | null = null;
+  for (let candidate = file; ; ) {
+    chain.push(candidate);
+    if (await linkIfAbsent(claim, candidate)) {
+      if (candidate === file) return chain;
+      if ((await readIfPresent(file)) === front) return chain;
+      await removeFile(candidate); // the chain was released while we walked along it
+      return null;
+    }
+    const holder = await readIfPresent(candidate);
+    if (holder === null) return null;
+    front ??= holder;
+    if ((await holderLiveness(candidate, holder)) === 'alive') return null;
+    candidate = `${file}.${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`;
+  }
+}
+
+async function holderLiveness(file: string, content: string): Promise<Liveness> {
+  const identity = ProcessIdentity.safeParse(parseJson(content));
+  if (!identity.success) return 'dead'; // only a power failure leaves half a file
+  const liveness = await livenessOf(identity.data);
+  if (liveness !== 'unknown') return liveness;
+  const written = await stat(file).catch(() => null);
+  return written !== null && Date.now() - written.mtimeMs > FOREIGN_HOLDER_MS ? 'dead' : 'alive';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function linkIfAbsent(existing: string, name: string): Promise<boolean> {
+  try {
+    await link(existing, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function readIfPresent(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function removeFile(file: string): Promise<void> {
+  try {
+    await unlink(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

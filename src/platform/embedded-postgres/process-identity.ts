@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { readFile, readlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+/**
+ * A process, told apart from a later one with the same pid (by its start time) and from one with the same pid
+ * in another container that shares the data directory (by its namespace).
+ */
+export const ProcessIdentity = z.object({
+  pid: z.number().int().positive(),
+  /** Opaque; equal for two readings of one process. Null where the platform does not tell. */
+  startTime: z.string().nullable(),
+  /** Machine boot and pid namespace; empty where the platform has no such thing. */
+  bootId: z.string(),
+  pidNamespace: z.string(),
+});
+export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
+
+/** `unknown`: it lives, or lived, in another pid namespace of this machine, into which we cannot look. */
+export type Liveness = 'alive' | 'dead' | 'unknown';
+
+let own: Promise<ProcessIdentity> | undefined;
+
+/** The identity of this process. */
+export function ownIdentity(): Promise<ProcessIdentity> {
+  own ??= (async () => ({
+    pid: process.pid,
+    startTime: await processStartTime(process.pid),
+    bootId: await readFile('/proc/sys/kernel/random/boot_id', 'utf8').then(
+      (text) => text.trim(),
+      () => '',
+    ),
+    pidNamespace: await readlink('/proc/self/ns/pid').catch(() => ''),
+  }))();
+  return own;
+}
+
+/** Whether the process behind a recorded identity still runs. A zombie counts as dead. */
+export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
+  const self = await ownIdentity();
+  if (identity.bootId !== self.bootId) return 'dead';
+  if (identity.pidNamespace !== self.pidNamespace) return 'unknown';
+  if (!isInUse(identity.pid)) return 'dead';
+  const startTime = await processStartTime(identity.pid);
+  if (startTime === null) return self.startTime === null ? 'alive' : 'dead';
+  return identity.startTime === null || identity.startTime === startTime ? 'alive' : 'dead';
+}
+
+/** Whether any process has this pid now, a zombie included. */
+export function isInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Start time of a living process: clock ticks since boot from /proc (proc_pid_stat(5), field 22), else from `ps`. */
+async function processStartTime(pid: number): Promise<string | null> {
+  if (process.platform === 'linux') {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+    if (stat === null) return null;
+    // The command name in parentheses may itself hold spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const state = fields[0];
+    return state === 'Z' || state === 'X' ? null : (fields[19] ?? null);
+  }
+  try {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+    const [state = 'Z', ...started] = stdout.trim().split(/\s+/);
+    return state.startsWith('Z') ? null : started.join(' ');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { DataDirectory } from './data-directory.ts';
+import { livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts';
+
+/**
+ * Who uses the server: one file per open handle, holding the identity of its process. Every function here is
+ * called under the data directory's lock.
+ */
+export async function registerUser(data: DataDirectory): Promise<string> {
+  await mkdir(data.usersDirectory, { recursive: true, mode: 0o755 });
+  await data.own(data.usersDirectory);
+  const file = path.join(data.usersDirectory, `${process.pid}-${randomUUID().slice(0, 8)}`);
+  await writeFile(file, JSON.stringify(await ownIdentity()), { flag: 'wx', mode: 0o644 });
+  await data.own(file);
+  return file;
+}
+
+export async function unregisterUser(file: string): Promise<void> {
+  await rm(file, { force: true });
+}
+
+/** The number of living users of this pid namespace; files of dead ones are removed. */
+export async function countLiveUsers(data: DataDirectory): Promise<number> {
+  let alive = 0;
+  for (const file of await listUserFiles(data)) {
+    const identity = await readIdentity(file);
+    const liveness = identity === null ? 'dead' : await livenessOf(identity);
+    if (liveness === 'alive') alive++;
+    if (liveness === 'dead') await rm(file, { force: true });
+  }
+  return alive;
+}
+
+/** Forget every user but the living: right when no server is running, since those of other namespaces went with it. */
+export async function forgetFormerUsers(data: DataDirectory): Promise<void> {
+  for (const file of await listUserFiles(data)) {
+    const identity = await readIdentity(file);
+    if (identity === null || (await livenessOf(identity)) !== 'alive') await rm(file, { force: true });
+  }
+}
+
+async function listUserFiles(data: DataDirectory): Promise<string[]> {
+  const names = await readdir(data.usersDirectory).catch(() => []);
+  return names.map((name) => path.join(data.usersDirectory, name));
+}
+
+async function readIdentity(file: string): Promise<ProcessIdentity | null> {
+  try {
+    return ProcessIdentity.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch {
+    return null;
+  }
+}

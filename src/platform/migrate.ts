@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import postgres from 'postgres';
+import { AppError } from './errors.ts';
+import { mapPostgresError, type Sql } from './postgres.ts';
+
+/** A migration and whether this database has it. `applied_at` is null for one that is still to come. */
+export interface MigrationStatus {
+  readonly version: number;
+  readonly name: string;
+  readonly applied_at: Date | null;
+}
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text, in hexadecimal; line ends do not count, a checkout may change them. */
+  readonly checksum: string;
+  /** The oldest code, by the newest migration it knows, that works with this migration applied; null: no change. */
+  readonly minimumCompatible: number | null;
+}
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly applied_at: Date;
+}
+
+const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+const MINIMUM = /^--\s*minimum-compatible-version:\s*(\d+)\s*$/m;
+/** Any number that nothing else in the database locks; the same in every process. */
+const MIGRATION_LOCK = 7_310_112_002;
+
+/**
+ * Bring the database to the newest migration in `directory` (`0001_name.sql`, …; forward only). Each is applied in a
+ * transaction of its own together with its record, under one lock, so that any number of processes may start at
+ * once and a kill leaves whole migrations only.
+ *
+ * A database may have migrations that this code does not know, as it does while a newer release takes over: that is
+ * fine as long as they keep us compatible. A migration that does not says so in a comment at its head,
+ * `-- minimum-compatible-version: N`: from then on code whose newest migration is below N refuses to run.
+ *
+ * @returns the names of those it applied
+ * @throws AppError `database_too_new`, `migration_changed`, `migration_out_of_order`, `migration_failed`,
+ *   `migration_invalid`
+ */
+export async function migrate(sql: Sql, options: { directory: string }): Promise<string[]> {
+  const migrations = await readMigrations(options.directory);
+  const done: string[] = [];
+  // Without a lock at first: with nothing to do, as at most starts, nobody waits for anybody.
+  const seen = await readApplied(sql);
+  const pending = findPending(migrations, seen.applied, seen.minimumVersion);
+  for (const migration of pending) {
+    const isApplied = await sql.begin(async (tx) => {
+      // A migration may take long, whatever the role's limits; one of a killed process must not hold up the next.
+      await tx`
+        select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+               set_config('client_connection_check_interval', '2s', true)`;
+      await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+      await createTables(tx);
+      // Another process may have been faster, also one with newer code.
+      const { applied, minimumVersion } = await readApplied(tx);
+      if (!findPending(migrations, applied, minimumVersion).includes(migration)) return false;
+      await apply(tx, migration);
+      return true;
+    });
+    if (isApplied) done.push(migration.name);
+  }
+  return done;
+}
+
+/**
+ * The names of those that `migrate` would apply.
+ *
+ * @throws AppError as `migrate` does for a database that this code cannot work with
+ */
+export async function pendingMigrations(sql: Sql, options: { directory: string }): Promise<string[]> {
+  const { applied, minimumVersion } = await readApplied(sql);
+  return findPending(await readMigrations(options.directory), applied, minimumVersion).map(({ name }) => name);
+}
+
+/**
+ * Every migration that the directory or the database knows, by version.
+ *
+ * @throws AppError `migration_invalid`
+ */
+export async function migrationStatus(sql: Sql, options: { directory: string }): Promise<MigrationStatus[]> {
+  const { applied } = await readApplied(sql);
+  const all = new Map<number, MigrationStatus>();
+  for (const { version, name } of await readMigrations(options.directory)) {
+    all.set(version, { version, name, applied_at: null });
+  }
+  for (const { version, name, applied_at } of applied) all.set(version, { version, name, applied_at });
+  return [...all.values()].sort((a, b) => a.version - b.version);
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const file of (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort()) {
+    const [, digits, name] = FILE_NAME.exec(file) ?? [];
+    if (digits === undefined || name === undefined) throw invalid(file, 'its name is not of the form 0001_name.sql');
+    const version = Number(digits);
+    if (migrations.at(-1)?.version === version) throw invalid(file, `there is another migration ${digits}`);
+    const text = (await readFile(path.join(directory, file), 'utf8')).replaceAll('\r\n', '\n');
+    const minimum = MINIMUM.exec(headOf(text))?.[1];
+    const minimumCompatible = minimum === undefined ? null : Number(minimum);
+    if (minimumCompatible !== null && minimumCompatible > version) {
+      throw invalid(file, 'its minimum compatible version is above its own');
+    }
+    const checksum = createHash('sha256').update(text).digest('hex');
+    migrations.push({ version, name, text, checksum, minimumCompatible });
+  }
+  return migrations;
+}
+
+/** The comment lines at the top. */
+function headOf(text: string): string {
+  const lines = text.split('\n');
+  const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('--'));
+  return lines.slice(0, end === -1 ? undefined : end).join('\n');
+}
+
+/** Those to apply, in order. Everything that forbids this code to work with this database is thrown here. */
+function findPending(migrations: Migration[], applied: Applied[], minimumVersion: number): Migration[] {
+  const newestKnown = migrations.at(-1)?.version ?? 0;
+  if (minimumVersion > newestKnown) {
+    throw new AppError({
+      code: 'database_too_new',
+      status: 503,
+      message:
+        `the database needs a release that knows migration ${minimumVersion}; this one knows up to ${newestKnown}. ` +
+        'Run the release that migrated it, or a newer one.',
+      details: { minimum_version: minimumVersion, newest_known_version: newestKnown },
+    });
+  }
+  const byVersion = new Map(applied.map((row) => [row.version, row]));
+  const newestApplied = Math.max(0, ...byVersion.keys());
+  return migrations.filter(({ version, name, checksum }) => {
+    const row = byVersion.get(version);
+    if (row === undefined) {
+      if (version > newestApplied) return true;
+      throw new AppError({
+        code: 'migration_out_of_order',
+        status: 503,
+        message: `migration ${version} (${name}) is missing in the database, which already has ${newestApplied}: give it a number above that`,
+      });
+    }
+    if (row.checksum === checksum) return false;
+    throw new AppError({
+      code: 'migration_changed',
+      status: 503,
+      message: `migration ${version} (${name}) was changed after it had been applied: put it back as it was, and make a new one for the change`,
+    });
+  });
+}
+
+async function readApplied(sql: Sql): Promise<{ applied: Applied[]; minimumVersion: number }> {
+  const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_compatibility') is not null as exists`;
+  if (found?.exists !== true) return { applied: [], minimumVersion: 0 };
+  const applied = await sql<Applied[]>`
+    select version, name, checksum, applied_at from schema_migrations order by version`;
+  const [minimum] = await sql<{ minimum_version: number }[]>`select minimum_version from schema_compatibility`;
+  return { applied, minimumVersion: minimum?.minimum_version ?? 0 };
+}
+
+async function createTables(tx: Sql): Promise<void> {
+  await tx.unsafe(`
+    create table if not exists schema_migrations (
+      version    integer primary key,
+      name       text not null,
+      checksum   text not null,
+      applied_at timestamptz not null default now()
+    );
+    create table if not exists schema_compatibility (
+      only_row        boolean primary key default true check (only_row),
+      minimum_version integer not null
+    );`);
+}
+
+async function apply(tx: Sql, migration: Migration): Promise<void> {
+  const { version, name, text, checksum, minimumCompatible } = migration;
+  try {
+    await tx.unsafe(text);
+  } catch (cause) {
+    if (!(cause instanceof postgres.PostgresError) || mapPostgresError(cause) !== cause) throw cause;
+    const { message, position } = cause;
+    const line = position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`;
+    throw new AppError({
+      code: 'migration_failed',
+      status: 503,
+      message: `migration ${version} (${name})${line}: ${message}; the database is as it was before it`,
+      cause,
+    });
+  }
+  await tx`insert into schema_migrations (version, name, checksum) values (${version}, ${name}, ${checksum})`;
+  if (minimumCompatible === null) return;
+  await tx`
+    insert into schema_compatibility (minimum_version) values (${minimumCompatible})
+    on conflict (only_row) do update
+    set minimum_version = greatest(schema_compatibility.minimum_version, excluded.minimum_version)`;
+}
+
+function invalid(file: string, reason: string): AppError {
+  return new AppError({ code: 'migration_invalid', status: 500, message: `migration ${file}: ${reason}` });
+}

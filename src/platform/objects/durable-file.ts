@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { AppError, dependencyDown } from '../errors.ts';
+import { type StoredObject, storageFull } from './objects.ts';
+
+/** Bytes read at a time. */
+export const READ_BYTES = 256 * 1024;
+
+/** Write a new file and flush it to the disk, hashing on the way. */
+export async function writeFile(name: string, body: Uint8Array | Readable): Promise<StoredObject> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let file: FileHandle | undefined;
+  try {
+    file = await open(name, 'wx', 0o600);
+    for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+      const bytes: Uint8Array = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      hash.update(bytes);
+      sizeBytes += bytes.length;
+      for (let written = 0; written < bytes.length; ) {
+        written += (await file.write(bytes, written)).bytesWritten;
+      }
+    }
+    await file.sync();
+  } catch (error) {
+    if (!(body instanceof Uint8Array)) body.destroy(); // where its reading has not begun
+    throw translate(error);
+  } finally {
+    await file?.close();
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+/** Hash a file that was written before, and flush it to the disk. */
+export async function hashAndFlush(name: string): Promise<StoredObject> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const file = await open(name, 'r+');
+  try {
+    for (const buffer = Buffer.allocUnsafe(READ_BYTES); ; ) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) break;
+      hash.update(buffer.subarray(0, bytesRead));
+      sizeBytes += bytesRead;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+/**
+ * Flush `folder` and those above it up to `root`: not only the ones made for this file, since another writer may have
+ * made one a moment ago and not have flushed it yet. A clean folder costs next to nothing.
+ */
+export async function flushFolders(folder: string, root: string): Promise<void> {
+  for (let current = folder; ; current = path.dirname(current)) {
+    await flushFolder(current);
+    if (current === root) return;
+  }
+}
+
+export async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Remove what is directly below `folder` and was last written more than `ageMs` ago. */
+export async function removeOldFiles(folder: string, ageMs: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    const found = await stat(file).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > ageMs) await rm(file, { recursive: true, force: true });
+  }
+}
+
+/** No such file, or a file where the key wants a folder. */
+export function isMissing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+const UNAVAILABLE = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
+
+/** What the file system says, in the terms of `Objects`. */
+export function translate(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  const code = codeOf(error);
+  if (code === 'ENOSPC' || code === 'EDQUOT') return storageFull(error);
+  if (UNAVAILABLE.has(code)) return dependencyDown('objects', 'the file storage cannot be used right now', error);
+  return error;
+}
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+}

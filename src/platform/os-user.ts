@@ -1,0 +1,10 @@
+import { userInfo } from 'node:os';
+
+/** Name of the user that this process runs as; `uid-<number>` where the system has no name for it (containers). */
+export function osUserName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? 0}`;
+  }
+}

@@ -1,0 +1,74 @@
+import postgres from 'postgres';
+import type { Logger } from './logger.ts';
+import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
+import { type Database, openPool, type Sql } from './postgres/pool.ts';
+import { type Connect, rememberFactory } from './postgres/siblings.ts';
+import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
+
+export { withAdvisoryLock } from './postgres/advisory-lock.ts';
+export { isUniqueViolation, mapPostgresError } from './postgres/errors.ts';
+export { listenChannel } from './postgres/listen.ts';
+export type { Database, Sql } from './postgres/pool.ts';
+export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
+
+const CONNECT_SECONDS = 10;
+const IDLE_SECONDS = 300;
+const RECONNECT_SECONDS_MAX = 0.5;
+const INT8_OID = 20;
+
+export interface PostgresOptions {
+  /** Connections at most. Those of locks and LISTEN come on top. */
+  readonly poolMax: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly logger?: Logger;
+}
+
+/**
+ * Open a pool; it connects at the first query. How values come and go:
+ *
+ * - `timestamptz` is a Date (milliseconds; PostgreSQL keeps microseconds, so page by an id rather than by a time read back)
+ * - `bigint`, and with it `count(*)`, is a number; a bigint beyond 2^53. `numeric` is a string: cast sums, `sum(n)::bigint`
+ * - `json` and `jsonb` are parsed; write them as `${sql.json(value)}`, never as JSON.stringify(value)
+ * - arrays of built-in types are arrays; as parameters, those of anything but numbers and strings go in `sql.array(dates)`
+ * - `undefined` as a parameter is an error; say null
+ *
+ * Errors are those of postgres.js; `mapPostgresError` tells which mean that the database is away.
+ */
+export function openPostgres(target: PostgresTarget, options: PostgresOptions): Database {
+  const [url, targetOptions] = toClientOptions(target);
+  const { logger } = options;
+  const connect: Connect = (changes) => {
+    const client = postgres(url, {
+      ...targetOptions,
+      max: options.poolMax,
+      connect_timeout: CONNECT_SECONDS,
+      idle_timeout: IDLE_SECONDS,
+      max_lifetime: null,
+      keep_alive: 30,
+      prepare: true,
+      // By default postgres.js waits up to 20 s between attempts, with every query behind that.
+      backoff: (attempts) => Math.min(0.02 * 2 ** attempts, RECONNECT_SECONDS_MAX),
+      connection: { application_name: options.applicationName, TimeZone: 'UTC' },
+      types: { int8: { to: INT8_OID, from: [INT8_OID], serialize: String, parse: parseInt8 } },
+      fetch_types: false, // see addArrayTypes
+      onnotice: (notice) => logger?.debug({ notice }, 'PostgreSQL notice'),
+      ...changes,
+    });
+    addArrayTypes(client.options as unknown as TypeOptions);
+    return client as unknown as ReturnType<Connect>;
+  };
+  const database = openPool(() => connect({}));
+  rememberFactory(database, connect);
+  return database;
+}
+
+function parseInt8(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+/** Run `fn` in the transaction that `sql` is, or in a new one where it is none. Unlike `sql.begin`, it makes no savepoint. */
+export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
+  return 'end' in sql ? sql.begin(fn) : fn(sql);
+}

@@ -1,0 +1,226 @@
+import type postgres from 'postgres';
+import { dependencyDown } from '../errors.ts';
+import { isConnectionLoss } from './errors.ts';
+
+/**
+ * Runs SQL: `sql`select …``, and postgres.js's helpers. It is either the pool or a transaction on it, so that what
+ * takes a `Sql` works in both.
+ */
+export interface Sql extends postgres.ISql<Record<never, never>> {
+  /**
+   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. On a transaction it is a
+   * savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
+   *
+   * A query that failed fails the transaction, even when its error was caught; wrap what may fail in a `begin`.
+   */
+  begin<T>(fn: (tx: Sql) => Promise<T>): Promise<T>;
+  begin<T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T>;
+
+  /** A `json` or `jsonb` parameter. Give it the value itself: a string made by JSON.stringify is stored as a string. */
+  json(value: unknown): postgres.Parameter;
+}
+
+export interface Database extends Sql {
+  /** Close the pool once its queries are done; `timeout` in seconds cuts them off. */
+  end(options?: { timeout?: number }): Promise<void>;
+}
+
+type Client = postgres.Sql<Record<never, never>>;
+type AnyClient = postgres.ISql<Record<never, never>>;
+
+/** The parts of postgres.js's Query (src/query.js) that this file relies on; pinned by the tests. */
+interface PendingQuery {
+  handler: (query: PendingQuery) => void;
+  reject: (error: unknown) => void;
+}
+
+/** One postgres.js client and the count of what runs on it. */
+interface Generation {
+  readonly client: Client;
+  readonly submit: (query: PendingQuery) => void;
+  pending: number;
+  isRetired: boolean;
+}
+
+/**
+ * A pool that survives the loss of connections. postgres.js 3.4.9 does not: after a connection dies inside a
+ * transaction it writes the ROLLBACK to the closed socket, outside of any promise, which ends the process; a callback
+ * that goes on after that runs its statements on whatever connection took the dead one's place, outside of its
+ * transaction; and a connection that dies at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
+ * So here a transaction whose connection is lost is left to postgres.js unsettled and refuses every further
+ * statement, and the first query that loses its connection moves the pool to a new client.
+ */
+export function openPool(connect: () => Client): Database {
+  let current = newGeneration(connect());
+  let ended: Promise<void> | undefined;
+  const retiring = new Set<Generation>();
+
+  const retire = (generation: Generation): void => {
+    if (generation !== current || ended !== undefined) return;
+    current = newGeneration(connect());
+    generation.isRetired = true;
+    retiring.add(generation);
+    settle(generation, 0);
+  };
+  const settle = (generation: Generation, change: number): void => {
+    generation.pending += change;
+    if (!generation.isRetired || generation.pending > 0) return;
+    generation.isRetired = false;
+    void generation.client.end({ timeout: 1 }).finally(() => retiring.delete(generation));
+  };
+
+  const facade = makeFacade(
+    () => current.client,
+    (query) => {
+      const generation = current;
+      generation.pending++;
+      onSettled(query, () => settle(generation, -1));
+      onReject(query, (error) => {
+        if (isConnectionLoss(error)) retire(generation);
+      });
+      generation.submit(query);
+    },
+  );
+  const begin = async <T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T> => {
+    const generation = current;
+    generation.pending++;
+    try {
+      return await runTransaction((callback) => generation.client.begin(options, callback), fn, newTransaction());
+    } catch (error) {
+      if (isConnectionLoss(error)) retire(generation);
+      throw error;
+    } finally {
+      settle(generation, -1);
+    }
+  };
+  return Object.assign(facade, {
+    begin: overloaded(begin),
+    end: (options?: { timeout?: number }): Promise<void> => {
+      ended ??= Promise.all([current, ...retiring].map(({ client }) => client.end(options))).then(() => undefined);
+      return ended;
+    },
+  });
+}
+
+function newGeneration(client: Client): Generation {
+  const { handler } = client.unsafe('') as unknown as PendingQuery; // never run: queries are lazy
+  return { client, submit: handler, pending: 0, isRetired: false };
+}
+
+interface Transaction {
+  /** Why it takes no more statements. */
+  over: Error | null;
+  readonly lost: Promise<never>;
+  lose(error: unknown): void;
+}
+
+function newTransaction(): Transaction {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const transaction: Transaction = {
+    over: null,
+    lost: promise,
+    lose: (error) => {
+      transaction.over ??= dependencyDown('postgres', 'the connection was lost inside a transaction', error);
+      reject(error);
+    },
+  };
+  return transaction;
+}
+
+/**
+ * @param start `begin` or `savepoint` of postgres.js
+ */
+async function runTransaction<T>(
+  start: (callback: (tx: AnyClient) => Promise<T>) => Promise<unknown>,
+  fn: (tx: Sql) => Promise<T>,
+  transaction: Transaction,
+): Promise<T> {
+  if (transaction.over !== null) throw transaction.over;
+  let scopeOver: Error | null = null;
+  const running = start(
+    (raw) =>
+      new Promise<T>((resolve, reject) => {
+        const tx = toTransactionSql(raw as postgres.TransactionSql, transaction, () => scopeOver);
+        // Once the connection is lost, whatever this promise does makes postgres.js write to it.
+        const unlessLost =
+          <V>(settle: (value: V) => void) =>
+          (value: V) => {
+            if (transaction.over === null) settle(value);
+          };
+        (async () => fn(tx))().then(unlessLost(resolve), unlessLost(reject));
+      }),
+  );
+  try {
+    return (await Promise.race([running, transaction.lost])) as T;
+  } catch (error) {
+    if (isConnectionLoss(error)) transaction.lose(error);
+    throw error;
+  } finally {
+    scopeOver = new Error('this transaction is over: a statement was given to it after its callback had settled');
+  }
+}
+
+function toTransactionSql(raw: postgres.TransactionSql, transaction: Transaction, scopeOver: () => Error | null): Sql {
+  let submit: PendingQuery['handler'] | undefined;
+  const facade = makeFacade(
+    () => raw,
+    (query) => {
+      const refusal = transaction.over ?? scopeOver();
+      if (refusal !== null) return query.reject(refusal);
+      submit ??= (raw.unsafe('') as unknown as PendingQuery).handler;
+      onReject(query, (error) => {
+        if (isConnectionLoss(error)) transaction.lose(error);
+      });
+      submit(query);
+    },
+  );
+  return Object.assign(facade, {
+    begin: overloaded(<T>(_options: string, fn: (tx: Sql) => Promise<T>) =>
+      runTransaction((callback) => raw.savepoint(callback), fn, transaction),
+    ),
+  });
+}
+
+/** Everything of `ISql`, with each query it makes handed to `submit` at the moment it is to run. */
+function makeFacade(client: () => AnyClient, submit: (query: PendingQuery) => void): AnyClient {
+  const intercept = <Q>(query: Q): Q => {
+    // Builders and identifiers are no promises; a fragment is, but never gets to its handler.
+    if (query instanceof Promise && 'handler' in query) (query as unknown as PendingQuery).handler = submit;
+    return query;
+  };
+  type Call = (...args: unknown[]) => unknown;
+  const through =
+    (name: 'unsafe' | 'file'): Call =>
+    (...args) =>
+      intercept((client()[name] as Call)(...args));
+  const tag: Call = (...args) => intercept((client() as unknown as Call)(...args));
+  const { array, json, typed, types } = client(); // these only wrap values
+  return Object.assign(tag, {
+    unsafe: through('unsafe'),
+    file: through('file'),
+    notify: (channel: string, payload: string) =>
+      (tag as unknown as AnyClient)`select pg_notify(${channel}, ${payload})`,
+    array,
+    json,
+    typed,
+    types,
+  }) as unknown as AnyClient;
+}
+
+function onReject(query: PendingQuery, look: (error: unknown) => void): void {
+  const { reject } = query;
+  query.reject = (error) => {
+    look(error); // before anyone who waits for the query can act on it
+    reject(error);
+  };
+}
+
+function onSettled(query: PendingQuery, done: () => void): void {
+  Promise.prototype.then.call(query as unknown as Promise<unknown>, done, done);
+}
+
+function overloaded(begin: <T>(options: string, fn: (tx: Sql) => Promise<T>) => Promise<T>): Sql['begin'] {
+  return <T>(first: string | ((tx: Sql) => Promise<T>), second?: (tx: Sql) => Promise<T>): Promise<T> =>
+    typeof first === 'string' ? begin(first, second as (tx: Sql) => Promise<T>) : begin('', first);
+}

@@ -1,0 +1,9 @@
+import type { Sql } from './pool.ts';
+
+/** What an operator asks of a database server: its version, and what time it is there. */
+export async function describeServer(sql: Sql): Promise<{ version: string; now: Date }> {
+  const [row] = await sql<{ version: string; now: Date }[]>`
+    select current_setting('server_version') as version, clock_timestamp() as now`;
+  if (row === undefined) throw new Error('a select without a table returned no row');
+  return { version: row.version, now: row.now };
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import type { Options } from 'postgres';
+import { Secret } from '../secret.ts';
+
+/** A server on a unix socket (or a host), as the embedded PostgreSQL hands it out. */
+export interface PostgresConnection {
+  /** Directory of the unix socket, or a host name. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly username: string;
+  readonly password: Secret;
+}
+
+/** Where a database is: a connection URI as libpq takes it, or its parts. */
+export type PostgresTarget = { readonly url: Secret | string } | PostgresConnection;
+
+/** Parameters of a libpq URI that are for the client alone: a server refuses them, and postgres.js would send them. */
+const CLIENT_ONLY = [
+  'channel_binding',
+  'gssencmode',
+  'krbsrvname',
+  'sslcompression',
+  'sslsni',
+  'sslcrl',
+  'requirepeer',
+];
+
+/**
+ * What to give to postgres.js for a target. Beyond what that reads from a URI itself, this understands a unix socket
+ * (`?host=/directory`), `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side parameters.
+ */
+export function toClientOptions(target: PostgresTarget): [url: string, options: Options<Record<never, never>>] {
+  if (!('url' in target)) {
+    const { host, port, database, username, password } = target;
+    return ['', { host, port, database, username, password: password.reveal(), ssl: false }];
+  }
+  const url = target.url instanceof Secret ? target.url.reveal() : target.url;
+  const [base = '', query = ''] = url.split('?', 2);
+  const params = new URLSearchParams(query);
+  const take = (name: string): string | null => {
+    const value = params.get(name);
+    params.delete(name);
+    return value;
+  };
+  for (const name of CLIENT_ONLY) params.delete(name);
+
+  const options: Options<Record<never, never>> = {};
+  const host = take('host');
+  const port = take('port');
+  const user = take('user');
+  const password = take('password');
+  const database = take('dbname');
+  if (host !== null) options.host = host;
+  if (port !== null) options.port = Number(port);
+  if (user !== null) options.username = user;
+  if (password !== null) options.password = password;
+  if (database !== null) options.database = database;
+  options.port ??= Number(/:(\d+)(?:\/|$)/.exec(base.slice(base.lastIndexOf('@') + 1))?.[1] ?? 5432);
+  if (base.includes(',')) delete options.port; // several hosts, each with its own
+
+  const files = { ca: params.get('sslrootcert'), cert: params.get('sslcert'), key: params.get('sslkey') };
+  if ((files.ca !== null && files.ca !== 'system') || files.cert !== null) {
+    for (const name of ['sslrootcert', 'sslcert', 'sslkey']) params.delete(name);
+    const mode = take('sslmode') ?? 'verify-full';
+    options.ssl = {
+      ...(files.ca === null ? {} : { ca: readFileSync(files.ca) }),
+      ...(files.cert === null ? {} : { cert: readFileSync(files.cert) }),
+      ...(files.key === null ? {} : { key: readFileSync(files.key) }),
+      rejectUnauthorized: files.ca !== null,
+      ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    };
+  } else if (!params.has('sslmode') && !params.has('ssl')) {
+    options.ssl = false;
+  }
+  const rest = params.toString();
+  return [rest === '' ? base : `${base}?${rest}`, options];
+}
+
+/** The connection URI of a target, for other programs and for `DATABASE_URL` of a child process. It holds the password. */
+export function postgresUrl(connection: PostgresConnection): string {
+  const { host, port, database, username, password } = connection;
+  const isSocket = host.startsWith('/');
+  const url = new URL(`postgres://${isSocket ? 'localhost' : host}:${port}/${encodeURIComponent(database)}`);
+  url.username = encodeURIComponent(username);
+  url.password = encodeURIComponent(password.reveal());
+  if (isSocket) url.searchParams.set('host', host);
+  return url.href;
+}

@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, statfs, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDiskObjects } from '../../src/platform/objects/disk.ts';
+import { testObjects } from '../conformance/objects.ts';
+
+const run = promisify(execFile);
+
+testObjects('disk', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'service-test-objects-'));
+  return {
+    objects: await openDiskObjects({ directory: path.join(directory, 'objects') }),
+    directory,
+    close: () => rm(directory, { recursive: true, force: true }),
+  };
+});
+
+describe('the disk driver', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'service-test-objects-'));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  test('keeps objects over a reopen, and clears temporary files of an hour ago only', async () => {
+    const objects = await openDiskObjects({ directory });
+    await objects.put('kept/one', Buffer.from('x'));
+    const temporary = path.join(directory, '.tmp');
+    for (const name of ['crashed', 'running']) await writeFile(path.join(temporary, name), 'half');
+    const longAgo = new Date(Date.now() - 3_700_000);
+    await utimes(path.join(temporary, 'crashed'), longAgo, longAgo);
+    const reopened = await openDiskObjects({ directory });
+    expect(await readdir(temporary)).toEqual(['running']);
+    expect(await reopened.head('kept/one')).toEqual({ sizeBytes: 1 });
+  });
+
+  test('leaves no empty folders and no temporary files behind', async () => {
+    const root = path.join(directory, 'tidy');
+    const objects = await openDiskObjects({ directory: root });
+    await objects.put('a/b/c/d', Buffer.from('x'));
+    await objects.put('a/e', Buffer.from('x'));
+    await objects.delete('a/b/c/d');
+    expect((await readdir(root, { recursive: true })).sort()).toEqual(['.tmp', 'a', 'a/e']);
+    await objects.deletePrefix('a/');
+    await expect(objects.put('once/x', Buffer.from('1'), { ifAbsent: true })).resolves.toBeDefined();
+    await expect(objects.put('once/x', Buffer.from('2'), { ifAbsent: true })).rejects.toBeDefined();
+    await objects.delete('once/x');
+    expect(await readdir(root, { recursive: true })).toEqual(['.tmp']);
+  });
+
+  test('the key is the path below the directory', async () => {
+    const objects = await openDiskObjects({ directory });
+    await objects.put('documents/org_1/doc_1/original', Buffer.from('bytes'));
+    expect(await readFile(path.join(directory, 'documents/org_1/doc_1/original'), 'utf8')).toBe('bytes');
+  });
+
+  test('adopts a file from another file system', async ({ skip }) => {
+    const elsewhere = '/dev/shm';
+    const [here, there] = await Promise.all([statfs(directory), statfs(elsewhere).catch(() => null)]);
+    if (there === null || here.type === there.type) skip('there is no second file system here');
+    const other = await mkdtemp(path.join(elsewhere, 'service-test-'));
+    const objects = await openDiskObjects({ directory });
+    const file = path.join(other, 'upload');
+    await writeFile(file, 'from afar');
+    const sha256 = createHash('sha256').update('from afar').digest('hex');
+    expect(await objects.adopt(file, 'adopted/far')).toEqual({ sizeBytes: 9, sha256 });
+    expect(await readdir(other)).toEqual([]);
+    await rm(other, { recursive: true });
+  });
+
+  test('a full disk is a typed error that leaves nothing half written, and is over when space is freed', async ({
+    skip,
+  }) => {
+    const small = path.join(directory, 'small');
+    await mkdir(small);
+    const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small]).catch(() => null);
+    if (mounted === null) skip('mounting a small file system takes root');
+    try {
+      const objects = await openDiskObjects({ directory: small });
+      await objects.put('fill/a', Buffer.alloc(1_200_000));
+      const full = { code: 'storage_full', status: 503, retryable: true };
+      await expect(objects.put('fill/b', Buffer.alloc(1_200_000))).rejects.toMatchObject(full);
+      await expect(objects.put('fill/a', Buffer.alloc(1_300_000))).rejects.toMatchObject(full);
+      expect((await readdir(small, { recursive: true })).sort()).toEqual(['.tmp', 'fill', 'fill/a']);
+      expect(await objects.head('fill/a')).toEqual({ sizeBytes: 1_200_000 });
+      await objects.delete('fill/a');
+      await objects.put('fill/b', Buffer.alloc(1_200_000));
+    } finally {
+      await run('umount', [small]);
+    }
+  });
+
+  test('an object where the directory of another should be is refused, not overwritten', async () => {
+    const objects = await openDiskObjects({ directory });
+    await objects.put('clash/a', Buffer.from('a'));
+    await expect(objects.put('clash/a/b', Buffer.from('b'))).rejects.toBeDefined();
+    await expect(objects.put('clash/a/b', Buffer.from('b'), { ifAbsent: true })).rejects.not.toMatchObject({
+      code: 'object_exists',
+    });
+    await mkdir(path.join(directory, 'clash/c'));
+    await expect(objects.put('clash/c', Buffer.from('c'))).rejects.toBeDefined();
+    expect(Buffer.from(await objects.get('clash/a')).toString()).toBe('a');
+  });
+});

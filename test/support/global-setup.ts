@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
+import { migrate } from '../../src/platform/migrate.ts';
+import { openPostgres } from '../../src/platform/postgres.ts';
+
+/** Where the tests find the server of this run; the password is in clear, since it goes to the workers as JSON. */
+export interface TestPostgres {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly username: string;
+  readonly password: string;
+  /** Has every migration of `migrations/`. Connect to none but copies of it. */
+  readonly template: string;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: TestPostgres;
+  }
+}
+
+const TEMPLATE = 'service_template';
+const DIRECTORY = /^service-test-postgres-(\d+)$/;
+/** The data is thrown away: nothing needs to survive a crash of the machine. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+const migrations = path.resolve(import.meta.dirname, '../../migrations');
+
+/** One PostgreSQL for the whole run, in a directory of its own, gone at the end. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeLeftovers();
+  const dataDir = path.join(tmpdir(), `service-test-postgres-${process.pid}`);
+  const server = await openEmbeddedPostgres({ dataDir, settings: SETTINGS });
+  const teardown = async () => {
+    await server.release();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await createTemplate(server);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  const { host, port, database, username, password } = server.connection;
+  project.provide('postgres', { host, port, database, username, password: password.reveal(), template: TEMPLATE });
+  return teardown;
+}
+
+async function createTemplate(server: EmbeddedPostgres): Promise<void> {
+  const admin = openPostgres(server.connection, { poolMax: 1, applicationName: 'test-setup' });
+  await admin`create database ${admin(TEMPLATE)}`;
+  await admin.end();
+  const target = { ...server.connection, database: TEMPLATE };
+  const sql = openPostgres(target, { poolMax: 1, applicationName: 'test-setup' });
+  try {
+    if (existsSync(migrations)) await migrate(sql, { directory: migrations });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** A run that was killed leaves its server running: opening and releasing it, as its last user, stops it. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(DIRECTORY.exec(name)?.[1] ?? process.pid);
+    if (isRunning(pid)) continue;
+    const dataDir = path.join(tmpdir(), name);
+    try {
+      await (await openEmbeddedPostgres({ dataDir, settings: SETTINGS })).release();
+      await rm(dataDir, { recursive: true, force: true });
+    } catch {
+      // another user's, or another run is at it
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
