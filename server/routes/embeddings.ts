@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Embedder } from '../../src/embedding/embedder.ts';
 import { renderEmbeddingList } from '../../src/embedding/printing/print-floats.ts';
-import { renderBase64List } from '../../src/embedding/printing/render-base64.ts';
 import { EmbeddingsRequest, EmbeddingsResponse } from '../../src/embedding/schema.ts';
 import { findModel, listModels, ModelView, viewOf } from '../../src/models/catalog.ts';
 import { AppError } from '../../src/platform/errors.ts';
@@ -28,9 +27,12 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
           signal,
         });
         const base64 = settings.honorBase64 && body.encoding_format === 'base64';
-        const render = base64 ? renderBase64List : renderEmbeddingList;
         return {
-          body: render(result.vectors, result.dimensions, { model: result.model, promptTokens: result.tokens }),
+          body: renderEmbeddingList(result.vectors, result.dimensions, {
+            model: result.model,
+            promptTokens: result.tokens,
+            base64,
+          }),
           type: 'application/json; charset=utf-8',
           headers: {
             'X-Service-Projection': 'uncalibrated',
