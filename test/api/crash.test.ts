@@ -47,7 +47,8 @@ it('after kill -9 in the middle of ingest every uploaded document becomes ready,
       headers: { Authorization: `Bearer ${at.key}`, 'Content-Type': 'application/json' },
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     });
-    return reply.json();
+    // biome-ignore lint/suspicious/noExplicitAny: read by the expectations below
+    return (await reply.json()) as any;
   };
   const uploaded = new Set<string>();
   for (let i = 0; i < DOCUMENTS; i++) {

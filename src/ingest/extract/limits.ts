@@ -1,0 +1,33 @@
+/** Bounds on the reading of one document. */
+export interface ExtractLimits {
+  /** txt and md are held in the worker's memory, once as bytes and once as text. */
+  readonly textBytesMax: number;
+  /** The tree of a page full of tags takes about thirty times its bytes, so memory may end first. */
+  readonly htmlBytesMax: number;
+  /** A PDF is held in the child's memory as a whole. */
+  readonly pdfBytesMax: number;
+  readonly pagesMax: number;
+  readonly blocksMax: number;
+  /** Characters (UTF-16 units) of extracted text. */
+  readonly textCharsMax: number;
+  /** What a child may print before it is killed. */
+  readonly outputBytesMax: number;
+  /** Wall clock of one document, from the first byte to the last block. */
+  readonly deadlineMs: number;
+  /** Resident memory of a child. */
+  readonly memoryBytesMax: number;
+}
+
+const MIB = 1024 * 1024;
+
+export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
+  textBytesMax: 64 * MIB,
+  htmlBytesMax: 32 * MIB,
+  pdfBytesMax: 192 * MIB,
+  pagesMax: 20_000,
+  blocksMax: 1_000_000,
+  textCharsMax: 64 * MIB,
+  outputBytesMax: 128 * MIB,
+  deadlineMs: 60_000,
+  memoryBytesMax: 512 * MIB,
+};

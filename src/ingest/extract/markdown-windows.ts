@@ -1,0 +1,50 @@
+const WINDOW_CHARS = 64 * 1024;
+const WINDOW_CHARS_MAX = 2 * WINDOW_CHARS;
+
+/** An opening fence; the text after backticks may hold no further one (else it is inline code). */
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
+
+/**
+ * Cuts Markdown into windows that can be parsed one by one: from 64 Ki characters on at the next place where a new
+ * block must begin (an unindented heading, or an unindented line after a blank one, outside a fence); at any line
+ * end, or anywhere, past twice that. So the cost of a document is linear in its length whatever a parser makes
+ * of one window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
+ *
+ * @param text with `\n` as its only newline
+ */
+export function* markdownWindows(text: string): Generator<string> {
+  let start = 0;
+  let reopened = '';
+  let fence: string | null = null;
+  let blankBefore = true;
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    const lineEnd = newline < 0 ? text.length : newline;
+    const line = text.slice(at, Math.min(lineEnd, at + 512));
+    const length = at - start;
+    const blockStart = fence === null && /^(?:#{1,6}\s|[^\s])/.test(line) && (blankBefore || line.startsWith('#'));
+    if ((length >= WINDOW_CHARS && blockStart) || length >= WINDOW_CHARS_MAX) {
+      yield reopened + text.slice(start, at);
+      reopened = fence === null ? '' : `${fence}\n`;
+      start = at;
+    }
+    // A line without an end: pieces of it are all that a window can hold.
+    while (lineEnd - start > 2 * WINDOW_CHARS_MAX) {
+      const cut = start + WINDOW_CHARS_MAX - (isHighSurrogate(text.charCodeAt(start + WINDOW_CHARS_MAX - 1)) ? 1 : 0);
+      yield reopened + text.slice(start, cut);
+      start = cut;
+    }
+    const mark = FENCE.exec(line)?.[1];
+    if (mark !== undefined) {
+      if (fence === null) fence = mark;
+      else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) fence = null;
+    }
+    blankBefore = line.trim() === '';
+    at = lineEnd + 1;
+  }
+  if (start < text.length) yield reopened + text.slice(start);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}

@@ -1,0 +1,125 @@
+import type { BlockDraft } from './blocks.ts';
+import type { PdfLine } from './pdf-lines.ts';
+
+export interface PdfParagraph {
+  readonly text: string;
+  readonly page: number;
+  readonly fontSize: number;
+  readonly lineCount: number;
+  readonly isListItem: boolean;
+}
+
+const BULLET = /^(?:[•‣◦▪▫●○■□▶►∙·⁃※]|[-–*](?=\s)|(?:\d{1,2}|[a-z]|[가나다라마바사아자차카타파하])[.)](?=\s)|[①-⑳])\s*/;
+const SENTENCE_END = /[.!?…:;。！？]["'”’)\]]?$/;
+const HEADING_CHARS_MAX = 200;
+const HEADING_SIZE_RATIO = 1.15;
+
+/**
+ * Lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
+ * changes, the text moves to another column, a bullet follows, or a line is indented after one that ended early.
+ */
+export function toParagraphs(lines: readonly PdfLine[], page: number): PdfParagraph[] {
+  const pitch = typicalPitch(lines);
+  const paragraphs: PdfParagraph[] = [];
+  let current: PdfLine[] = [];
+  const close = () => {
+    const first = current[0];
+    if (first === undefined) return;
+    paragraphs.push({
+      text: joinLines(current.map((line) => line.text)),
+      page,
+      fontSize: first.fontSize,
+      lineCount: current.length,
+      isListItem: BULLET.test(first.text),
+    });
+    current = [];
+  };
+  for (const line of lines) {
+    if (startsParagraph(current, line, pitch)) close();
+    current.push(line);
+  }
+  close();
+  return paragraphs;
+}
+
+function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: number): boolean {
+  const previous = current.at(-1);
+  const first = current[0];
+  if (previous === undefined || first === undefined) return true;
+  const size = Math.max(previous.fontSize, line.fontSize);
+  if (Math.abs(previous.fontSize - line.fontSize) > size * 0.1) return true;
+  const gap = previous.y - line.y;
+  if (gap < -size || gap > Math.max(pitch * size * 1.35, size * 1.3)) return true;
+  if (line.left > previous.right || line.right < first.left) return true;
+  if (BULLET.test(line.text)) return true;
+  const indent = line.left - Math.min(previous.left, current.length > 1 ? (current[1] as PdfLine).left : previous.left);
+  if (BULLET.test(first.text)) return indent < -size * 0.5;
+  const width = Math.max(...current.slice(-4).map((each) => each.right)) - previous.left;
+  const endedEarly =
+    SENTENCE_END.test(previous.text) && (current.length === 1 || previous.right < previous.left + width * 0.85);
+  return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
+}
+
+/** Median distance of baselines, in font sizes. */
+function typicalPitch(lines: readonly PdfLine[]): number {
+  const pitches: number[] = [];
+  for (let i = 1; i < lines.length; i++) {
+    const above = lines[i - 1] as PdfLine;
+    const line = lines[i] as PdfLine;
+    const pitch = (above.y - line.y) / line.fontSize;
+    if (pitch > 0.8 && pitch < 3) pitches.push(pitch);
+  }
+  pitches.sort((a, b) => a - b);
+  return pitches[pitches.length >> 1] ?? 1.2;
+}
+
+/**
+ * One text of several lines: a word divided by a hyphen is joined (a soft hyphen always goes; a hard one before a small
+ * letter), Chinese and Japanese lines are joined without a blank, all others (Korean among them) with one.
+ */
+export function joinLines(lines: readonly string[]): string {
+  let text = lines[0] ?? '';
+  for (const line of lines.slice(1)) {
+    if (text.endsWith('\u00ad')) text = text.slice(0, -1) + line;
+    else if (/\p{L}[-‐]$/u.test(text) && /^\p{Ll}/u.test(line)) text = text.slice(0, -1) + line;
+    else if (/[-‐]$/.test(text) && /^[\p{Lu}\d]/u.test(line)) text += line;
+    else if (
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，]$/u.test(text) &&
+      /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}「（]/u.test(line)
+    )
+      text += line;
+    else text += ` ${line}`;
+  }
+  return text.replaceAll('\u00ad', '');
+}
+
+/**
+ * Paragraphs of the whole document to blocks. Body size is the median font size by character; short paragraphs set
+ * at least 15 % larger are headings, their level the rank of their size.
+ */
+export function toBlocks(paragraphs: readonly PdfParagraph[]): BlockDraft[] {
+  const body = medianSize(paragraphs);
+  const isHeading = (paragraph: PdfParagraph) =>
+    paragraph.fontSize >= body * HEADING_SIZE_RATIO &&
+    paragraph.lineCount <= 4 &&
+    paragraph.text.length <= HEADING_CHARS_MAX &&
+    /\p{L}/u.test(paragraph.text);
+  const sizes = [...new Set(paragraphs.filter(isHeading).map((paragraph) => paragraph.fontSize))].sort((a, b) => b - a);
+  return paragraphs.map((paragraph) => {
+    const { text, page } = paragraph;
+    if (isHeading(paragraph))
+      return { kind: 'heading', text, page, level: Math.min(sizes.indexOf(paragraph.fontSize) + 1, 6) };
+    return { kind: paragraph.isListItem ? 'list_item' : 'paragraph', text, page };
+  });
+}
+
+function medianSize(paragraphs: readonly PdfParagraph[]): number {
+  const bySize = paragraphs.toSorted((a, b) => a.fontSize - b.fontSize);
+  const half = bySize.reduce((sum, paragraph) => sum + paragraph.text.length, 0) / 2;
+  let seen = 0;
+  for (const paragraph of bySize) {
+    seen += paragraph.text.length;
+    if (seen >= half) return paragraph.fontSize;
+  }
+  return 0;
+}

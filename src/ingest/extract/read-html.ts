@@ -1,0 +1,222 @@
+import { type DefaultTreeAdapterTypes, parse } from 'parse5';
+import type { BlockDraft } from './blocks.ts';
+import { byteOrderMark, decodeText } from './decode-text.ts';
+
+type Node = DefaultTreeAdapterTypes.ChildNode;
+type Element = DefaultTreeAdapterTypes.Element;
+
+/** Elements whose content is not text of the document. */
+const DROPPED: ReadonlySet<string> = new Set(
+  'script style noscript template nav iframe svg head object embed audio video canvas textarea select datalist'.split(
+    ' ',
+  ),
+);
+/** Elements that do not end a paragraph; all others do (unknown elements are inline, as in a browser). */
+const BLOCK: ReadonlySet<string> = new Set(
+  (
+    'address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
+    'footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu ol p pre search section ' +
+    'summary table tbody td tfoot th thead tr ul xmp'
+  ).split(' '),
+);
+const HEADING = /^h[1-6]$/;
+const CHARSET_SCAN_BYTES = 4096;
+
+/**
+ * Readable blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables as one line a
+ * row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched. The
+ * title becomes the first heading where there is no `h1`. Walks without recursion: depth costs no stack.
+ *
+ * @param declaredCharset from the content type; a byte order mark wins over it, a `<meta>` does not
+ */
+export function readHtml(bytes: Uint8Array, declaredCharset: string | null): BlockDraft[] {
+  const charset = byteOrderMark(bytes) === null ? (declaredCharset ?? metaCharset(bytes)) : null;
+  const document = parse(decodeText(bytes, charset).text, { scriptingEnabled: false });
+  const survey = surveyTree(document.childNodes);
+  const walk = new Walk(survey.layoutTables);
+  if (survey.title !== null && !survey.hasH1) walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
+  walk.run(document.childNodes);
+  return walk.blocks;
+}
+
+/** `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
+function metaCharset(bytes: Uint8Array): string | null {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, CHARSET_SCAN_BYTES)).toString(
+    'latin1',
+  );
+  for (const [tag] of start.matchAll(/<meta\s[^>]{1,512}>/gi)) {
+    const label = /charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(tag)?.[1];
+    if (label !== undefined) return label;
+  }
+  return null;
+}
+
+interface Survey {
+  title: string | null;
+  hasH1: boolean;
+  /** Tables that only place other blocks; they are read as blocks, not as rows. */
+  layoutTables: Set<Node>;
+}
+
+function surveyTree(roots: readonly Node[]): Survey {
+  const survey: Survey = { title: null, hasH1: false, layoutTables: new Set() };
+  const stack: Array<{ node: Node; table: Node | null; dropped: boolean }> = [];
+  const push = (nodes: readonly Node[], table: Node | null, dropped: boolean) => {
+    for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i] as Node, table, dropped });
+  };
+  push(roots, null, false);
+  for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+    const { node, table } = entry;
+    if (!('tagName' in node)) continue;
+    const { tagName } = node;
+    if (tagName === 'title' && survey.title === null && node.namespaceURI.endsWith('xhtml')) {
+      survey.title = collapse(node.childNodes.map((child) => ('value' in child ? child.value : '')).join('')) || null;
+    }
+    const dropped = entry.dropped || DROPPED.has(tagName);
+    if (!dropped && tagName === 'h1') survey.hasH1 = true;
+    if (table !== null && (tagName === 'table' || HEADING.test(tagName))) survey.layoutTables.add(table);
+    push(node.childNodes, tagName === 'table' ? node : table, dropped);
+  }
+  return survey;
+}
+
+/** Left on the stack below the children of an element, to know when they are done. */
+interface Leave {
+  readonly leave: Element;
+}
+
+class Walk {
+  readonly blocks: BlockDraft[] = [];
+  readonly #layoutTables: ReadonlySet<Node>;
+  /** Text of the block being read. */
+  #text: string[] = [];
+  #headingLevel = 0;
+  #preDepth = 0;
+  readonly #lists: Array<{ ordered: boolean; next: number }> = [];
+  #bullet: string | null = null;
+  /** The table being read as rows; tables inside it are part of its cells (they make it a layout table). */
+  #table: Element | null = null;
+  #rows: string[] = [];
+  #cells: string[] = [];
+
+  constructor(layoutTables: ReadonlySet<Node>) {
+    this.#layoutTables = layoutTables;
+  }
+
+  run(roots: readonly Node[]): void {
+    const stack: Array<Node | Leave> = [...roots].reverse();
+    for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+      if ('leave' in entry) {
+        this.#leave(entry.leave);
+      } else if ('tagName' in entry) {
+        if (DROPPED.has(entry.tagName)) continue;
+        this.#enter(entry);
+        stack.push({ leave: entry });
+        for (let i = entry.childNodes.length - 1; i >= 0; i--) stack.push(entry.childNodes[i] as Node);
+      } else if (entry.nodeName === '#text' && 'value' in entry) {
+        this.#text.push(this.#preDepth > 0 ? entry.value : entry.value.replace(/\s+/g, ' '));
+      }
+    }
+    this.#flush();
+  }
+
+  #enter(element: Element): void {
+    const { tagName } = element;
+    if (tagName === 'br') this.#text.push('\n');
+    if (!BLOCK.has(tagName)) return;
+    if (this.#table !== null) {
+      if (tagName === 'tr') this.#endRow();
+      else if (tagName !== 'td' && tagName !== 'th') this.#text.push(' ');
+      return;
+    }
+    this.#flush();
+    if (HEADING.test(tagName)) this.#headingLevel = Number(tagName.slice(1));
+    else if (tagName === 'pre' || tagName === 'listing' || tagName === 'xmp') this.#preDepth++;
+    else if (tagName === 'ul' || tagName === 'menu' || tagName === 'dir') this.#lists.push({ ordered: false, next: 0 });
+    else if (tagName === 'ol') this.#lists.push({ ordered: true, next: startOf(element) });
+    else if (tagName === 'li') {
+      const list = this.#lists.at(-1);
+      this.#bullet = list?.ordered ? `${list.next++}. ` : '- ';
+    } else if (tagName === 'table' && !this.#layoutTables.has(element)) {
+      this.#table = element;
+    }
+  }
+
+  #leave(element: Element): void {
+    const { tagName } = element;
+    if (!BLOCK.has(tagName)) return;
+    if (this.#table !== null) {
+      this.#leaveInTable(element);
+      return;
+    }
+    this.#flush();
+    if (HEADING.test(tagName)) this.#headingLevel = 0;
+    else if (tagName === 'pre' || tagName === 'listing' || tagName === 'xmp') this.#preDepth--;
+    else if (tagName === 'ul' || tagName === 'menu' || tagName === 'dir' || tagName === 'ol') this.#lists.pop();
+    else if (tagName === 'li') this.#bullet = null;
+  }
+
+  #leaveInTable(element: Element): void {
+    const { tagName } = element;
+    if (element === this.#table) {
+      this.#endRow();
+      this.blocks.push({ kind: 'table', text: this.#rows.join('\n') });
+      this.#rows = [];
+      this.#table = null;
+    } else if (tagName === 'td' || tagName === 'th') {
+      this.#cells.push(collapse(this.#text.join('')));
+      this.#text = [];
+    } else if (tagName === 'tr') {
+      this.#endRow();
+    } else if (tagName === 'caption') {
+      this.blocks.push({ kind: 'paragraph', text: collapse(this.#text.join('')) });
+      this.#text = [];
+    } else {
+      this.#text.push(' ');
+    }
+  }
+
+  #endRow(): void {
+    const loose = collapse(this.#text.join(''));
+    if (loose !== '') this.#cells.push(loose);
+    if (this.#cells.some((cell) => cell !== '')) this.#rows.push(this.#cells.join(' | '));
+    this.#text = [];
+    this.#cells = [];
+  }
+
+  /** Ends the block being read. */
+  #flush(): void {
+    if (this.#text.length === 0) return;
+    const raw = this.#text.join('');
+    this.#text = [];
+    if (this.#preDepth > 0) {
+      this.blocks.push({ kind: 'code', text: raw });
+      return;
+    }
+    const text = collapseKeepingBreaks(raw);
+    if (text === '') return;
+    if (this.#headingLevel > 0) {
+      this.blocks.push({ kind: 'heading', level: this.#headingLevel, text: text.replaceAll('\n', ' ') });
+    } else if (this.#lists.length > 0 || this.#bullet !== null) {
+      const level = Math.min(Math.max(this.#lists.length, 1), 100);
+      this.blocks.push({ kind: 'list_item', level, text: `${this.#bullet ?? ''}${text}` });
+      this.#bullet = null;
+    } else {
+      this.blocks.push({ kind: 'paragraph', text });
+    }
+  }
+}
+
+function startOf(list: Element): number {
+  const start = Number.parseInt(list.attrs.find((attribute) => attribute.name === 'start')?.value ?? '1', 10);
+  return Number.isSafeInteger(start) ? start : 1;
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** Blanks become one, a `br` one newline. */
+function collapseKeepingBreaks(text: string): string {
+  return text.replace(/\s+/g, (blank) => (blank.includes('\n') ? '\n' : ' ')).trim();
+}

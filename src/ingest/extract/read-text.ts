@@ -1,0 +1,26 @@
+import type { BlockDraft } from './blocks.ts';
+
+/** Newlines of every system become `\n`; a form feed ends a page and with it a paragraph. */
+export function normalizeNewlines(text: string): string {
+  return text.replace(/\r\n?|\u2028|\u2029/g, '\n').replaceAll('\f', '\n\n');
+}
+
+/** Paragraphs of plain text: what stands between blank lines, line breaks kept. One pass, nothing is held. */
+export function* readText(text: string): Generator<BlockDraft> {
+  const source = normalizeNewlines(text);
+  let start = -1;
+  let end = 0;
+  for (let at = 0; at < source.length; ) {
+    const newline = source.indexOf('\n', at);
+    const lineEnd = newline < 0 ? source.length : newline;
+    if (/\S/.test(source.slice(at, lineEnd))) {
+      if (start < 0) start = at;
+      end = lineEnd;
+    } else if (start >= 0) {
+      yield { kind: 'paragraph', text: source.slice(start, end) };
+      start = -1;
+    }
+    at = lineEnd + 1;
+  }
+  if (start >= 0) yield { kind: 'paragraph', text: source.slice(start, end) };
+}

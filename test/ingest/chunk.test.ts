@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest';
+import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
+import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
+import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
+
+/** A token a word, as tests want to count. */
+const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
+
+function assemble(drafts: readonly BlockDraft[]): AssembledText {
+  const assembler = new TextAssembler({ blocksMax: 1e6, textCharsMax: 1e9 });
+  for (const draft of drafts) assembler.add(draft);
+  return assembler.finish();
+}
+
+const heading = (text: string, level = 1): BlockDraft => ({ kind: 'heading', text, level });
+const paragraph = (text: string, page?: number): BlockDraft => ({
+  kind: 'paragraph',
+  text,
+  ...(page === undefined ? {} : { page }),
+});
+
+/** `count` sentences of `words` words each, all different. */
+function sentences(count: number, words: number, name = 'w'): string {
+  return Array.from({ length: count }, (_, i) => `S${`${name}${i} `.repeat(words).trim()}.`).join(' ');
+}
+
+function chunkWords(drafts: readonly BlockDraft[], chunkTokens: number, overlapTokens: number): Chunk[] {
+  return chunkDocument(assemble(drafts), { chunkTokens, overlapTokens, countTokens: countWords });
+}
+
+test('a short document is one chunk, with its headings and its place', () => {
+  const document = assemble([heading('Handbook'), heading('Tests', 2), paragraph('One sentence. Another one.', 3)]);
+  expect(chunkDocument(document, { countTokens: countWords })).toEqual([
+    {
+      index: 0,
+      text: document.text,
+      tokenCount: 6,
+      locator: { page: null, page_end: 3, heading_path: ['Handbook', 'Tests'], start: 0, end: document.text.length },
+    },
+  ]);
+});
+
+test('an empty document has no chunks', () => {
+  expect(chunkDocument(assemble([]), { countTokens: countWords })).toEqual([]);
+});
+
+test('headings without any text after them are kept', () => {
+  const [chunk] = chunkWords([heading('Alone'), heading('Below', 2)], 50, 5);
+  expect(chunk).toMatchObject({ text: 'Alone\n\nBelow', locator: { heading_path: ['Alone', 'Below'] } });
+});
+
+test('a heading of the same level ends the one before', () => {
+  const chunks = chunkWords(
+    [
+      heading('A'),
+      heading('B', 2),
+      paragraph(sentences(3, 5, 'b')),
+      heading('C', 2),
+      paragraph(sentences(3, 5, 'c')),
+      heading('D'),
+      paragraph(sentences(3, 5, 'd')),
+    ],
+    20,
+    0,
+  );
+  expect(chunks.map(({ locator }) => locator.heading_path)).toEqual([['A', 'B'], ['A', 'C'], ['D']]);
+});
+
+test('chunks end at sentences and repeat whole ones', () => {
+  const chunks = chunkWords([paragraph(sentences(10, 5))], 20, 10);
+  expect(chunks.map(({ text }) => text.match(/Sw\d+/g))).toEqual([
+    ['Sw0', 'Sw1', 'Sw2', 'Sw3'],
+    ['Sw2', 'Sw3', 'Sw4', 'Sw5'],
+    ['Sw4', 'Sw5', 'Sw6', 'Sw7'],
+    ['Sw6', 'Sw7', 'Sw8', 'Sw9'],
+  ]);
+  expect(chunks.map(({ tokenCount }) => tokenCount)).toEqual([20, 20, 20, 20]);
+});
+
+test('a heading opens a chunk when the current one is half full, and takes nothing over into it', () => {
+  const chunks = chunkWords(
+    [
+      paragraph(sentences(2, 5, 'a')),
+      heading('Next'),
+      paragraph(sentences(2, 4, 'b')),
+      heading('Last'),
+      paragraph('Few words.'),
+    ],
+    24,
+    10,
+  );
+  // 10 of 24 is not half; 19 is.
+  expect(chunks.map(({ text }) => text.split('\n\n').length)).toEqual([3, 2]);
+  expect(chunks[1]?.text).toBe('Last\n\nFew words.');
+});
+
+test('a heading goes with the text after it when both do not fit any more', () => {
+  const chunks = chunkWords(
+    [paragraph(sentences(1, 8, 'a')), heading('Next'), paragraph(sentences(1, 12, 'b'))],
+    20,
+    0,
+  );
+  expect(chunks.map(({ text }) => text.startsWith('Next'))).toEqual([false, true]);
+});
+
+test('a paragraph that would be cut begins a new chunk when the current one is three quarters full', () => {
+  const chunks = chunkWords([paragraph(sentences(4, 4, 'a')), paragraph(sentences(3, 2, 'b'))], 20, 0);
+  expect(chunks.map(({ tokenCount }) => tokenCount)).toEqual([16, 6]);
+});
+
+test('a table and a listing that fit are kept whole, others are cut at their lines', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, i) => `row${i} | a | b`).join('\n');
+  const whole = chunkWords([paragraph(sentences(2, 5)), { kind: 'table', text: rows(3) }], 20, 4);
+  expect(whole.map(({ text }) => text.includes('row0'))).toEqual([false, true]);
+  expect(whole[1]?.text).toBe(rows(3));
+
+  const cut = chunkWords([{ kind: 'code', text: rows(7) }], 20, 5);
+  expect(cut.map(({ text }) => text.split('\n').length)).toEqual([4, 3]);
+});
+
+test('a table that fits only without its heading is cut rather than parted from it', () => {
+  const rows = Array.from({ length: 4 }, (_, i) => `row${i} a b c d`).join('\n');
+  const [first] = chunkWords([heading('Scores'), { kind: 'table', text: rows }], 20, 0);
+  expect(first?.text).toMatch(/^Scores\n\nrow0/);
+});
+
+test('a sentence beyond the budget is cut at a line, a clause, a word, a character', () => {
+  const lines = chunkWords([paragraph(`${'word '.repeat(15)}\n${'word '.repeat(12)}end.`)], 20, 5);
+  expect(lines.map(({ tokenCount }) => tokenCount)).toEqual([15, 13]);
+  const clauses = chunkWords([paragraph(`${'word '.repeat(14)}word, ${'word '.repeat(12)}end.`)], 20, 5);
+  expect(clauses.map(({ tokenCount }) => tokenCount)).toEqual([15, 13]);
+  const words = chunkWords([paragraph(`${'word '.repeat(30)}end.`)], 20, 5);
+  expect(words.map(({ tokenCount }) => tokenCount)).toEqual([20, 11]);
+  const characters = chunkDocument(assemble([paragraph('😀'.repeat(100))]), {
+    chunkTokens: 20,
+    countTokens: (text) => text.length,
+  });
+  expect(characters.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, () => '😀'.repeat(10)));
+});
+
+test('pages run from the first to the last of a chunk', () => {
+  const chunks = chunkWords(
+    [paragraph(sentences(2, 5), 1), paragraph(sentences(2, 5), 2), paragraph(sentences(2, 5), 3)],
+    20,
+    0,
+  );
+  expect(chunks.map(({ locator }) => [locator.page, locator.page_end])).toEqual([
+    [1, 2],
+    [3, 3],
+  ]);
+});
+
+test('text that a tokenizer sees nothing in is bounded too', () => {
+  const document = assemble([paragraph(`start${' \u200b'.repeat(50_000)}end`)]);
+  const chunks = chunkDocument(document, { chunkTokens: 50, countTokens: () => 1 });
+  expect(Math.max(...chunks.map(({ text }) => text.length))).toBeLessThanOrEqual(50 * 32);
+});
+
+test.each([
+  [
+    'Dr. Smith et al. saw it (Fig. 3). It was 3.5 percent!',
+    ['Dr. Smith et al. saw it (Fig. 3).', 'It was 3.5 percent!'],
+  ],
+  ['Wrapped at\nany place. "Quoted." Then more', ['Wrapped at\nany place.', '"Quoted."', 'Then more']],
+  [
+    '검색은 분석이 중요하다. 두 번째입니다! 3.5%인가요? 네',
+    ['검색은 분석이 중요하다.', '두 번째입니다!', '3.5%인가요?', '네'],
+  ],
+  ['一つ目の文。二つ目。', ['一つ目の文。', '二つ目。']],
+  ['   \n ', []],
+])('sentences of %j', (text, expected) => {
+  expect(segmentSentences(text).map(({ start, end }) => text.slice(start, end))).toEqual(expected);
+});
+
+test('sentences are the same however long the block is', () => {
+  const one = 'The boundary layer remains laminar. Korean: 검색은 중요하다. ';
+  const found = segmentSentences(one.repeat(10_000));
+  expect(found).toHaveLength(20_000);
+  expect(new Set(found.map(({ start, end }) => end - start)).size).toBe(2);
+});

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { detectFormat } from '../../src/ingest/extract/detect-format.ts';
+import { makeHtml, makePdf, makeZip } from '../support/sample-files.ts';
+
+const detect = (content: string | Uint8Array, fileName: string, contentType: string | null = null) =>
+  detectFormat({ head: typeof content === 'string' ? Buffer.from(content) : content, fileName, contentType });
+
+const binary = Uint8Array.from({ length: 4096 }, (_, i) => (i * 7919 + i * i * 31) % 256);
+const executable = Buffer.concat([
+  Buffer.from('MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff', 'latin1'),
+  Buffer.alloc(512),
+]);
+
+test.each([
+  ['plain words', 'notes.txt', null, 'txt'],
+  ['plain words', 'notes', null, 'txt'],
+  ['plain words', 'notes.unknown', 'application/octet-stream', 'txt'],
+  ['# Title', 'README.md', null, 'md'],
+  ['# Title', 'README.MARKDOWN', null, 'md'],
+  ['# Title', 'readme', 'text/markdown; charset=utf-8', 'md'],
+  ['<p>fragment', 'part.html', null, 'html'],
+  ['<p>fragment', 'part', 'text/html', 'html'],
+  ['<p>fragment', 'part.txt', 'text/html', 'txt'],
+  ['<!DOCTYPE html><p>x', 'page.txt', null, 'html'],
+  ['\ufeff <!-- saved -->\n<html><p>x', 'page', null, 'html'],
+  ['<?xml version="1.0"?><!DOCTYPE html PUBLIC "x"><html>', 'page.md', null, 'html'],
+  ['<htmlish>', 'notes.txt', null, 'txt'],
+  ['%PDF-1.7\n', 'anything.txt', 'text/plain', 'pdf'],
+  ['junk before\n%PDF-1.7\n', 'scan.pdf', null, 'pdf'],
+  ['The header of a file is %PDF-1.7', 'about.txt', null, 'txt'],
+  // Words that begin like a signature of two bytes (bitmap, DOS program).
+  ['BM is short for bitmap', 'notes.txt', null, 'txt'],
+  ['MZ stands for Mark Zbikowski', 'notes.txt', null, 'txt'],
+  ['log line with a NUL: \0 and more of it', 'notes.txt', null, 'txt'],
+])('%j named %s (%s) is %s', async (content, name, contentType, format) => {
+  expect((await detect(content, name, contentType)).format).toBe(format);
+});
+
+test('text in any encoding is text', async () => {
+  const encodings = {
+    utf16le: Buffer.from('\ufeffplain words', 'utf16le'),
+    utf16leWithoutMark: Buffer.from('plain words', 'utf16le'),
+    eucKr: Buffer.from('c7d1b1dbb9aebcad20b0cbbbf6', 'hex'),
+    latin1: Buffer.from('na\xefve caf\xe9', 'latin1'),
+  };
+  for (const [name, content] of Object.entries(encodings)) {
+    expect((await detect(content, 'notes.txt')).format, name).toBe('txt');
+  }
+});
+
+test('the charset of the content type is passed on', async () => {
+  expect(await detect('<html>', 'a.html', 'text/html; Charset="EUC-KR"')).toEqual({
+    format: 'html',
+    charset: 'euc-kr',
+  });
+});
+
+test('real samples are recognised whatever their name says', async () => {
+  expect((await detect(await makePdf([{ heading: 'A' }]), 'a.docx')).format).toBe('pdf');
+  expect((await detect(makeHtml('<p>x'), 'a.pdf')).format).toBe('html');
+});
+
+test.each([
+  ['an empty file', '', 'a.txt', 'corrupt', 'the file is empty'],
+  ['a zip named as a PDF', makeZip('a.txt', 'hello'), 'a.pdf', 'unsupported_type', /zip/],
+  ['a zip named as text', makeZip('a.txt', 'hello'), 'a.txt', 'unsupported_type', /zip/],
+  ['a program', executable, 'setup.txt', 'unsupported_type', /not supported|binary/],
+  ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), 'a.png', 'unsupported_type', /png/],
+  ['rich text', '{\\rtf1\\ansi hello}', 'a.rtf', 'unsupported_type', /rtf/],
+  ['garbage named as a PDF', binary, 'a.pdf', 'corrupt', /not one/],
+  ['garbage declared as a PDF', binary, 'a', 'corrupt', /not one/, 'application/pdf'],
+  ['garbage', binary, 'a.txt', 'unsupported_type', /binary/],
+  ['text named as a PDF', 'hello', 'a.pdf', 'corrupt', /plain text/],
+  ['text named as an office document', 'hello', 'a.DOCX', 'corrupt', /plain text/],
+])('%s is refused', async (_, content, name, category, message, contentType: string | null = null) => {
+  await expect(detect(content, name, contentType)).rejects.toMatchObject({
+    name: 'ExtractError',
+    category,
+    retryable: false,
+    message: expect.stringMatching(message),
+  });
+});
