@@ -23,6 +23,8 @@ export interface ChunkOptions {
 const CHARS_PER_TOKEN_MAX = 32;
 /** From this part of the budget on, a chunk rather ends than takes in the beginning of a paragraph that would be cut. */
 const FULL_ENOUGH = 0.75;
+/** From this part of the budget on, a chunk ends before the next heading. */
+const SECTION_ENOUGH = 1 / 8;
 
 /**
  * Cuts a document into chunks for embedding. A chunk is a run of whole sentences, list items, table or code lines in
@@ -30,7 +32,8 @@ const FULL_ENOUGH = 0.75;
  *
  * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit a chunk.
  * - A heading stands in one chunk with the text after it (unless both, counted one by one, exceed the budget), and opens
- *   a new chunk when the current one is at least half full.
+ *   a new chunk when the current one is at least an eighth full or ends on another page: a citation names one
+ *   section, and few sections are too short to be found on their own.
  * - A paragraph that would be cut begins a new chunk when the current one is three quarters full.
  * - `overlapTokens` of whole sentences are repeated from the chunk before, never across a heading.
  *
@@ -108,9 +111,11 @@ class Packer {
   *openSection(headings: readonly Placed[], first: Placed): Generator<Chunk> {
     const together = sumTokens(headings) + first.tokens;
     const start = (headings[0] as Placed).start;
-    while (this.#hasFresh && (this.#tokens >= this.#budget.tokens / 2 || !this.#fits(together, start, first.end))) {
-      yield this.#emit(null);
-    }
+    const ends = () =>
+      this.#tokens >= this.#budget.tokens * SECTION_ENOUGH ||
+      this.#units.at(-1)?.page !== headings[0]?.page ||
+      !this.#fits(together, start, first.end);
+    while (this.#hasFresh && ends()) yield this.#emit(null);
     for (const heading of headings) yield* this.add(heading);
     yield* this.add(first);
   }

@@ -5,6 +5,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
 import { Secret } from './secret.ts';
+import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
 
 const MIB = 1024 * 1024;
 
@@ -118,8 +119,6 @@ const ENVIRONMENT = {
   S3_BUCKET: ['s3_bucket'],
 } as const satisfies Record<string, readonly string[]>;
 
-type Tree = { [key: string]: unknown };
-
 /**
  * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` where
  * there is one), then the environment, then `overrides` (command-line flags, same keys as the file).
@@ -210,12 +209,6 @@ function gather(options: LoadOptions): {
   };
 }
 
-function valueAt(tree: Tree, place: readonly string[]): unknown {
-  let node: unknown = tree;
-  for (const key of place) node = isTree(node) ? node[key] : undefined;
-  return node;
-}
-
 /** Shapes that the design has and this version cannot run yet are refused, never half-served. */
 function unsupported(config: Config): string[] {
   const lines: string[] = [];
@@ -236,7 +229,10 @@ function readEnvironment(env: NodeJS.ProcessEnv): Tree {
     const value = env[name];
     if (value === undefined || value === '') continue;
     let node = tree;
-    for (const key of keys.slice(0, -1)) node = (node[key] ??= {}) as Tree;
+    for (const key of keys.slice(0, -1)) {
+      node[key] ??= {};
+      node = node[key] as Tree;
+    }
     node[keys.at(-1) as string] = value;
   }
   return tree;
@@ -266,37 +262,6 @@ function readConfigFile(env: NodeJS.ProcessEnv, dataDir: string, faults: string[
     faults.push(`${file}: is not valid YAML`);
     return {};
   }
-}
-
-function interpolate(node: unknown, env: NodeJS.ProcessEnv, faults: string[]): unknown {
-  if (typeof node === 'string') {
-    return node.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      const value = env[name];
-      if (value === undefined) faults.push(`service.yaml: \${${name}} is not set in the environment`);
-      return value ?? '';
-    });
-  }
-  if (Array.isArray(node)) return node.map((item) => interpolate(item, env, faults));
-  if (node && typeof node === 'object') {
-    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, interpolate(value, env, faults)]));
-  }
-  return node;
-}
-
-function merge(...trees: Tree[]): Tree {
-  const result: Tree = {};
-  for (const tree of trees) {
-    for (const [key, value] of Object.entries(tree)) {
-      if (value === undefined) continue;
-      const before = result[key];
-      result[key] = isTree(before) && isTree(value) ? merge(before, value) : value;
-    }
-  }
-  return result;
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function nameOf(keys: readonly PropertyKey[]): string {

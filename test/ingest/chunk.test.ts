@@ -77,10 +77,10 @@ test('chunks end at sentences and repeat whole ones', () => {
   expect(chunks.map(({ tokenCount }) => tokenCount)).toEqual([20, 20, 20, 20]);
 });
 
-test('a heading opens a chunk when the current one is half full, and takes nothing over into it', () => {
+test('a heading opens a chunk when the current one is an eighth full, and takes nothing over into it', () => {
   const chunks = chunkWords(
     [
-      paragraph(sentences(2, 5, 'a')),
+      paragraph('Just two.'),
       heading('Next'),
       paragraph(sentences(2, 4, 'b')),
       heading('Last'),
@@ -89,9 +89,25 @@ test('a heading opens a chunk when the current one is half full, and takes nothi
     24,
     10,
   );
-  // 10 of 24 is not half; 19 is.
+  // 2 of 24 is not an eighth; 11 is.
   expect(chunks.map(({ text }) => text.split('\n\n').length)).toEqual([3, 2]);
   expect(chunks[1]?.text).toBe('Last\n\nFew words.');
+});
+
+test('a heading on another page opens a chunk', () => {
+  const chunks = chunkWords(
+    [
+      { ...paragraph('One.'), page: 1 },
+      { ...heading('Next'), page: 2 },
+      { ...paragraph('Two.'), page: 2 },
+    ],
+    100,
+    10,
+  );
+  expect(chunks.map(({ locator }) => [locator.page, locator.page_end])).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
 });
 
 test('a heading goes with the text after it when both do not fit any more', () => {
