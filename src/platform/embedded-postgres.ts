@@ -99,7 +99,7 @@ async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptio
   await ensureCluster(data, binaries, user, { durable: settings['fsync'] !== 'off' });
   const postmaster = await startPostmaster(data, binaries, user, settings);
   options.logger?.info(
-    { pid: postmaster.pid, directory: data.cluster, duration_ms: Math.round(performance.now() - startedAt) },
+    { postgres_pid: postmaster.pid, directory: data.cluster, duration_ms: Math.round(performance.now() - startedAt) },
     'embedded PostgreSQL started',
   );
   return postmaster;
@@ -132,7 +132,7 @@ async function leave(data: DataDirectory, userFile: string, options: EmbeddedPos
     if (postmaster === null || !postmaster.isLocal || (await countLiveUsers(data)) > 0) return;
     const { user, binaries } = await prepare(data, options);
     await stopPostmaster(data, binaries, user, postmaster);
-    options.logger?.info({ pid: postmaster.pid, directory: data.cluster }, 'embedded PostgreSQL stopped');
+    options.logger?.info({ postgres_pid: postmaster.pid, directory: data.cluster }, 'embedded PostgreSQL stopped');
   });
 }
 

@@ -1,0 +1,30 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class BucketsDelete extends BaseCommand {
+  static override description =
+    'Delete a bucket with everything in it: documents, their files, their vectors, their jobs.';
+  static override examples = [
+    '<%= config.bin %> buckets delete manuals',
+    '<%= config.bin %> buckets delete manuals --yes --json',
+  ];
+  static override args = {
+    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BucketsDelete);
+    return this.withOperator(flags, async ({ sql, purge }, operator, signal) => {
+      const { deleteBucket, findBucket } = await import('../../src/documents/buckets.ts');
+      const { name } = await findBucket(sql, operator.orgId, args.bucket);
+      await confirm(`This deletes the bucket ${name} with everything in it, for ever. Delete it?`, flags.yes, signal);
+      const id = await deleteBucket(sql, operator, args.bucket, name);
+      await purge(signal);
+      this.log(`deleted bucket ${name} (${id})`);
+      return { id, deleted: true };
+    });
+  }
+}

@@ -1,0 +1,24 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/cli/list-page.ts';
+
+export default class BucketsList extends BaseCommand {
+  static override description = 'List the buckets of an organization.';
+  static override examples = ['<%= config.bin %> buckets list', '<%= config.bin %> buckets list --org acme --json'];
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(BucketsList);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { listBuckets } = await import('../../src/documents/buckets.ts');
+      const buckets = await listBuckets(sql, operator.orgId);
+      await this.showTable('buckets', buckets, [
+        ['id', (bucket) => bucket.id],
+        ['name', (bucket) => bucket.name],
+        ['documents', (bucket) => bucket.document_count],
+        ['created', (bucket) => bucket.created_at],
+      ]);
+      return listPage(buckets);
+    });
+  }
+}

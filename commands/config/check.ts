@@ -1,0 +1,24 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class ConfigCheck extends BaseCommand {
+  static override description =
+    'Validate the settings and print those in force, and where each was set; secrets as ***.';
+  static override examples = [
+    '<%= config.bin %> config check',
+    'SERVICE_CONFIG=/etc/service/service.yaml <%= config.bin %> config check --json',
+  ];
+
+  async run(): Promise<unknown> {
+    const { flags, raw } = await this.parse(ConfigCheck);
+    const { listSettings } = await import('../../src/platform/config.ts');
+    // What the flag took from the environment is the environment's.
+    const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
+    const settings = listSettings({ overrides: isTyped ? { data_dir: flags['data-dir'] } : {} });
+    await this.showTable('settings', settings, [
+      ['setting', (setting) => setting.name],
+      ['value', (setting) => (setting.value === null ? null : String(setting.value)), 'may be cut'],
+      ['from', (setting) => (setting.value === null ? null : setting.from)],
+    ]);
+    return { settings };
+  }
+}

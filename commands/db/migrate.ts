@@ -1,0 +1,21 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class DbMigrate extends BaseCommand {
+  static override description =
+    'Bring the database to the newest schema. Every other command and every start does so too; this does nothing else.';
+  static override examples = [
+    '<%= config.bin %> db migrate',
+    '<%= config.bin %> db migrate --data-dir /var/lib/service --json',
+  ];
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(DbMigrate);
+    return this.withDatabase(flags, async (sql) => {
+      const { migrate } = await import('../../src/platform/migrate.ts');
+      const { MIGRATIONS } = await import('../../src/platform/compose.ts');
+      const applied = await migrate(sql, { directory: MIGRATIONS });
+      this.log(applied.length === 0 ? 'nothing to do: the schema is the newest' : `applied ${applied.join(', ')}`);
+      return { applied };
+    });
+  }
+}

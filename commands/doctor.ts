@@ -1,0 +1,33 @@
+import { BaseCommand } from '../src/cli/base-command.ts';
+import type { Check } from '../src/cli/doctor.ts';
+import { EXIT } from '../src/cli/exit-codes.ts';
+import { paint } from '../src/cli/output.ts';
+import { untilInterrupted } from '../src/platform/lifecycle.ts';
+
+const MARKS = { ok: ['green', '✔'], down: ['red', '✘'], 'not configured': ['dim', '–'] } as const;
+
+export default class Doctor extends BaseCommand {
+  static override description = 'Try every part of the installation, one line each. Exits with 5 if anything is down.';
+  static override examples = [
+    '<%= config.bin %> doctor',
+    '<%= config.bin %> doctor --data-dir /var/lib/service --json',
+  ];
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Doctor);
+    const config = await this.loadSettings(flags);
+    const logger = await this.openCommandLogger(config);
+    const { examine } = await import('../src/cli/doctor.ts');
+    return untilInterrupted(async (signal) => {
+      const checks: Check[] = [];
+      for await (const check of examine(config, logger, signal)) {
+        checks.push(check);
+        const [colour, mark] = MARKS[check.status];
+        this.log(`${paint(colour, mark)} ${check.name}: ${check.detail}`);
+      }
+      const healthy = checks.every((check) => check.status !== 'down');
+      if (!healthy) process.exitCode = EXIT.dependency;
+      return { healthy, checks };
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class DocumentsDelete extends BaseCommand {
+  static override description = 'Delete a document with its file and its vectors.';
+  static override examples = [
+    '<%= config.bin %> documents delete doc_01h8 --bucket manuals',
+    '<%= config.bin %> documents delete doc_01h8 --yes --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'document id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, bucket: bucketFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DocumentsDelete);
+    return this.withOperator(flags, async ({ sql, purge }, operator, signal) => {
+      const { deleteDocument, getDocument } = await import('../../src/documents/documents.ts');
+      const { id, file_name } = await getDocument(sql, operator, flags.bucket, args.id);
+      await confirm(`This deletes ${file_name} (${id}) for ever. Delete it?`, flags.yes, signal);
+      await deleteDocument(sql, operator, flags.bucket, id);
+      await purge(signal);
+      this.log(`deleted ${file_name} (${id})`);
+      return { id, deleted: true };
+    });
+  }
+}

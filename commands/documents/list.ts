@@ -1,0 +1,43 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class DocumentsList extends BaseCommand {
+  static override description = 'List the documents of a bucket, newest first.';
+  static override examples = [
+    '<%= config.bin %> documents list --bucket manuals',
+    '<%= config.bin %> documents list --status failed --limit 200 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    bucket: bucketFlag,
+    status: Flags.string({ description: 'only queued, processing, ready or failed ones', env: 'SERVICE_STATUS' }),
+    limit: Flags.integer({ description: 'how many at most', default: 50, env: 'SERVICE_LIMIT' }),
+    cursor: Flags.string({ description: 'go on after this one (next_cursor of the last page)', env: 'SERVICE_CURSOR' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(DocumentsList);
+    const { ListDocumentsQuery } = await import('../../src/documents/schema.ts');
+    const { status, limit, cursor } = flags;
+    const query = parseRequest(ListDocumentsQuery, { status, limit, cursor });
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { listDocuments } = await import('../../src/documents/documents.ts');
+      const { formatBytes } = await import('../../src/cli/table.ts');
+      const page = await listDocuments(sql, operator, flags.bucket, query);
+      await this.showTable('documents', page.data, [
+        ['id', (document) => document.id],
+        ['file', (document) => document.source_path ?? document.file_name, 'may be cut'],
+        ['type', (document) => document.file_type],
+        ['size', (document) => formatBytes(document.size_bytes)],
+        ['status', (document) => document.status],
+        ['pages', (document) => document.page_count],
+        ['chunks', (document) => document.chunks_count],
+        ['created', (document) => document.created_at],
+      ]);
+      if (page.next_cursor !== null) this.logToStderr(`there are more: --cursor ${page.next_cursor}`);
+      return { object: 'list', ...page };
+    });
+  }
+}

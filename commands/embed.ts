@@ -1,0 +1,81 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+import { parseRequest } from '../src/cli/parse-request.ts';
+import { invalidRequest } from '../src/platform/errors.ts';
+
+export default class Embed extends BaseCommand {
+  static override description = 'Embed up to 100 texts. With --json this prints what POST /v1/embeddings answers.';
+  static override examples = [
+    "<%= config.bin %> embed 'a sunny day' 'ein sonniger Tag'",
+    '<%= config.bin %> embed --input-file texts.txt --dimensions 256 --json',
+  ];
+  static override args = {
+    text: Args.string({ description: 'a text; as many as you like', multiple: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    model: Flags.string({ description: 'model to embed with; the default one otherwise', env: 'SERVICE_MODEL' }),
+    dimensions: Flags.integer({
+      description: "numbers a vector; the model's default otherwise",
+      env: 'SERVICE_DIMENSIONS',
+    }),
+    'task-type': Flags.string({
+      description: 'what the vectors are for, like retrieval_query, retrieval_document or clustering',
+      env: 'SERVICE_TASK_TYPE',
+    }),
+    'input-file': Flags.string({ description: 'a file with one text a line; - is stdin', env: 'SERVICE_INPUT_FILE' }),
+  };
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(Embed);
+    const { EmbeddingsRequest } = await import('../src/embedding/schema.ts');
+    const file = flags['input-file'];
+    if (args.text !== undefined && file !== undefined) {
+      throw invalidRequest('give texts or --input-file, not both', 'input-file');
+    }
+    if (args.text === undefined && file === undefined) throw invalidRequest('give a text, or --input-file', 'text');
+    const { readLines } = await import('../src/cli/read-lines.ts');
+    const request = parseRequest(
+      EmbeddingsRequest,
+      {
+        input: file === undefined ? args.text : await readLines(file),
+        model: flags.model,
+        dimensions: flags.dimensions,
+        task_type: flags['task-type'],
+      },
+      { input: 'TEXT' },
+    );
+    await this.withAppliance(flags, async ({ embedder }, signal) => {
+      const { renderEmbeddingList } = await import('../src/embedding/printing/print-floats.ts');
+      const result = await embedder.embed({
+        texts: request.input,
+        model: request.model,
+        dimensions: request.dimensions,
+        taskType: request.task_type,
+        signal,
+      });
+      const { vectors, dimensions, model, tokens } = result;
+      for (const warning of result.warnings) this.logToStderr(`warning: ${warning}`);
+      if (this.jsonEnabled()) {
+        process.stdout.write(renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false }));
+        process.stdout.write('\n');
+        return;
+      }
+      const rows = request.input.map((text, index) => ({
+        text,
+        vector: describeVector(vectors.subarray(index * dimensions, (index + 1) * dimensions)),
+      }));
+      await this.showTable('texts', rows, [
+        ['text', (row) => row.text, 'may be cut'],
+        ['vector', (row) => row.vector],
+      ]);
+      this.logToStderr(`${model}, ${dimensions} dimensions, ${tokens} tokens`);
+    });
+  }
+}
+
+/** The first numbers that are not zero; lexical vectors are mostly zeros. */
+function describeVector(vector: Float32Array): string {
+  const numbers = [...vector].filter((value) => value !== 0);
+  const first = numbers.slice(0, 4).map((value) => value.toFixed(4));
+  return `${first.join(' ')}${numbers.length > first.length ? ' …' : ''} (${numbers.length} of ${vector.length} not zero)`;
+}

@@ -1,0 +1,43 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class JobsList extends BaseCommand {
+  static override description = 'List jobs, newest first.';
+  static override examples = [
+    '<%= config.bin %> jobs list --status failed',
+    '<%= config.bin %> jobs list --bucket manuals --limit 200 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    bucket: Flags.string({ description: 'only those of a bucket, by name or id', env: 'SERVICE_BUCKET' }),
+    status: Flags.string({
+      description: 'only those that are queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
+      env: 'SERVICE_STATUS',
+    }),
+    limit: Flags.integer({ description: 'how many at most', default: 50, env: 'SERVICE_LIMIT' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(JobsList);
+    const { ListJobsQuery } = await import('../../src/jobs/schema.ts');
+    const query = parseRequest(ListJobsQuery, { status: flags.status, limit: flags.limit });
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { listJobs } = await import('../../src/jobs/store.ts');
+      const { findBucket } = await import('../../src/documents/buckets.ts');
+      const bucket = flags.bucket === undefined ? undefined : await findBucket(sql, operator.orgId, flags.bucket);
+      const jobs = await listJobs(sql, operator.orgId, { ...query, bucket_id: bucket?.id });
+      await this.showTable('jobs', jobs, [
+        ['id', (job) => job.id],
+        ['file', (job) => job.file_name, 'may be cut'],
+        ['status', (job) => job.status],
+        ['failed in', (job) => job.failed_phase],
+        ['error', (job) => job.error_category],
+        ['chunks', (job) => job.chunks_count],
+        ['created', (job) => job.created_at],
+      ]);
+      return jobs;
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class JobsShow extends BaseCommand {
+  static override description = 'Show one job.';
+  static override examples = [
+    '<%= config.bin %> jobs show job_01h8',
+    '<%= config.bin %> jobs show job_01h8 --org acme --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(JobsShow);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { getJob } = await import('../../src/jobs/store.ts');
+      const job = await getJob(sql, operator.orgId, args.id);
+      await this.showFields(job);
+      return job;
+    });
+  }
+}

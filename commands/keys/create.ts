@@ -1,0 +1,48 @@
+import { Flags } from '@oclif/core';
+import type { NewApiKey } from '../../src/access/schema.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { createdKey } from '../../src/cli/created-key.ts';
+import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+
+export default class KeysCreate extends BaseCommand {
+  static override description = 'Create an API key. The key itself is shown this once and never again.';
+  static override examples = [
+    '<%= config.bin %> keys create --name website --scope embed --scope search',
+    '<%= config.bin %> keys create --org acme --name nightly --expires 90d --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    name: Flags.string({ description: 'what the key is for', required: true, env: 'SERVICE_NAME' }),
+    scope: Flags.string({
+      description: 'what the key may do, several times (default: embed, search, documents:write)',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_SCOPE',
+    }),
+    'auth-level': authLevelFlag('highest privacy level that the key may see; 5 by default'),
+    user: Flags.string({ description: 'email or id of the user that the key belongs to', env: 'SERVICE_USER' }),
+    expires: Flags.string({ description: 'lifetime, like 90d or 12h; none by default', env: 'SERVICE_EXPIRES' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(KeysCreate);
+    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
+      const { createKey } = await import('../../src/access/keys.ts');
+      const { parseDuration } = await import('../../src/access/duration.ts');
+      const scopes = listOf(flags.scope) as NonNullable<NewApiKey['scopes']>;
+      const created = await createKey(sql, keyRing, operator, {
+        name: flags.name,
+        authLevel: flags['auth-level'],
+        userId: flags.user,
+        ...(scopes.length > 0 ? { scopes } : {}),
+        ...(flags.expires === undefined ? {} : { lifetimeMs: parseDuration(flags.expires, 'expires') }),
+      });
+      const view = createdKey(created);
+      this.log(view.key);
+      this.logToStderr(
+        `created key ${view.id} (${view.name}): ${view.scopes.join(' ')}. Keep it; it is not shown again.`,
+      );
+      return view;
+    });
+  }
+}

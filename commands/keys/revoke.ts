@@ -1,0 +1,27 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class KeysRevoke extends BaseCommand {
+  static override description = 'Refuse an API key from now on.';
+  static override examples = [
+    '<%= config.bin %> keys revoke 8h2kq0za',
+    '<%= config.bin %> keys revoke 8h2kq0za --yes --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'the part of the key after "svc_"', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(KeysRevoke);
+    return this.withOperator(flags, async ({ sql }, operator, signal) => {
+      const { revokeKey } = await import('../../src/access/keys.ts');
+      await confirm(`Whoever uses the key ${args.id} will be refused. Revoke it?`, flags.yes, signal);
+      await revokeKey(sql, operator, args.id);
+      this.log(`revoked key ${args.id}`);
+      return { revoked: true };
+    });
+  }
+}

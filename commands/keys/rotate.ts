@@ -1,0 +1,33 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { createdKey } from '../../src/cli/created-key.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class KeysRotate extends BaseCommand {
+  static override description =
+    'Replace an API key by a new one with the same rights. The old one is refused at once, or after --grace.';
+  static override examples = [
+    '<%= config.bin %> keys rotate 8h2kq0za --grace 1d',
+    '<%= config.bin %> keys rotate 8h2kq0za --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'the part of the key after "svc_"', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    grace: Flags.string({ description: 'how long both keys work, like 1h or 7d', env: 'SERVICE_GRACE' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(KeysRotate);
+    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
+      const { rotateKey } = await import('../../src/access/keys.ts');
+      const { parseDuration } = await import('../../src/access/duration.ts');
+      const graceMs = flags.grace === undefined ? 0 : parseDuration(flags.grace, 'grace');
+      const view = createdKey(await rotateKey(sql, keyRing, operator, args.id, graceMs));
+      this.log(view.key);
+      this.logToStderr(`created key ${view.id} in place of ${args.id}. Keep it; it is not shown again.`);
+      return view;
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+import { firstRequest } from '../src/cli/first-request.ts';
+import { printJson } from '../src/cli/output.ts';
+
+export default class Serve extends BaseCommand {
+  static override description =
+    'Serve the API until it is told to stop (Ctrl-C, SIGTERM), with workers and housekeeping in the same process.';
+  static override examples = [
+    '<%= config.bin %> serve --port 8080',
+    '<%= config.bin %> serve --host 0.0.0.0 --port 0 --no-workers --json',
+  ];
+  static override flags = {
+    port: Flags.integer({ description: 'port to listen on; 0 picks a free one (default: 8080)', env: 'SERVICE_PORT' }),
+    host: Flags.string({ description: 'address to listen on (default: 127.0.0.1)', env: 'SERVICE_HOST' }),
+    'no-workers': Flags.boolean({
+      description: 'leave jobs and housekeeping to other processes',
+      env: 'SERVICE_NO_WORKERS',
+    }),
+  };
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Serve);
+    const settings = { port: flags.port, host: flags.host };
+    await this.withAppliance(
+      flags,
+      async (appliance) => {
+        const { apiService } = await import('../server/api-service.ts');
+        const { runServices } = await import('../src/platform/lifecycle.ts');
+        const { logger, adminKeyFile } = appliance;
+        const api = apiService(appliance);
+        const workers = flags['no-workers'] ? [] : [appliance.reaper(), appliance.ingestWorker()];
+        await runServices([...workers, api], {
+          logger,
+          onReady: () => {
+            if (this.jsonEnabled()) printJson({ url: api.url, key_file: adminKeyFile });
+            else this.log(`listening on ${api.url}\n${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
+          },
+        });
+      },
+      { settings, isService: true },
+    );
+  }
+}

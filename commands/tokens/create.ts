@@ -1,0 +1,38 @@
+import { Flags } from '@oclif/core';
+import { ROLES } from '../../src/access/caller.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class TokensCreate extends BaseCommand {
+  static override description = 'Sign a token for a user, who is made when there is none with this email.';
+  static override examples = [
+    '<%= config.bin %> tokens create --user ana@example.com --ttl 8h',
+    '<%= config.bin %> tokens create --org acme --user ana@example.com --role admin --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    user: Flags.string({ description: "the user's email", required: true, env: 'SERVICE_USER' }),
+    role: Flags.option({
+      options: ROLES,
+      description: 'role of a user who is made (default: member)',
+      env: 'SERVICE_ROLE',
+    })(),
+    ttl: Flags.string({ description: 'lifetime, like 1h or 30m', default: '1h', env: 'SERVICE_TTL' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(TokensCreate);
+    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
+      const { issueToken } = await import('../../src/access/tokens.ts');
+      const { parseDuration } = await import('../../src/access/duration.ts');
+      const { token, expires_at } = await issueToken(sql, keyRing, operator, {
+        email: flags.user,
+        ttlMs: parseDuration(flags.ttl, 'ttl'),
+        ...(flags.role === undefined ? {} : { role: flags.role }),
+      });
+      this.log(token.reveal());
+      this.logToStderr(`a token of ${flags.user}, valid until ${expires_at}`);
+      return { token: token.reveal(), expires_at };
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import { Args, Flags } from '@oclif/core';
+import { ROLES } from '../../src/access/caller.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
+
+export default class UsersCreate extends BaseCommand {
+  static override description = 'Add a user to an organization.';
+  static override examples = [
+    '<%= config.bin %> users create ana@example.com --org acme --role admin',
+    '<%= config.bin %> users create ben@example.com --department sales --auth-level 4 --json',
+  ];
+  static override args = {
+    email: Args.string({ description: 'email address', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    role: Flags.option({
+      options: ROLES,
+      description: 'what the user may do',
+      default: 'member',
+      env: 'SERVICE_ROLE',
+    })(),
+    'auth-level': authLevelFlag("highest privacy level that the user may see; the role's by default"),
+    department: Flags.string({ description: 'whose scoped documents the user may see', env: 'SERVICE_DEPARTMENT' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(UsersCreate);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { createUser } = await import('../../src/access/users.ts');
+      const user = await createUser(sql, operator, {
+        email: args.email,
+        role: flags.role,
+        authLevel: flags['auth-level'],
+        department: flags.department,
+      });
+      this.log(`created user ${user.email} (${user.id}), ${user.role}, auth level ${user.auth_level}`);
+      return user;
+    });
+  }
+}

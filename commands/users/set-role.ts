@@ -1,0 +1,30 @@
+import { Args } from '@oclif/core';
+import { ROLES, type Role } from '../../src/access/caller.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
+
+export default class UsersSetRole extends BaseCommand {
+  static override description = "Change a user's role, and with it the auth level.";
+  static override examples = [
+    '<%= config.bin %> users set-role ana@example.com owner --org acme',
+    '<%= config.bin %> users set-role ana@example.com member --auth-level 5 --json',
+  ];
+  static override args = {
+    user: Args.string({ description: 'email or id', required: true, ignoreStdin: true }),
+    role: Args.string({ description: 'the new role', required: true, options: ROLES, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'auth-level': authLevelFlag("highest privacy level that the user may see; the role's by default"),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(UsersSetRole);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { setRole } = await import('../../src/access/users.ts');
+      const user = await setRole(sql, operator, args.user, args.role as Role, flags['auth-level']);
+      this.log(`${user.email} (${user.id}) is ${user.role} now, auth level ${user.auth_level}`);
+      return user;
+    });
+  }
+}

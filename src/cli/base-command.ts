@@ -1,0 +1,174 @@
+import { Command, Errors, Flags } from '@oclif/core';
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../platform/compose.ts';
+import type { Config } from '../platform/config.ts';
+import { untilInterrupted } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { describeFailure } from './exit-codes.ts';
+import { findNearest } from './nearest.ts';
+import { printFailure, printJson, wantsJson } from './output.ts';
+import type { Column } from './table.ts';
+
+/** Connections that a command needs, a worker inside it included. */
+const COMMAND_POOL_MAX = 8;
+
+/** What `parse` gives of the flags that every command has. */
+export interface BaseFlags {
+  readonly 'data-dir'?: string | undefined;
+}
+
+/** How a command opens the installation, where that differs from the rest. */
+export interface ApplianceOptions {
+  /** Settings over those of file and environment, keys as in service.yaml. */
+  readonly settings?: Record<string, unknown>;
+  /** For a process that stays: the log level and the number of connections of the settings, not of a command. */
+  readonly isService?: boolean;
+}
+
+/**
+ * What every command shares: `--json` for exactly one document on stdout, `--data-dir`, exit codes and error
+ * words, and the opening and closing of the local installation. A command itself only parses, calls one
+ * operation and prints.
+ *
+ * oclif loads the file of every command at every start, so commands import what is heavy in `run`.
+ */
+export abstract class BaseCommand extends Command {
+  static override enableJsonFlag = true;
+  static override baseFlags = {
+    'data-dir': Flags.directory({
+      description: 'where the installation keeps its data',
+      env: 'SERVICE_DATA_DIR',
+      helpGroup: 'GLOBAL',
+    }),
+    json: Flags.boolean({
+      description: 'print one JSON document on stdout and nothing else',
+      env: 'SERVICE_JSON',
+      helpGroup: 'GLOBAL',
+    }),
+  };
+
+  override jsonEnabled(): boolean {
+    return wantsJson(this.config, this.argv);
+  }
+
+  protected override logJson(json: unknown): void {
+    printJson(json);
+  }
+
+  /** For people: rows as a table, or one line on stderr when there are none. Silent with `--json`. */
+  protected async showTable<Row>(noun: string, rows: readonly Row[], columns: readonly Column<Row>[]): Promise<void> {
+    if (this.jsonEnabled()) return;
+    const { renderTable } = await import('./table.ts');
+    if (rows.length === 0) this.logToStderr(`no ${noun}`);
+    else this.log(renderTable(rows, columns));
+  }
+
+  /** For people: what is known of one thing. Silent with `--json`. */
+  protected async showFields(fields: Readonly<Record<string, unknown>>): Promise<void> {
+    if (this.jsonEnabled()) return;
+    const { renderFields } = await import('./table.ts');
+    this.log(renderFields(fields));
+  }
+
+  /** Settings of the local installation, with this command's flags over them (keys as in service.yaml). */
+  protected async loadSettings(flags: BaseFlags, settings: Record<string, unknown> = {}): Promise<Config> {
+    const { loadConfig } = await import('../platform/config.ts');
+    return loadConfig({ overrides: { data_dir: flags['data-dir'], ...settings } });
+  }
+
+  /** Logs of a command start at `warn`. */
+  protected async openCommandLogger(config: Config): Promise<Logger> {
+    const { openLogger } = await import('../platform/logger.ts');
+    return openLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  }
+
+  /**
+   * Open the local installation, run `use`, close it again whatever happens. Ctrl-C aborts the signal.
+   *
+   * @throws AppError `interrupted`, and what `openAppliance` and `use` throw
+   */
+  protected async withAppliance<T>(
+    flags: BaseFlags,
+    use: (appliance: Appliance, signal: AbortSignal) => Promise<T>,
+    options: ApplianceOptions = {},
+  ): Promise<T> {
+    const config = await this.loadSettings(flags, options.settings);
+    return this.#whileOpen(async (signal) => {
+      const { openAppliance } = await import('../platform/compose.ts');
+      const { openLogger } = await import('../platform/logger.ts');
+      const appliance = await openAppliance(
+        config,
+        options.isService
+          ? { logger: openLogger(config.logLevel) }
+          : { logger: await this.openCommandLogger(config), poolMax: COMMAND_POOL_MAX },
+      );
+      try {
+        signal.throwIfAborted();
+        return await use(appliance, signal);
+      } finally {
+        await appliance.close();
+      }
+    });
+  }
+
+  /** The same, acting as the operator for one organization. */
+  protected withOperator<T>(
+    flags: BaseFlags & { readonly org: string },
+    use: (appliance: Appliance, operator: Caller, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return this.withAppliance(flags, async (appliance, signal) =>
+      use(appliance, await appliance.operator(flags.org), signal),
+    );
+  }
+
+  /** Only the database, as it is: nothing is migrated or made. */
+  protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
+    const config = await this.loadSettings(flags);
+    return this.#whileOpen(async (signal) => {
+      const { openDatabase } = await import('../platform/compose.ts');
+      const database = await openDatabase(config, await this.openCommandLogger(config));
+      try {
+        signal.throwIfAborted();
+        return await use(database.sql);
+      } finally {
+        await database.close();
+      }
+    });
+  }
+
+  async #whileOpen<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await untilInterrupted(work);
+    } catch (error) {
+      const { mapPostgresError } = await import('../platform/postgres.ts');
+      throw mapPostgresError(error);
+    }
+  }
+
+  protected override async catch(error: Error): Promise<void> {
+    // --help and --version end by an error that asks for exit 0.
+    if (error instanceof Errors.ExitError) throw error;
+    const described = describeFailure(error);
+    const failure = { ...described, message: described.message + this.#suggestion(error) };
+    const { bin } = this.config;
+    printFailure(failure, {
+      json: this.jsonEnabled(),
+      bin,
+      help: `${bin} ${this.id?.replaceAll(':', ' ')} --help`,
+    });
+    if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
+  }
+
+  /** oclif says which flags do not exist, but not which ones were meant. */
+  #suggestion(error: Error): string {
+    if (!('flags' in error) || !Array.isArray(error.flags)) return '';
+    const { flags, baseFlags } = this.ctor;
+    const known = Object.keys({ ...baseFlags, ...flags });
+    for (const flag of error.flags) {
+      const nearest = findNearest(String(flag).replace(/^-+/, ''), known);
+      if (nearest !== null) return `; did you mean --${nearest}?`;
+    }
+    return '';
+  }
+}

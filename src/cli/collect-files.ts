@@ -1,0 +1,77 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileError } from './read-lines.ts';
+
+export interface FoundFile {
+  /** Where to read it. */
+  readonly path: string;
+  /** Relative to the folder that was named, with `/`; the file's own name where it was named itself. */
+  readonly sourcePath: string;
+}
+
+export interface FileCollection {
+  /** In the order of the arguments, and by name within a folder. */
+  readonly files: FoundFile[];
+  /** What is not taken from folders: hidden files, links, devices and sockets, folders without `recursive`. */
+  readonly skipped: { path: string; reason: 'hidden' | 'link' | 'not a file' | 'folder' }[];
+  /** Folders that cannot be read. Files are opened when they are uploaded. */
+  readonly unreadable: { path: string; sourcePath: string; code: string }[];
+}
+
+/**
+ * The files that a person means by some paths: a file is itself, a folder is the files directly in it, and with
+ * `recursive` all below it. A path that was named is followed if it is a link, and taken if it is hidden.
+ *
+ * @throws AppError `file_not_found` (404) for a path that is not there
+ */
+export async function collectFiles(paths: readonly string[], options: { recursive: boolean }): Promise<FileCollection> {
+  const collection: FileCollection = { files: [], skipped: [], unreadable: [] };
+  const seen = new Set<string>();
+  for (const named of paths) {
+    const absolute = path.resolve(named);
+    const kind = await stat(absolute).catch((error) => {
+      throw fileError(named, error);
+    });
+    if (kind.isDirectory()) await walk(absolute, absolute, options.recursive, collection, seen);
+    else if (kind.isFile()) take(absolute, path.basename(absolute), collection, seen);
+    else collection.skipped.push({ path: absolute, reason: 'not a file' });
+  }
+  return collection;
+}
+
+async function walk(
+  root: string,
+  folder: string,
+  recursive: boolean,
+  collection: FileCollection,
+  seen: Set<string>,
+): Promise<void> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    const sourcePath = relative(root, folder);
+    collection.unreadable.push({ path: folder, sourcePath, code: (error as NodeJS.ErrnoException).code ?? 'EIO' });
+    return;
+  }
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const entryPath = path.join(folder, entry.name);
+    if (entry.name.startsWith('.')) collection.skipped.push({ path: entryPath, reason: 'hidden' });
+    else if (entry.isSymbolicLink()) collection.skipped.push({ path: entryPath, reason: 'link' });
+    else if (entry.isFile()) take(entryPath, relative(root, entryPath), collection, seen);
+    else if (!entry.isDirectory()) collection.skipped.push({ path: entryPath, reason: 'not a file' });
+    else if (recursive) await walk(root, entryPath, recursive, collection, seen);
+    else collection.skipped.push({ path: entryPath, reason: 'folder' });
+  }
+}
+
+function take(file: string, sourcePath: string, collection: FileCollection, seen: Set<string>): void {
+  if (seen.has(file)) return;
+  seen.add(file);
+  collection.files.push({ path: file, sourcePath });
+}
+
+function relative(root: string, file: string): string {
+  return path.relative(root, file).split(path.sep).join('/');
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { openEmbedder } from '../embedding/embedder.ts';
+import { MIGRATIONS, openDatabase, openObjects, openTables, probeObjects } from '../platform/compose.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import { openMetrics } from '../platform/metrics.ts';
+import { pendingMigrations } from '../platform/migrate.ts';
+import { describeServer } from '../platform/postgres/server.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { openThreads } from '../platform/threads.ts';
+import { formatBytes } from './table.ts';
+
+const FREE_BYTES_MIN = 512 * 1024 * 1024;
+/** Leases and tokens are judged by two clocks; further apart, they end at wrong times. */
+const CLOCK_SKEW_MS_MAX = 5_000;
+
+export interface Check {
+  readonly name: string;
+  readonly status: 'ok' | 'down' | 'not configured';
+  /** What was found, or what is wrong. */
+  readonly detail: string;
+}
+
+/**
+ * Try every part of the installation the way its work uses it, one after the other, each by itself: one that is down
+ * hides no other. Nothing is migrated; a data directory that is not there yet is made.
+ */
+export async function* examine(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
+  yield await check('node', async () => `${process.version} on ${process.platform}-${process.arch}`);
+  yield await check('data directory', () => tryDirectory(config.dataDir));
+  yield await check('disk space', () => measureSpace(config.dataDir));
+  signal.throwIfAborted();
+  yield* examineDatabase(config, logger);
+  signal.throwIfAborted();
+  yield await check('objects', () => tryObjects(config));
+  yield await check('index', () => tryIndex(config));
+  signal.throwIfAborted();
+  yield await check('embedding model', () => tryEmbedding(signal));
+  for (const name of ['redis', 's3', 'providers']) yield { name, status: 'not configured', detail: 'not configured' };
+}
+
+async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<Check> {
+  let database: { sql: Sql; close(): Promise<void> } | null = null;
+  const open = async () => {
+    database ??= await openDatabase(config, logger);
+    return database.sql;
+  };
+  try {
+    const reached = await check('database', async () => {
+      const { version } = await describeServer(await open());
+      return `PostgreSQL ${version}, ${config.databaseUrl === null ? 'embedded' : 'at DATABASE_URL'}`;
+    });
+    yield reached;
+    if (reached.status === 'down') return;
+    yield await check('migrations', async () => {
+      const pending = await pendingMigrations(await open(), { directory: MIGRATIONS });
+      return pending.length === 0
+        ? 'up to date'
+        : `${pending.length} to come, applied at the next start: ${pending.join(', ')}`;
+    });
+    yield await check('clock', async () => measureSkew(await open()));
+  } finally {
+    await (database as { close(): Promise<void> } | null)?.close();
+  }
+}
+
+async function check(name: string, probe: () => Promise<string>): Promise<Check> {
+  try {
+    return { name, status: 'ok', detail: await probe() };
+  } catch (cause) {
+    return { name, status: 'down', detail: describe(mapPostgresError(cause)) };
+  }
+}
+
+/** With the reason behind it, which tells an operator more than the words meant for a caller. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
+async function tryDirectory(dataDir: string): Promise<string> {
+  const file = path.join(dataDir, `.doctor-${randomUUID()}`);
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o711 });
+    await writeFile(file, 'doctor');
+    return `${dataDir} is writable`;
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function measureSpace(dataDir: string): Promise<string> {
+  const { bavail, bsize } = await statfs(dataDir);
+  const freeBytes = bavail * bsize;
+  if (freeBytes < FREE_BYTES_MIN)
+    throw down(`only ${formatBytes(freeBytes)} free; at least ${formatBytes(FREE_BYTES_MIN)} are needed`);
+  return `${formatBytes(freeBytes)} free`;
+}
+
+async function measureSkew(sql: Sql): Promise<string> {
+  const beforeMs = Date.now();
+  const { now } = await describeServer(sql);
+  // The server looked at its clock some time between these two.
+  const skewMs = Math.round(now.getTime() - (beforeMs + Date.now()) / 2);
+  if (Math.abs(skewMs) > CLOCK_SKEW_MS_MAX)
+    throw down(`the database's clock differs by ${skewMs} ms; synchronise both (NTP)`);
+  return `the database's clock differs by ${Math.abs(skewMs)} ms`;
+}
+
+async function tryObjects(config: Config): Promise<string> {
+  await probeObjects(await openObjects(config));
+  return 'written, read and deleted';
+}
+
+async function tryIndex(config: Config): Promise<string> {
+  const tables = openTables(config);
+  try {
+    await tables.probe();
+    return 'opens';
+  } finally {
+    await tables.close();
+  }
+}
+
+async function tryEmbedding(signal: AbortSignal): Promise<string> {
+  const threads = openThreads();
+  try {
+    const embedder = openEmbedder({ threads, metrics: openMetrics() });
+    const { model, dimensions } = await embedder.embed({ texts: ['Is the model there?'], signal });
+    return `${model} answers with ${dimensions} dimensions`;
+  } finally {
+    await threads.close();
+  }
+}
+
+function down(message: string): AppError {
+  return new AppError({ code: 'check_failed', status: 503, message });
+}

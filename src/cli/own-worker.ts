@@ -1,0 +1,36 @@
+import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
+import type { Appliance } from '../platform/compose.ts';
+import type { Service } from '../platform/lifecycle.ts';
+
+/** A command's worker hands jobs back this long after Ctrl-C. */
+const DRAIN_MS = 2_000;
+
+/** A worker inside a command, for as long as the command waits for jobs and nobody else works on them. */
+export interface OwnWorker {
+  /** Start it unless a worker is alive anywhere; to be asked again while waiting, since that one may go away. */
+  ensure(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function ownWorker(appliance: Appliance, signal: AbortSignal): OwnWorker {
+  const started: Service[] = [];
+  return {
+    async ensure() {
+      if (started.length > 0 || (await hasLiveWorker(appliance))) return;
+      // The reaper too: a worker that was killed before may have left leases.
+      for (const service of [appliance.reaper(), appliance.ingestWorker({ drainMs: DRAIN_MS })]) {
+        started.push(service);
+        await service.start(signal);
+      }
+    },
+    async stop() {
+      for (const service of started.splice(0).reverse()) await service.stop();
+    },
+  };
+}
+
+/** Whether somebody works on ingest jobs, here or on another host. */
+export async function hasLiveWorker({ sql, config }: Appliance): Promise<boolean> {
+  await expireDeadWorkers(sql, processHost());
+  return (await countLiveWorkers(sql, 'ingest', config.workers.leaseMs)) > 0;
+}

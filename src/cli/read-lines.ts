@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { AppError } from '../platform/errors.ts';
+
+/**
+ * Lines of a file, or of stdin for `-`, without their ends. A last line may or may not have one.
+ *
+ * @throws AppError `file_not_found` (404), `file_unreadable` (403)
+ */
+export async function readLines(file: string): Promise<string[]> {
+  const content = file === '-' ? await text(process.stdin) : await readTextFile(file);
+  const lines = content.replace(/^\uFEFF/, '').split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+async function readTextFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}
+
+/** Why a file that was named cannot be read, in the words and the exit code for it. */
+export function fileError(file: string, error: unknown): AppError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return new AppError({ code: 'file_not_found', status: 404, message: `there is no file ${file}`, cause: error });
+  }
+  return new AppError({ code: 'file_unreadable', status: 403, message: `cannot read ${file} (${code})`, cause: error });
+}

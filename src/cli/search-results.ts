@@ -1,0 +1,53 @@
+import type { SearchResponse, SearchResult } from '../search/schema.ts';
+import { hasColours, paint, terminalColumns } from './output.ts';
+import { wrapText } from './wrap-text.ts';
+
+const INDENT = '   ';
+/** Lines longer than this are tiring to read, however wide the terminal is. */
+const LINE_CELLS_MAX = 100;
+
+/**
+ * Results as a numbered list: score, file, page and heading path, then the passage. On a terminal it is wrapped, and
+ * with colours the words of the query stand out; elsewhere each line of the passage stays whole, for `grep`.
+ */
+export function renderResults(response: SearchResponse, query: string): string {
+  const columns = terminalColumns();
+  const cells =
+    columns === null ? Number.POSITIVE_INFINITY : Math.min(LINE_CELLS_MAX, Math.max(20, columns)) - INDENT.length;
+  const highlight = hasColours() ? highlighter(query) : (line: string) => line;
+  return response.results
+    .map((result, index) => {
+      const passage = wrapText(printable(result.text), cells).filter((line) => line !== '');
+      return [titleOf(result, index), ...passage.map((line) => INDENT + highlight(line))].join('\n');
+    })
+    .join('\n\n');
+}
+
+function titleOf(result: SearchResult, index: number): string {
+  const { file_name, source_path, locator } = result.citation;
+  const pages =
+    locator.page === null
+      ? []
+      : [
+          locator.page_end && locator.page_end > locator.page
+            ? `pages ${locator.page}–${locator.page_end}`
+            : `page ${locator.page}`,
+        ];
+  const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
+  const place = [...pages, ...headings].map((part) => ` · ${part}`).join('');
+  const title = `${paint('bold', printable(source_path ?? file_name))}${paint('dim', printable(place))}`;
+  return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
+}
+
+/** Makes the words of the query stand out, wherever a word begins with one of them. */
+function highlighter(query: string): (line: string) => string {
+  const words = [...new Set(query.match(/[\p{L}\p{N}]+/gu) ?? [])].sort((a, b) => b.length - a.length);
+  if (words.length === 0) return (line) => line;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'giu');
+  return (line) => line.replace(pattern, (word) => paint(['bold', 'yellow'], word));
+}
+
+/** Text of a document may hold anything, control sequences of terminals too. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\r\t]/gu, '');
+}

@@ -1,0 +1,92 @@
+import stringWidth from 'string-width';
+import { paint, terminalColumns } from './output.ts';
+
+const GAP = '  ';
+/** A column is not cut below this, however narrow the terminal is. */
+const COLUMN_CELLS_MIN = 8;
+
+/** A column: its header, the text of its cell (null: nothing to show), and whether it may be cut to fit a terminal. */
+export type Column<Row> = readonly [
+  header: string,
+  cell: (row: Row) => string | number | null | undefined,
+  fit?: 'may be cut',
+];
+
+/**
+ * Rows in aligned columns under a header. Widths are in terminal cells, where a Korean or Chinese letter takes two.
+ * On a terminal columns that may be cut are cut to fit; elsewhere nothing is.
+ *
+ * @param widthMax cells of a line; null: as wide as it gets
+ */
+export function renderTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  widthMax: number | null = terminalColumns(),
+): string {
+  const header = columns.map(([name]) => name.toUpperCase());
+  const cells = rows.map((row) => columns.map(([, cell]) => toCell(cell(row))));
+  const widths = columns.map((_, index) =>
+    Math.max(...[header, ...cells].map((line) => stringWidth(line[index] as string))),
+  );
+  if (widthMax !== null) {
+    const cuttable = columns.flatMap(([, , fit], index) => (fit === undefined ? [] : [index]));
+    shrink(widths, cuttable, widthMax - GAP.length * (widths.length - 1));
+  }
+  const format = (line: readonly string[]) =>
+    line
+      .map((cell, index) => pad(cut(cell, widths[index] as number), widths[index] as number))
+      .join(GAP)
+      .trimEnd();
+  return [paint('bold', format(header)), ...cells.map(format)].join('\n');
+}
+
+/** Names and values of one thing, one a line. */
+export function renderFields(fields: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(fields);
+  const width = Math.max(...names.map((name) => stringWidth(name)));
+  return names.map((name) => `${paint('bold', pad(name, width))}${GAP}${toText(fields[name])}`.trimEnd()).join('\n');
+}
+
+/** Bytes as people read them. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+}
+
+function toText(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return toCell(value.join(', '));
+  return toCell(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** One line, and nothing in it that a terminal would act on. */
+function toCell(value: string | number | null | undefined): string {
+  if (value === null || value === undefined || value === '') return '-';
+  return String(value).replace(/\p{Cc}+/gu, ' ');
+}
+
+/** Take cells from the widest of the columns `cuttable` until all of them fit into `cells`. */
+function shrink(widths: number[], cuttable: readonly number[], cells: number): void {
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - cells; excess > 0; excess--) {
+    const widest = cuttable.reduce((a, b) => ((widths[b] as number) > (widths[a] ?? 0) ? b : a), -1);
+    if ((widths[widest] ?? 0) <= COLUMN_CELLS_MIN) return;
+    widths[widest] = (widths[widest] as number) - 1;
+  }
+}
+
+function pad(text: string, cells: number): string {
+  return text + ' '.repeat(Math.max(0, cells - stringWidth(text)));
+}
+
+function cut(text: string, cells: number): string {
+  if (stringWidth(text) <= cells) return text;
+  let kept = '';
+  let used = 1; // the ellipsis
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    used += stringWidth(segment);
+    if (used > cells) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}

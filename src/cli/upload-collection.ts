@@ -1,0 +1,124 @@
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/buckets.ts';
+import { findCollection } from '../documents/store.ts';
+import type { UploadRequest } from '../ingest/schema.ts';
+import type { Appliance } from '../platform/compose.ts';
+import { AppError } from '../platform/errors.ts';
+import type { FileCollection } from './collect-files.ts';
+import { note } from './output.ts';
+import { hasLiveWorker, type OwnWorker, ownWorker } from './own-worker.ts';
+import { openProgress, type Progress } from './progress.ts';
+import { type FileOutcome, failedFile, uploadFiles, waitForJobs } from './upload-files.ts';
+
+export interface UploadReport {
+  readonly object: 'list';
+  readonly bucket_id: string;
+  readonly data: readonly FileOutcome[];
+  readonly counts: Readonly<Record<FileOutcome['status'], number>>;
+  readonly skipped: FileCollection['skipped'];
+}
+
+/**
+ * Upload what was collected and, with `wait`, stay until all of it is searchable or has failed; where no worker is
+ * alive anywhere, one works in this process for that time.
+ *
+ * After an abort nothing is half-done: what was uploaded is queued, its jobs are handed back, and stderr says so.
+ *
+ * @throws AppError `nothing_to_upload` (404), `bucket_not_found`, `collection_not_found` (404), `interrupted`, and
+ *   what concerns all files
+ */
+export async function uploadCollection(
+  appliance: Appliance,
+  caller: Caller,
+  collection: FileCollection,
+  options: { bucket: string; request: UploadRequest; wait: boolean; signal: AbortSignal },
+): Promise<UploadReport> {
+  const { request, signal } = options;
+  const bucket = await findBucket(appliance.sql, caller.orgId, options.bucket);
+  if (request.collection_id) await findCollection(appliance.sql, caller.orgId, bucket.id, request.collection_id);
+  if (collection.files.length + collection.unreadable.length === 0) throw nothingToUpload(collection);
+
+  const outcomes = collection.unreadable.map(({ path, sourcePath, code }) =>
+    failedFile(sourcePath, 'file_unreadable', `cannot read ${path} (${code})`),
+  );
+  const worker = ownWorker(appliance, signal);
+  const progress = await openProgress();
+  const onOutcome = (outcome: FileOutcome) => {
+    step(progress, outcome);
+    for (const warning of outcome.warnings) note(`warning: ${outcome.source_path}: ${warning}`);
+  };
+  let final: FileOutcome[] = [];
+  try {
+    if (options.wait) await worker.ensure();
+    progress.begin('uploading', collection.files.length + outcomes.length);
+    outcomes.forEach(onOutcome);
+    await uploadFiles(appliance, caller, { bucketId: bucket.id, request }, collection.files, {
+      outcomes,
+      onOutcome,
+      signal,
+    });
+    final = outcomes;
+    if (options.wait) final = await processFiles(appliance, caller, outcomes, { worker, progress, signal });
+    else if (!(await hasLiveWorker(appliance))) note('no worker is running: "service serve" will process them');
+  } catch (error) {
+    progress.close();
+    if (signal.aborted) {
+      const queued = outcomes.filter((outcome) => outcome.status !== 'failed').length;
+      note(`interrupted: ${queued} of ${collection.files.length} files were uploaded and stay queued`);
+    }
+    throw error;
+  } finally {
+    progress.close();
+    await worker.stop();
+  }
+  final.sort((a, b) => (a.source_path < b.source_path ? -1 : 1));
+  return {
+    object: 'list',
+    bucket_id: bucket.id,
+    data: final,
+    counts: countByStatus(final),
+    skipped: collection.skipped,
+  };
+}
+
+async function processFiles(
+  appliance: Appliance,
+  caller: Caller,
+  outcomes: FileOutcome[],
+  { worker, progress, signal }: { worker: OwnWorker; progress: Progress; signal: AbortSignal },
+): Promise<FileOutcome[]> {
+  const queued = outcomes.filter((outcome) => outcome.status === 'queued').length;
+  if (queued === 0) return outcomes;
+  progress.begin('processing', queued);
+  return waitForJobs(appliance, caller, outcomes, {
+    ensureWorker: () => worker.ensure(),
+    onOutcome: (outcome) => step(progress, outcome),
+    signal,
+  });
+}
+
+function step(progress: Progress, outcome: FileOutcome): void {
+  const reason = outcome.error === null ? '' : `: ${outcome.error.category}: ${outcome.error.message}`;
+  progress.step({
+    last: outcome.source_path,
+    line: `${outcome.status === 'queued' ? 'uploaded' : outcome.status} ${outcome.source_path}${reason}`,
+    failed: outcome.status === 'failed',
+  });
+}
+
+function countByStatus(outcomes: readonly FileOutcome[]): UploadReport['counts'] {
+  const counts = { ready: 0, linked: 0, queued: 0, failed: 0 };
+  for (const outcome of outcomes) counts[outcome.status]++;
+  return counts;
+}
+
+function nothingToUpload({ skipped }: FileCollection): AppError {
+  const folders = skipped.some((entry) => entry.reason === 'folder')
+    ? '; --recursive takes what is in folders of folders'
+    : '';
+  return new AppError({
+    code: 'nothing_to_upload',
+    status: 404,
+    message: `there are no files to upload (${skipped.length} skipped)${folders}`,
+  });
+}

@@ -1,0 +1,186 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import type { UploadReply, UploadRequest } from '../ingest/schema.ts';
+import { uploadDocument } from '../ingest/upload.ts';
+import type { JobView } from '../jobs/schema.ts';
+import { listFinishedJobs } from '../jobs/store.ts';
+import type { Appliance } from '../platform/compose.ts';
+import { AppError } from '../platform/errors.ts';
+import type { FoundFile } from './collect-files.ts';
+import { fileError } from './read-lines.ts';
+
+const UPLOADS_AT_ONCE = 4;
+const READ_BYTES = 256 * 1024;
+const POLL_MS = 250;
+/** How often to look whether somebody still works on the jobs. */
+const WORKER_CHECK_MS = 5_000;
+
+/** What became of one file. `linked`: the bucket had its bytes already, as the document `id`. */
+export interface FileOutcome {
+  readonly source_path: string;
+  readonly id: string | null;
+  readonly job_id: string | null;
+  readonly status: 'ready' | 'linked' | 'queued' | 'failed';
+  /** The document that had the same bytes already. */
+  readonly duplicate_of: string | null;
+  readonly chunks_count: number | null;
+  readonly error: { readonly category: string; readonly message: string } | null;
+  readonly warnings: readonly string[];
+}
+
+/** Told after every step, for whoever shows the progress. */
+export type OnOutcome = (outcome: FileOutcome) => void;
+
+/**
+ * Upload files, a few at once; each is read where it is and stays there. What is wrong with one file is its own
+ * outcome and stops no other. `outcomes` grows as they come in, so that it is true also after an abort, when files
+ * under way are dropped whole.
+ *
+ * @throws AppError what concerns all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
+ */
+export async function uploadFiles(
+  appliance: Appliance,
+  caller: Caller,
+  target: { readonly bucketId: string; readonly request: UploadRequest },
+  files: readonly FoundFile[],
+  run: { readonly outcomes: FileOutcome[]; readonly onOutcome: OnOutcome; readonly signal: AbortSignal },
+): Promise<void> {
+  const queue = files.values();
+  const uploadOneByOne = async () => {
+    for (const file of queue) {
+      run.signal.throwIfAborted();
+      const outcome = await uploadFile(appliance, caller, target, file, run.signal);
+      run.outcomes.push(outcome);
+      run.onOutcome(outcome);
+    }
+  };
+  const results = await Promise.allSettled(Array.from({ length: UPLOADS_AT_ONCE }, uploadOneByOne));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+async function uploadFile(
+  appliance: Appliance,
+  caller: Caller,
+  target: { readonly bucketId: string; readonly request: UploadRequest },
+  file: FoundFile,
+  signal: AbortSignal,
+): Promise<FileOutcome> {
+  try {
+    // Opened here, so that a file that cannot be read is told from a storage that cannot be written.
+    const handle = await open(file.path).catch((error) => {
+      throw fileError(file.path, error);
+    });
+    try {
+      const { size } = await handle.stat();
+      if (size > appliance.config.limits.uploadBytes) throw tooLarge(size, appliance.config.limits.uploadBytes);
+      const content = {
+        fileName: path.basename(file.path),
+        contentType: null,
+        openStream: () => Readable.from(readChunks(handle, signal), { objectMode: false }),
+      };
+      const request = { ...target.request, source_path: file.sourcePath };
+      return toOutcome(file, await uploadDocument(appliance.uploads, caller, target.bucketId, content, request));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError) || error.status >= 500) throw error;
+    return failedFile(file.sourcePath, error.code, error.message);
+  }
+}
+
+/** Unlike a stream of the file itself, this fails only while somebody reads it, so that an abort is always caught. */
+async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** A file that never became a document. */
+export function failedFile(sourcePath: string, category: string, message: string): FileOutcome {
+  return {
+    source_path: sourcePath,
+    id: null,
+    job_id: null,
+    status: 'failed',
+    duplicate_of: null,
+    chunks_count: null,
+    error: { category, message },
+    warnings: [],
+  };
+}
+
+function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
+  const isDone = reply.duplicate_of !== undefined && reply.status === 'ready';
+  return {
+    source_path: file.sourcePath,
+    id: reply.id,
+    job_id: reply.job_id,
+    status: isDone ? 'linked' : 'queued',
+    duplicate_of: reply.duplicate_of ?? null,
+    chunks_count: null,
+    error: null,
+    warnings: reply.warnings,
+  };
+}
+
+/**
+ * Wait until the jobs of all queued outcomes are finished, and replace each outcome by how it ended. A file that
+ * was linked to a document still in the queue waits for that document's job.
+ *
+ * @param ensureWorker makes sure that somebody works on the jobs; called now and then
+ * @returns the outcomes in their order
+ */
+export async function waitForJobs(
+  appliance: Appliance,
+  caller: Caller,
+  outcomes: readonly FileOutcome[],
+  run: { readonly ensureWorker: () => Promise<void>; readonly onOutcome: OnOutcome; readonly signal: AbortSignal },
+): Promise<FileOutcome[]> {
+  const final = [...outcomes];
+  const waiting = Map.groupBy(
+    [...outcomes.entries()].filter(([, outcome]) => outcome.status === 'queued' && outcome.job_id !== null),
+    ([, outcome]) => outcome.job_id as string,
+  );
+  let nextCheckMs = performance.now() + WORKER_CHECK_MS;
+  while (waiting.size > 0) {
+    for (const job of await listFinishedJobs(appliance.sql, caller.orgId, [...waiting.keys()])) {
+      for (const [index, outcome] of waiting.get(job.id) ?? []) {
+        final[index] = finish(outcome, job);
+        run.onOutcome(final[index]);
+      }
+      waiting.delete(job.id);
+    }
+    if (waiting.size === 0) break;
+    await delay(POLL_MS, undefined, { signal: run.signal });
+    if (performance.now() < nextCheckMs) continue;
+    await run.ensureWorker();
+    nextCheckMs = performance.now() + WORKER_CHECK_MS;
+  }
+  return final;
+}
+
+function finish(outcome: FileOutcome, job: JobView): FileOutcome {
+  if (job.status === 'ready') {
+    const status = outcome.duplicate_of === null ? 'ready' : 'linked';
+    return { ...outcome, status, chunks_count: job.chunks_count };
+  }
+  const category = job.error_category ?? job.status;
+  const message = job.error_message ?? (job.status === 'cancelled' ? 'the job was cancelled' : 'the job failed');
+  return { ...outcome, status: 'failed', error: { category, message } };
+}
+
+function tooLarge(sizeBytes: number, limitBytes: number): AppError {
+  return new AppError({
+    code: 'too_large',
+    status: 413,
+    message: `it has ${sizeBytes} bytes; at most ${limitBytes} are taken (limits.upload_bytes)`,
+  });
+}

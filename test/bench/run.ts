@@ -1,0 +1,18 @@
+/** `npm run bench [-- NAME…]`: each benchmark in a process of its own, one after the other. */
+import { spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const BENCHMARKS = ['start', 'print', 'ingest'];
+const names = process.argv.slice(2);
+const unknown = names.find((name) => !BENCHMARKS.includes(name));
+if (unknown !== undefined) {
+  console.error(`unknown benchmark "${unknown}"; there are: ${BENCHMARKS.join(', ')}`);
+  process.exit(2);
+}
+console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}`);
+for (const name of names.length > 0 ? names : BENCHMARKS) {
+  const script = fileURLToPath(new URL(`${name}.bench.ts`, import.meta.url));
+  const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
+}

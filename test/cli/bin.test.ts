@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bin-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function run(file: string, args: string[], env: NodeJS.ProcessEnv) {
+  const { status, stdout, stderr } = spawnSync(file, args, { env, encoding: 'utf8', timeout: 20_000, cwd: folder });
+  return { status, stdout, stderr };
+}
+
+/** A copy of the wrapper where nothing is installed, and a `node` of that version on the search path. */
+function bareCheckout(name: string, version: string) {
+  const bin = path.join(folder, name, 'bin');
+  const tools = path.join(folder, name, 'tools');
+  mkdirSync(bin, { recursive: true });
+  mkdirSync(tools);
+  copyFileSync(path.join(ROOT, 'bin', 'service'), path.join(bin, 'service'));
+  const fake = `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else echo "ran $*"; fi\n`;
+  writeFileSync(path.join(tools, 'node'), fake, { mode: 0o755 });
+  return { service: path.join(bin, 'service'), env: { PATH: `${tools}:/usr/bin:/bin` } };
+}
+
+test('runs through links and from any folder, without any node on the search path', () => {
+  symlinkSync(path.join(ROOT, 'bin', 'service'), path.join(folder, 'first'));
+  symlinkSync('first', path.join(folder, 'second'));
+  const result = run(path.join(folder, 'second'), ['--version'], { PATH: '/usr/bin:/bin' });
+  expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/^service\/\d+\.\d+\.\d+ /) });
+});
+
+test('takes a new enough node of the host where none is installed next to it', () => {
+  for (const version of ['v22.18.0', 'v23.0.1', 'v30.1.0']) {
+    const { service, env } = bareCheckout(version, version);
+    expect(run(service, ['embed', 'a b'], env)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^ran .*service\.js embed a b\n$/),
+    });
+  }
+});
+
+test('says in one line what is missing otherwise', () => {
+  for (const version of ['v20.19.0', 'v22.17.9', 'v8.0.0']) {
+    const { service, env } = bareCheckout(version, version);
+    const { status, stdout, stderr } = run(service, ['embed', 'x'], env);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(
+      new RegExp(`^service: needs Node\\.js 22\\.18 or newer, found ${version}; 'npm ci' in .*\\n$`),
+    );
+  }
+});

@@ -1,0 +1,83 @@
+import { fileURLToPath } from 'node:url';
+import { Config } from '@oclif/core';
+import { expect, test } from 'vitest';
+import { runService } from './service.ts';
+
+const config = await Config.load(fileURLToPath(new URL('../..', import.meta.url)));
+const commands = config.commands.filter((command) => command.pluginName === config.name);
+const ids = commands.map((command) => command.id);
+
+test('the commands of the first slice are all there', () => {
+  expect(ids).toEqual(
+    expect.arrayContaining([
+      ...['serve', 'embed', 'search', 'doctor', 'config:check', 'db:migrate', 'db:status', 'tokens:create'],
+      ...['documents:upload', 'documents:list', 'documents:show', 'documents:delete'],
+      ...['buckets:create', 'buckets:list', 'buckets:delete', 'jobs:list', 'jobs:show'],
+      ...['keys:create', 'keys:list', 'keys:revoke', 'keys:rotate', 'orgs:create', 'orgs:list', 'orgs:set-plan'],
+      ...['users:create', 'users:list', 'users:set-role'],
+    ]),
+  );
+});
+
+test.each(commands.map((command) => [command.id, command] as const))('%s explains itself', (_, command) => {
+  expect(command.description).toMatch(/\.$/m);
+  expect(command.examples).toHaveLength(2);
+  for (const example of command.examples ?? []) {
+    expect(example).toContain(`<%= config.bin %> ${command.id.replaceAll(':', ' ')}`);
+  }
+  for (const [name, flag] of Object.entries(command.flags)) {
+    const { env, description } = flag as { env?: string; description?: string };
+    expect({ name, env }).toEqual({ name, env: `SERVICE_${name.toUpperCase().replaceAll('-', '_')}` });
+    expect({ name, description }).toEqual({ name, description: expect.stringMatching(/\S/) });
+  }
+  for (const arg of Object.values(command.args)) expect(arg.description).toMatch(/\S/);
+  expect(Object.keys(command.flags)).toEqual(expect.arrayContaining(['json', 'data-dir']));
+});
+
+test('every flag that an example shows exists', () => {
+  for (const command of commands) {
+    for (const example of command.examples ?? []) {
+      const shown = String(example).match(/(?<=\s--)[a-z-]+/g) ?? [];
+      expect(Object.keys(command.flags), command.id).toEqual(expect.arrayContaining(shown));
+    }
+  }
+});
+
+test('--help shows usage and both examples without opening anything', async () => {
+  const help = await runService(['documents', 'upload', '--help'], { SERVICE_DATA_DIR: '/nowhere/at/all' });
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toContain('service documents upload PATH');
+  expect(help.stdout).toContain('--recursive');
+  expect(help.stdout).toContain('env: SERVICE_RECURSIVE');
+  expect(help.stdout.match(/^ {2}\$ service documents upload [a-z].*--/gm)).toHaveLength(2);
+});
+
+test('service without a command, and a topic, show what there is', async () => {
+  const [root, topic] = await Promise.all([runService([], {}), runService(['documents'], {})]);
+  expect(root).toMatchObject({ code: 0, stdout: expect.stringContaining('documents') });
+  expect(topic).toMatchObject({ code: 0, stdout: expect.stringContaining('documents upload') });
+});
+
+test.each([
+  ['an unknown command', ['frobnicate'], 'there is no command "frobnicate"'],
+  ['a mistyped command', ['jobs', 'lst'], 'did you mean "jobs list"?'],
+  ['a mistyped flag', ['jobs', 'list', '--statsu', 'failed'], 'did you mean --status?'],
+  ['a value that is no choice', ['orgs', 'create', 'x', '--plan', 'gold'], 'enterprise'],
+  ['a missing argument', ['search'], 'query'],
+  ['a missing flag', ['keys', 'create'], 'name'],
+  ['too many arguments', ['jobs', 'show', 'a', 'b'], 'b'],
+  ['a number that is none', ['search', 'x', '--top-k', 'many'], '--top-k'],
+  ['a number out of range', ['search', 'x', '--top-k', '101'], '--top-k'],
+  ['JSON that is none', ['search', 'x', '--filter', '{'], '--filter'],
+  ['an unknown state', ['jobs', 'list', '--status', 'done'], '--status'],
+  ['a flag before the command', ['--org', 'acme', 'jobs', 'list'], 'the command comes first'],
+  ['neither texts nor a file', ['embed'], '--input-file'],
+  ['a metadata flag without a value', ['documents', 'upload', 'x', '--metadata', 'year'], '--metadata'],
+])('wrong usage exits with 2 before anything is opened: %s', async (_, args, words) => {
+  const env = { SERVICE_DATA_DIR: '/nowhere/at/all' };
+  const [plain, json] = await Promise.all([runService(args, env), runService([...args, '--json'], env)]);
+  expect(plain).toMatchObject({ code: 2, stdout: '' });
+  expect(plain.stderr).toContain(words);
+  expect(json.code).toBe(2);
+  expect(json.json()).toEqual({ error: { code: expect.any(String), message: expect.stringContaining(words) } });
+});

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { findNearest } from '../../src/cli/nearest.ts';
+
+test.each([
+  ['jobs lst', ['jobs list', 'jobs show', 'keys list'], 'jobs list'],
+  ['buckt', ['bucket', 'org', 'yes'], 'bucket'],
+  ['bucket', ['org', 'bucket'], 'bucket'],
+  ['frobnicate', ['bucket', 'org', 'yes'], null],
+  ['x', [], null],
+])('%s', (word, candidates, nearest) => {
+  expect(findNearest(word, candidates)).toBe(nearest);
+});

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeDataDir } from '../support/appliance.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { CAN_MAKE_TERMINAL, type Finished, runOnTerminal, runService } from './service.ts';
+
+// Organizations, users, keys, tokens, buckets, jobs, settings: commands that read and write records.
+let database: TestDatabase;
+let dataDir: ReturnType<typeof makeDataDir>;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = makeDataDir();
+  env = { DATABASE_URL: database.url, SERVICE_DATA_DIR: dataDir.dataDir };
+});
+
+afterAll(async () => {
+  await database.drop();
+  dataDir.remove();
+});
+
+const service = (...args: string[]): Promise<Finished> => runService(args, env);
+const json = async (...args: string[]) => {
+  const finished = await service(...args, '--json');
+  expect(finished).toMatchObject({ code: 0 });
+  return finished.json();
+};
+
+async function audited(action: string): Promise<{ actor: string; target: string }[]> {
+  return database.sql`select actor, target from audit_log where action = ${action} order by id`;
+}
+
+test('organizations: create, list, change the plan', async () => {
+  const acme = await json('orgs', 'create', 'acme', '--plan', 'business');
+  expect(acme).toEqual({ id: expect.stringMatching(/^org_/), name: 'acme', plan: 'business' });
+  expect(await json('orgs', 'set-plan', 'acme', 'free')).toEqual({ ...acme, plan: 'free' });
+  const list = await json('orgs', 'list');
+  expect(list).toMatchObject({ object: 'list', has_more: false, next_cursor: null });
+  expect(list.data.map((org: { name: string }) => org.name).sort()).toEqual(['acme', 'default']);
+
+  const again = await service('orgs', 'create', 'acme', '--plan', 'free', '--json');
+  expect(again).toMatchObject({ code: 4 });
+  expect(again.json().error.code).toBe('organization_exists');
+  expect(await audited('organization.create')).toContainEqual({
+    actor: expect.stringMatching(/^operator:./),
+    target: acme.id,
+  });
+});
+
+test('users: create, list, change the role', async () => {
+  const user = await json('users', 'create', 'Ana@Example.com', '--role', 'admin', '--department', 'sales');
+  expect(user).toMatchObject({ email: 'ana@example.com', role: 'admin', auth_level: 7, department: 'sales' });
+  expect(await json('users', 'set-role', 'ana@example.com', 'member', '--auth-level', '4')).toMatchObject({
+    id: user.id,
+    role: 'member',
+    auth_level: 4,
+  });
+  expect((await json('users', 'list')).data).toEqual([expect.objectContaining({ id: user.id })]);
+  expect(await service('users', 'set-role', 'nobody@example.com', 'admin')).toMatchObject({ code: 3, stdout: '' });
+  expect(await service('users', 'create', 'no email')).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('keys: the key is shown once, to the one who makes it', async () => {
+  const created = await json(
+    'keys',
+    'create',
+    '--name',
+    'web',
+    '--scope',
+    'search',
+    '--scope',
+    'embed',
+    '--expires',
+    '90d',
+  );
+  expect(created).toEqual({
+    id: expect.any(String),
+    key: expect.stringMatching(/^svc_/),
+    name: 'web',
+    org_id: expect.stringMatching(/^org_/),
+    scopes: ['embed', 'search'],
+    auth_level: 5,
+    expires_at: expect.stringMatching(/Z$/),
+  });
+  const days = (Date.parse(created.expires_at) - Date.now()) / 86_400_000;
+  expect(days).toBeGreaterThan(89.9);
+  expect(days).toBeLessThanOrEqual(90);
+
+  const people = await service('keys', 'create', '--name', 'cron');
+  expect(people.stdout).toMatch(/^svc_\w+\n$/);
+  const list = await service('keys', 'list', '--json');
+  expect(list.json().data.map((key: { name: string }) => key.name)).toEqual(expect.arrayContaining(['web', 'cron']));
+  expect(list.stdout).not.toContain(created.key.slice(13));
+  expect((await service('keys', 'list')).stdout).not.toContain(created.key.slice(13));
+});
+
+test('keys: rotate and revoke', async () => {
+  const first = await json('keys', 'create', '--name', 'old');
+  const second = await json('keys', 'rotate', first.id, '--grace', '1h');
+  expect(second).toMatchObject({ name: 'old', key: expect.not.stringContaining(first.key) });
+
+  const refused = await service('keys', 'revoke', second.id, '--json');
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.json().error.code).toBe('confirmation_missing');
+  expect(await json('keys', 'revoke', second.id, '--yes')).toEqual({ revoked: true });
+  expect(await runService(['keys', 'revoke', second.id], { ...env, SERVICE_YES: 'true' })).toMatchObject({ code: 0 });
+  expect(await service('keys', 'revoke', 'no-such-key', '--yes')).toMatchObject({ code: 3 });
+  expect((await audited('key.revoke')).map((row) => row.target)).toEqual([second.id]);
+});
+
+test('tokens: for a user who is made when there is none', async () => {
+  const token = await json('tokens', 'create', '--user', 'ben@example.com', '--role', 'owner', '--ttl', '2h');
+  expect(token).toEqual({ token: expect.stringMatching(/^\S+\.\S+\.\S+$/), expires_at: expect.any(String) });
+  expect((await json('users', 'list')).data).toContainEqual(
+    expect.objectContaining({ email: 'ben@example.com', role: 'owner' }),
+  );
+  expect(await service('tokens', 'create', '--user', 'ben@example.com', '--role', 'member')).toMatchObject({ code: 4 });
+  expect(await service('tokens', 'create', '--user', 'ben@example.com', '--ttl', 'soon')).toMatchObject({ code: 2 });
+});
+
+test('buckets: create, list, delete with everything in it', async () => {
+  const bucket = await json('buckets', 'create', 'manuals');
+  expect(bucket).toMatchObject({ id: expect.stringMatching(/^bkt_/), name: 'manuals' });
+  expect(await service('buckets', 'create', 'manuals')).toMatchObject({ code: 4 });
+  expect(await service('buckets', 'create', '-- ../x')).toMatchObject({ code: 2 });
+  expect((await json('buckets', 'list')).data).toContainEqual(
+    expect.objectContaining({ id: bucket.id, document_count: 0 }),
+  );
+  expect(await service('buckets', 'delete', 'manuals')).toMatchObject({ code: 2 });
+  expect(await json('buckets', 'delete', bucket.id, '--yes')).toEqual({ id: bucket.id, deleted: true });
+  expect(await service('buckets', 'delete', 'manuals', '--yes')).toMatchObject({ code: 3 });
+});
+
+test('what is not there exits with 3, in another organization too', async () => {
+  for (const args of [
+    ['jobs', 'show', 'job_0'],
+    ['documents', 'show', 'doc_0'],
+    ['documents', 'list', '--bucket', 'nowhere'],
+    ['jobs', 'list', '--bucket', 'nowhere'],
+    ['search', 'x', '--bucket', 'nowhere'],
+    ['documents', 'upload', '/no/such/file'],
+    ['users', 'list', '--org', 'nobody'],
+    ['embed', '--input-file', '/no/such/file'],
+  ]) {
+    const finished = await service(...args, '--json');
+    expect([args, finished.code]).toEqual([args, 3]);
+    expect(finished.json()).toEqual({
+      error: { code: expect.stringMatching(/_not_found$/), message: expect.any(String) },
+    });
+  }
+});
+
+test('embed --json prints what the endpoint answers', async () => {
+  const answer = await json('embed', 'one text', '두 번째 글', '--dimensions', '8');
+  expect(answer).toMatchObject({
+    object: 'list',
+    model: 'local/lexical-1',
+    usage: { prompt_tokens: expect.any(Number) },
+  });
+  expect(
+    answer.data.map((item: { index: number; embedding: number[] }) => [item.index, item.embedding.length]),
+  ).toEqual([
+    [0, 8],
+    [1, 8],
+  ]);
+  const piped = await runService(
+    ['embed', '--input-file', '-', '--json', '--dimensions', '8'],
+    env,
+    'one text\r\n두 번째 글\n',
+  );
+  expect(piped.json()).toEqual(answer);
+  expect(await service('embed', 'x', '--model', 'no/such-model')).toMatchObject({ code: 2, stdout: '' });
+  expect(await service('embed', 'x', '--model', 'vendor-c/model-4')).toMatchObject({ code: 5, stdout: '' });
+});
+
+test('environment variables stand for flags, and flags win over them', async () => {
+  const fromEnvironment = await runService(['embed', 'x'], { ...env, SERVICE_JSON: 'yes', SERVICE_DIMENSIONS: '4' });
+  expect(fromEnvironment.json().data[0].embedding).toHaveLength(4);
+  const scopes = await runService(['keys', 'create', '--json'], {
+    ...env,
+    SERVICE_NAME: 'env',
+    SERVICE_SCOPE: 'embed, jobs:write',
+  });
+  expect(scopes.json()).toMatchObject({ name: 'env', scopes: ['embed', 'jobs:write'] });
+  const flag = await runService(['users', 'list', '--org', 'default', '--json'], { ...env, SERVICE_ORG: 'nobody' });
+  expect(flag).toMatchObject({ code: 0 });
+});
+
+test('lists for people: a table on stdout, words on stderr, no colours in a pipe', async () => {
+  const table = await service('orgs', 'list');
+  expect(table.stdout).toMatch(/^ID +NAME +PLAN +CREATED +SUSPENDED\n/);
+  const empty = await service('jobs', 'list');
+  expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'no jobs\n' });
+});
+
+test('config check shows what is in force and from where, never a secret', async () => {
+  const secrets = { SERVICE_CRON_SECRET: 'a-cron-secret-of-ours', SERVICE_PORT: '9000' };
+  const { settings } = (await runService(['config', 'check', '--json'], { ...env, ...secrets })).json();
+  expect(settings).toContainEqual({ name: 'port', value: 9000, from: 'environment' });
+  expect(settings).toContainEqual({ name: 'data_dir', value: dataDir.dataDir, from: 'environment' });
+  expect(settings).toContainEqual({ name: 'database_url', value: '***', from: 'environment' });
+  expect(settings).toContainEqual({ name: 'host', value: '127.0.0.1', from: 'default' });
+  expect(settings).toContainEqual({ name: 'base_url', value: null, from: 'default' });
+  const table = await runService(['config', 'check'], { ...env, ...secrets });
+  expect(table.stdout).not.toContain('a-cron-secret-of-ours');
+
+  const wrong = await runService(['config', 'check', '--json'], {
+    ...env,
+    SERVICE_PORT: '99999',
+    SERVICE_SECRET_KEY: 'short-secret',
+  });
+  expect(wrong).toMatchObject({ code: 2 });
+  expect(wrong.json().error).toEqual({ code: 'config_invalid', message: expect.stringContaining('SERVICE_PORT') });
+  expect(wrong.stdout + wrong.stderr).not.toContain('short-secret');
+});
+
+test('db status and db migrate', async () => {
+  const status = await json('db', 'status');
+  expect(status).toMatchObject({ server_version: expect.stringMatching(/^\d+/), pending: 0 });
+  expect(status.migrations[0]).toMatchObject({ version: 1, applied_at: expect.stringMatching(/Z$/) });
+  expect(await json('db', 'migrate')).toEqual({ applied: [] });
+});
+
+test('db status changes nothing, db migrate brings a database up', async () => {
+  const fresh = await createTestDatabase({ isEmpty: true });
+  try {
+    const freshEnv = { ...env, DATABASE_URL: fresh.url };
+    const before = (await runService(['db', 'status', '--json'], freshEnv)).json();
+    expect(before.pending).toBe(before.migrations.length);
+    const [table] = await fresh.sql`select count(*)::int as n from pg_tables where schemaname = 'public'`;
+    expect(table?.['n']).toBe(0);
+    const migrated = (await runService(['db', 'migrate', '--json'], freshEnv)).json();
+    expect(migrated.applied).toEqual(before.migrations.map((migration: { name: string }) => migration.name));
+  } finally {
+    await fresh.drop();
+  }
+});
+
+test('doctor passes on a healthy installation and says what is down on another', async () => {
+  const healthy = await service('doctor');
+  expect(healthy.code).toBe(0);
+  expect(healthy.stdout).toMatch(/^✔ database: PostgreSQL \d+/m);
+  expect(healthy.stdout).toMatch(/^✔ embedding model: /m);
+  expect(healthy.stdout).toMatch(/^– redis: not configured$/m);
+  expect(healthy.stdout).not.toMatch(/✘/);
+
+  const down = await runService(['doctor', '--json'], {
+    ...env,
+    DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x',
+  });
+  expect(down.code).toBe(5);
+  expect(down.stdout + down.stderr).not.toContain('secret-word');
+  const { healthy: isHealthy, checks } = down.json();
+  expect(isHealthy).toBe(false);
+  expect(checks.find((check: { name: string }) => check.name === 'database')).toMatchObject({ status: 'down' });
+  expect(checks.find((check: { name: string }) => check.name === 'objects')).toMatchObject({ status: 'ok' });
+});
+
+test('a database that is away exits with 5 and one document', async () => {
+  const finished = await runService(['jobs', 'list', '--json'], {
+    ...env,
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x',
+  });
+  expect(finished).toMatchObject({ code: 5, stderr: expect.stringContaining('service doctor') });
+  expect(finished.json().error.code).toBe('postgres_unavailable');
+});
+
+test.skipIf(!CAN_MAKE_TERMINAL)('on a terminal: colours unless NO_COLOR, and a question before harm', async () => {
+  const coloured = await runOnTerminal(['orgs', 'list'], env);
+  expect(coloured.stdout).toContain('\u001b[1m');
+  const plain = await runOnTerminal(['orgs', 'list'], { ...env, NO_COLOR: '1' });
+  expect(plain).toMatchObject({ code: 0, stdout: expect.stringContaining('default') });
+  expect(plain.stdout).not.toContain('\u001b');
+
+  await json('buckets', 'create', 'asked');
+  const no = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'n\n');
+  expect(no).toMatchObject({ code: 4, stdout: expect.stringContaining('[y/N]') });
+  const yes = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'y\n');
+  expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted bucket asked') });
+});

@@ -1,0 +1,13 @@
+/** `npm run eval -- NAME…`: evaluations that need data beside the checkout. */
+import { evaluateSearch } from './search.ts';
+
+const evaluations: Record<string, () => Promise<void>> = { search: evaluateSearch };
+const names = process.argv.slice(2);
+for (const name of names.length > 0 ? names : Object.keys(evaluations)) {
+  const evaluate = evaluations[name];
+  if (!evaluate) {
+    console.error(`unknown evaluation "${name}"; there are: ${Object.keys(evaluations).join(', ')}`);
+    process.exit(2);
+  }
+  await evaluate();
+}

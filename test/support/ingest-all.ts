@@ -1,0 +1,44 @@
+import type { Caller } from '../../src/access/caller.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import type { Appliance } from '../../src/platform/compose.ts';
+import { until } from './until.ts';
+
+const UPLOADS_AT_ONCE = 8;
+
+/**
+ * Upload documents into a bucket and wait until all of them can be found; a worker must be running.
+ *
+ * @returns our ids by document id, and documents per second from the first upload to the last one ready
+ */
+export async function ingestAll(
+  appliance: Appliance,
+  caller: Caller,
+  bucket: string,
+  documents: readonly { id: string; fileName: string; text: string }[],
+): Promise<{ idOf: Map<string, string>; perSecond: number }> {
+  const idOf = new Map<string, string>();
+  const beganMs = performance.now();
+  const queue = documents.values();
+  const uploader = async () => {
+    for (const { id, fileName, text } of queue) {
+      const content = { bytes: Buffer.from(text), fileName, contentType: null };
+      const request = UploadRequest.parse({ on_duplicate: 'allow' });
+      idOf.set((await uploadDocument(appliance.uploads, caller, bucket, content, request)).id, id);
+    }
+  };
+  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, uploader));
+  await until(
+    async () => {
+      const [row] = await appliance.sql`
+        SELECT count(*) FILTER (WHERE d.status = 'ready')::int AS ready,
+               count(*) FILTER (WHERE d.status = 'failed')::int AS failed
+        FROM documents d JOIN buckets b ON b.id = d.bucket_id
+        WHERE b.org_id = ${caller.orgId} AND b.name = ${bucket}`;
+      if ((row?.['failed'] as number) > 0) throw new Error(`${row?.['failed']} documents failed`);
+      return row?.['ready'] === documents.length;
+    },
+    { withinMs: 600_000, everyMs: 50, what: 'ingest' },
+  );
+  return { idOf, perSecond: documents.length / ((performance.now() - beganMs) / 1000) };
+}
