@@ -17,8 +17,11 @@ const ROOMS = [
 function lint(folder: string): Promise<{ failed: boolean; output: string }> {
   return new Promise((resolve) => {
     const biome = path.join(ROOT, 'node_modules', '.bin', 'biome');
-    execFile(biome, ['lint', '--vcs-enabled=false', '--max-diagnostics=none', '.'], { cwd: folder }, (error, stdout, stderr) =>
-      resolve({ failed: error !== null, output: stdout + stderr }),
+    execFile(
+      biome,
+      ['lint', '--vcs-enabled=false', '--max-diagnostics=none', '.'],
+      { cwd: folder },
+      (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
     );
   });
 }
@@ -36,7 +39,10 @@ describe('import direction', () => {
 
   function write(room: string, imported: string): string {
     const file = path.join('src', room, `imports-${imported.replaceAll('/', '-')}.ts`);
-    writeFileSync(path.join(folder, file), `import { thing } from '../${imported}/thing.ts';\n\nexport const it = thing;\n`);
+    writeFileSync(
+      path.join(folder, file),
+      `import { thing } from '../${imported}/thing.ts';\n\nexport const it = thing;\n`,
+    );
     return file;
   }
 

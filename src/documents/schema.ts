@@ -4,7 +4,6 @@ import { UserMetadata } from './user-metadata.ts';
 const timestamp = z.iso.datetime();
 
 export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
-export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
 
 /** Names that operators and scripts type; ids start with `bkt_`, so a name may not. */
 export const BucketName = z

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
@@ -39,15 +41,21 @@ export interface IngestContext {
  * finishes the job and makes its generation the document's active one.
  */
 export function ingestHandler(context: IngestContext): JobHandler {
+  // Each child may use a whole core and its full memory cap.
+  const inTurn = pLimit(Math.max(1, availableParallelism()));
   return {
     kind: 'ingest',
     firstPhase: 'extracting',
-    run: (lease) => ingest(context, lease),
+    run: (lease) => ingest({ ...context, inTurn }, lease),
     onFailed: (tx: Sql, job: Job) => markIngestFailed(tx, job.orgId, job.documentId as string),
   };
 }
 
-async function ingest(context: IngestContext, lease: Lease): Promise<void> {
+interface WorkContext extends IngestContext {
+  readonly inTurn: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { sql } = context;
   const { job, signal } = lease;
   const source = await beginIngest(sql, job.orgId, job.documentId as string);
@@ -93,7 +101,7 @@ async function ingest(context: IngestContext, lease: Lease): Promise<void> {
   });
 }
 
-async function extract(context: IngestContext, source: IngestSource, signal: AbortSignal): Promise<ExtractedDocument> {
+async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<ExtractedDocument> {
   try {
     return await extractDocument({
       open: () => context.objects.stream(source.objectKey),
@@ -101,6 +109,7 @@ async function extract(context: IngestContext, source: IngestSource, signal: Abo
       fileName: source.fileName,
       contentType: source.contentType,
       signal,
+      inTurn: context.inTurn,
       limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
     });
   } catch (error) {

@@ -64,7 +64,7 @@ const ConfigFile = z.strictObject({
     .prefault({}),
   workers: z
     .strictObject({
-      ingest_concurrency: z.number().int().min(1).max(64).default(4),
+      ingest_concurrency: z.number().int().min(1).max(64).default(12),
       lease_seconds: z.number().int().min(5).max(3600).default(30),
       retries_max: z.number().int().min(0).max(100).default(5),
     })

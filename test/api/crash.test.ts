@@ -39,7 +39,9 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   await ended;
 }
 
-it('after kill -9 in the middle of ingest every uploaded document becomes ready, once', { timeout: 120_000 }, async () => {
+it('after kill -9 in the middle of ingest every uploaded document becomes ready, once', {
+  timeout: 120_000,
+}, async () => {
   const first = await serve();
   const call = async (at: { url: string; key: string }, path: string, json?: unknown) => {
     const reply = await fetch(at.url + path, {
@@ -55,7 +57,10 @@ it('after kill -9 in the middle of ingest every uploaded document becomes ready,
     const text = `# Report ${i}\n\n${`Finding number ${i} concerns the estuary. `.repeat(200)}`;
     uploaded.add((await call(first, '/v1/buckets/default/documents', { filename: `report-${i}.md`, text })).id);
   }
-  await until(async () => (await call(first, '/v1/jobs?status=ready')).length > 0, { everyMs: 5, what: 'the first ready job' });
+  await until(async () => (await call(first, '/v1/jobs?status=ready')).length > 0, {
+    everyMs: 5,
+    what: 'the first ready job',
+  });
   await stop('SIGKILL');
 
   const second = await serve();
@@ -71,8 +76,13 @@ it('after kill -9 in the middle of ingest every uploaded document becomes ready,
   const documents = await call(second, `/v1/buckets/default/documents?limit=200`);
   expect(documents.data.every((document: { status: string }) => document.status === 'ready')).toBe(true);
   for (const i of [0, 17, DOCUMENTS - 1]) {
-    const found = await call(second, '/v2/buckets/default/search', { query: `finding number ${i} estuary`, top_k: 100 });
-    const chunks = found.results.map((result: { document_id: string; chunk_index: number }) => `${result.document_id}/${result.chunk_index}`);
+    const found = await call(second, '/v2/buckets/default/search', {
+      query: `finding number ${i} estuary`,
+      top_k: 100,
+    });
+    const chunks = found.results.map(
+      (result: { document_id: string; chunk_index: number }) => `${result.document_id}/${result.chunk_index}`,
+    );
     expect(new Set(chunks).size).toBe(chunks.length);
   }
 });

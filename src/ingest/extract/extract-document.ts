@@ -44,10 +44,15 @@ const PAUSE_CHARS = 256 * 1024;
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  */
 export async function extractDocument(
-  file: StoredFile & { signal?: AbortSignal | undefined; limits?: Partial<ExtractLimits> },
+  file: StoredFile & {
+    signal?: AbortSignal | undefined;
+    limits?: Partial<ExtractLimits>;
+    /** Waits for a turn to run a child process; the waiting does not count against the deadline. */
+    inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
+  },
 ): Promise<ExtractedDocument> {
   const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
-  const { signal } = file;
+  const { signal, inTurn = (run) => run() } = file;
   signal?.throwIfAborted();
   if (file.sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
   const startedAt = performance.now();
@@ -56,26 +61,29 @@ export async function extractDocument(
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   // For a store that stalls; the work on the bytes has its own clocks.
-  const stalled = setTimeout(() => stream.destroy(tooSlow(limits.deadlineMs)), limits.deadlineMs);
+  const watchForStall = () => setTimeout(() => stream.destroy(tooSlow(limits.deadlineMs)), limits.deadlineMs);
+  let stalled = watchForStall();
   try {
     const { head, whole } = await peek(stream);
     const detected = await detectFormat({ head, fileName: file.fileName, contentType: file.contentType ?? null });
     refuseLarge(detected.format, file.sizeBytes, limits);
     const assembler = new TextAssembler(limits);
-    const deadlineMs = Math.max(1, limits.deadlineMs - (performance.now() - startedAt));
     if (detected.format === 'html' || detected.format === 'pdf') {
       const { format, charset } = detected;
       const { pagesMax, textCharsMax } = limits;
       const task = { format, charset, sizeBytes: file.sizeBytes, pagesMax, textCharsMax };
-      const result = await runChild(task, whole, {
-        limits: { ...limits, deadlineMs },
-        signal,
-        onBlocks: (blocks) => {
+      clearTimeout(stalled);
+      const result = await inTurn(() => {
+        signal?.throwIfAborted();
+        stalled = watchForStall();
+        const onBlocks = (blocks: BlockDraft[]) => {
           for (const block of blocks) assembler.add(block);
-        },
+        };
+        return runChild(task, whole, { limits, signal, onBlocks });
       });
       return { format, ...assembler.finish(), ...result };
     }
+    const deadlineMs = Math.max(1, limits.deadlineMs - (performance.now() - startedAt));
     await assembleText(detected, await collectBytes(whole, file.sizeBytes), { assembler, deadlineMs, signal });
     return { format: detected.format, ...assembler.finish(), ...WITHOUT_PAGES };
   } catch (error) {

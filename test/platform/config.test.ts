@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listSettings, loadConfig } from '../../src/platform/config.ts';
+
+let dataDir: string;
+const CANARY = 'canary-value-that-nobody-may-see';
+
+beforeEach(() => {
+  dataDir = mkdtempSync(path.join(tmpdir(), 'service-config-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const load = (env: Record<string, string> = {}, overrides: Record<string, unknown> = {}) =>
+  loadConfig({ env: { SERVICE_DATA_DIR: dataDir, ...env }, overrides });
+const yaml = (text: string) => writeFileSync(path.join(dataDir, 'service.yaml'), text);
+
+function faultsOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'config_invalid' });
+    return (error as Error).message;
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('settings', () => {
+  it('have defaults for everything', () => {
+    expect(load()).toMatchObject({ dataDir, host: '127.0.0.1', port: 8080, logLevel: 'info', databaseUrl: null });
+  });
+
+  it('come from the file, then the environment, then flags', () => {
+    yaml('port: 1001\nhost: file.example\nlog_level: debug\n');
+    const config = load({ SERVICE_PORT: '1002', SERVICE_HOST: 'env.example' }, { port: 1003 });
+    expect([config.port, config.host, config.logLevel]).toEqual([1003, 'env.example', 'debug']);
+  });
+
+  it('take environment variables inside the file', () => {
+    yaml(`cron_secret: \${CRON}\n`);
+    expect(load({ CRON: 'tick' }).cronSecret?.reveal()).toBe('tick');
+    expect(faultsOf(() => load())).toContain('CRON');
+  });
+
+  it('are frozen all the way down', () => {
+    const config = load();
+    expect(() => Object.assign(config.limits, { bodyBytes: 1 })).toThrow(TypeError);
+  });
+
+  it.each([
+    ['a typo', 'prot: 1\n', {}, 'prot'],
+    ['a wrong type', 'port: many\n', {}, 'port (SERVICE_PORT)'],
+    ['a port out of range', '', { SERVICE_PORT: '70000' }, 'SERVICE_PORT'],
+    ['an unknown log level', '', { SERVICE_LOG_LEVEL: 'loud' }, 'SERVICE_LOG_LEVEL'],
+    ['a short secret key', '', { SERVICE_SECRET_KEY: 'short' }, 'SERVICE_SECRET_KEY'],
+    ['an issuer without an audience', '', { SERVICE_OIDC_ISSUER: 'https://issuer.example' }, 'SERVICE_OIDC_AUDIENCE'],
+    ['broken YAML', 'a: [\n', {}, 'not valid YAML'],
+    ['a list', '- a\n', {}, 'mapping'],
+    ['a missing file', '', { SERVICE_CONFIG: '/nowhere/service.yaml' }, 'SERVICE_CONFIG'],
+    ['Redis, which is not built yet', '', { REDIS_URL: 'redis://x' }, 'REDIS_URL'],
+    ['S3, which is not built yet', '', { S3_BUCKET: 'b' }, 'S3_BUCKET'],
+  ])('refuse %s by name', (_what, file, env, word) => {
+    if (file) yaml(file);
+    expect(faultsOf(() => load(env))).toContain(word);
+  });
+
+  it('name every fault at once', () => {
+    const message = faultsOf(() => load({ SERVICE_PORT: 'x', SERVICE_LOG_LEVEL: 'y' }));
+    expect(message).toContain('SERVICE_PORT');
+    expect(message).toContain('SERVICE_LOG_LEVEL');
+  });
+
+  it('never show a secret', () => {
+    const env = { DATABASE_URL: `postgres://u:${CANARY}@h/d`, SERVICE_SECRET_KEY: CANARY, SERVICE_CRON_SECRET: CANARY };
+    const config = load(env);
+    expect(JSON.stringify(config) + inspect(config, { depth: 9 })).not.toContain(CANARY);
+    expect(JSON.stringify(listSettings({ env: { SERVICE_DATA_DIR: dataDir, ...env } }))).not.toContain(CANARY);
+    expect(faultsOf(() => load({ ...env, SERVICE_PORT: 'x' }))).not.toContain(CANARY);
+  });
+});
