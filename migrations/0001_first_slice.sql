@@ -2,6 +2,12 @@
 -- Organizations and who may act for them, buckets and documents, jobs, and what the search index holds.
 -- Every tenant-owned row carries org_id, and every query names it.
 
+-- One row: a keyed hash of a constant, by which a process notices that it holds another installation's secret key.
+CREATE TABLE installation (
+  only_row         boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  secret_key_check bytea NOT NULL
+);
+
 CREATE TABLE organizations (
   id           text PRIMARY KEY,
   name         text NOT NULL UNIQUE,

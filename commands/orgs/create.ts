@@ -3,7 +3,7 @@ import { PLANS } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsCreate extends BaseCommand {
-  static override description = 'Create an organization.';
+  static override description = 'Create an organization, with a bucket named default.';
   static override examples = [
     '<%= config.bin %> orgs create acme --plan business',
     '<%= config.bin %> orgs create acme --plan free --json',
@@ -17,9 +17,8 @@ export default class OrgsCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsCreate);
-    return this.withAppliance(flags, async ({ sql, operatorActor }) => {
-      const { createOrganization } = await import('../../src/access/organizations.ts');
-      const { id, name, plan } = await createOrganization(sql, operatorActor, { name: args.name, plan: flags.plan });
+    return this.withAppliance(flags, async (appliance) => {
+      const { id, name, plan } = await appliance.createOrganization({ name: args.name, plan: flags.plan });
       this.log(`created organization ${name} (${id}), plan ${plan}`);
       return { id, name, plan };
     });

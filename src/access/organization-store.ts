@@ -78,3 +78,10 @@ export async function updateOrganizationSuspension(
     RETURNING id, name, plan, suspended_at, created_at`;
   return row ? toOrganization(row) : null;
 }
+
+/** The check value of the installation's secret key; `mine` where there was none. */
+export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffer> {
+  await sql`INSERT INTO installation (secret_key_check) VALUES (${mine}) ON CONFLICT DO NOTHING`;
+  const [row] = await sql`SELECT secret_key_check FROM installation`;
+  return row?.['secret_key_check'] as Buffer;
+}

@@ -5,8 +5,10 @@ import { bootstrap } from '../access/bootstrap.ts';
 import type { Caller } from '../access/caller.ts';
 import { sweepIdempotencyKeys } from '../access/idempotency.ts';
 import { operatorActor, operatorCaller } from '../access/operator.ts';
-import { findOrganization } from '../access/organizations.ts';
+import { createOrganization, findOrganization } from '../access/organizations.ts';
 import { type CallerResolver, openCallerResolver } from '../access/resolve-caller.ts';
+import type { NewOrganization, Organization } from '../access/schema.ts';
+import { checkSecretKey } from '../access/secret-key-check.ts';
 import { purgeDeleted } from '../documents/documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket } from '../documents/store.ts';
@@ -31,7 +33,7 @@ import { migrate } from './migrate.ts';
 import { openDiskObjects } from './objects/disk.ts';
 import type { Objects } from './objects/objects.ts';
 import { osUserName } from './os-user.ts';
-import { openPostgres, type PostgresTarget, type Sql } from './postgres.ts';
+import { inTransaction, openPostgres, type PostgresTarget, type Sql } from './postgres.ts';
 import { repeatingTask } from './repeating-task.ts';
 import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from './secret-key.ts';
 import { openThreads, type Threads } from './threads.ts';
@@ -58,6 +60,8 @@ export interface Appliance {
   readonly adminKeyFile: string;
   /** How the audit log names the person at the command line. */
   readonly operatorActor: string;
+  /** Create an organization with its bucket `default`, as the person at the command line. */
+  createOrganization(input: NewOrganization): Promise<Organization>;
   /** The person at the command line, acting for an organization (name or id). */
   operator(organization: string): Promise<Caller>;
   /**
@@ -103,13 +107,8 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     await migrate(direct, { directory: MIGRATIONS });
 
     const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
-    const { keyFile } = await bootstrap(sql, {
-      dataDir: config.dataDir,
-      keyRing,
-      createDefaultBucket: async (tx, orgId) => {
-        await insertBucket(tx, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
-      },
-    });
+    await checkSecretKey(sql, keyRing);
+    const { keyFile } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
     const objects = await openObjects(config);
     const threads = openThreads();
     cleanups.push(() => threads.close());
@@ -141,6 +140,12 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       search: { sql, tables, embedder },
       adminKeyFile: keyFile,
       operatorActor: operatorActor(osUserName()),
+      createOrganization: (input) =>
+        inTransaction(sql, async (tx) => {
+          const organization = await createOrganization(tx, operatorActor(osUserName()), input);
+          await createDefaultBucket(tx, organization.id);
+          return organization;
+        }),
       operator: async (organization) => operatorCaller(await findOrganization(sql, organization), osUserName()),
       ingestWorker: (workerOptions = {}) =>
         new JobWorker({ sql, doorbell, logger, metrics }, handler, {
@@ -242,6 +247,10 @@ async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTabl
   ]);
   const down = Object.values(checks).some((state) => state !== 'ok');
   return { status: down ? ('down' as const) : ('ok' as const), checks };
+}
+
+async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
+  await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
 }
 
 /** Write, read back, delete: what every upload needs. */

@@ -1,7 +1,6 @@
 import { type ApiService, apiService } from '../../server/api-service.ts';
 import type { Scope } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
-import { createOrganization } from '../../src/access/organizations.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestAppliance, type TestAppliance } from './appliance.ts';
 
@@ -41,7 +40,7 @@ export async function openTestApi(
     api,
     async key({ scopes, authLevel, org = 'default' } = {}) {
       const operator = await appliance.operator(org).catch(async () => {
-        await createOrganization(appliance.sql, 'operator:test', { name: org, plan: 'free' });
+        await appliance.createOrganization({ name: org, plan: 'free' });
         return appliance.operator(org);
       });
       const { key } = await createKey(appliance.sql, appliance.keyRing, operator, {

@@ -13,6 +13,8 @@ export async function writeFile(name: string, body: Uint8Array | Readable): Prom
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let file: FileHandle | undefined;
+  // A stream may fail before its reading begins, which then throws; without a listener it would end the process.
+  if (!(body instanceof Uint8Array)) body.on('error', () => {});
   try {
     file = await open(name, 'wx', 0o600);
     for await (const chunk of body instanceof Uint8Array ? [body] : body) {
