@@ -5,7 +5,7 @@ import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Threads } from '../platform/threads.ts';
 import { INDEX_DIMENSIONS, resizeVectors } from '../projection/resize.ts';
-import { embedLexical, LEXICAL_DIMENSIONS } from './providers/local.ts';
+import { embedLexical, embedLexicalPassages, LEXICAL_DIMENSIONS } from './providers/local.ts';
 
 /** Above this much text, hashing takes longer than the event loop may be held. */
 const INLINE_CHARS_MAX = 32_768;
@@ -54,7 +54,7 @@ export function openEmbedder(context: { threads: Threads; metrics: Metrics }): E
       // The alias falls to the built-in model as long as no vendor is configured.
       const model = asked.id === ALIAS_ID ? findModel(LEXICAL_ID) : asked;
       const counts = checkTokenLimit(request.texts, model);
-      const native = await embedLocally(context.threads, request.texts, request.signal);
+      const native = await embedLocally(context.threads, request);
       const dimensions = request.dimensions ?? model.defaultDimension;
       context.metrics.textsEmbedded.inc({ model: model.id }, request.texts.length);
       return {
@@ -102,9 +102,13 @@ function checkTokenLimit(texts: readonly string[], model: Model): number {
   return total;
 }
 
-async function embedLocally(threads: Threads, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+async function embedLocally(threads: Threads, request: EmbedRequest): Promise<Float32Array> {
+  const { texts, signal } = request;
+  const passages = request.taskType === 'retrieval_document';
   let chars = 0;
   for (const text of texts) chars += text.length;
-  if (chars <= INLINE_CHARS_MAX) return embedLexical(texts);
-  return threads.run(new URL('./providers/local.ts', import.meta.url), 'embedLexical', texts, signal ? { signal } : {});
+  if (chars <= INLINE_CHARS_MAX) return passages ? embedLexicalPassages(texts) : embedLexical(texts);
+  const provider = new URL('./providers/local.ts', import.meta.url);
+  const name = passages ? 'embedLexicalPassages' : 'embedLexical';
+  return threads.run(provider, name, texts, signal ? { signal } : {});
 }

@@ -1,4 +1,5 @@
-import type { Table } from '@lancedb/lancedb';
+import { BooleanQuery, type FullTextQuery, MatchQuery, Occur, type Table } from '@lancedb/lancedb';
+import type { WeightedTerms } from './analyser.ts';
 
 /** A chunk that one leg of a search found. */
 export interface Candidate {
@@ -32,20 +33,26 @@ export async function searchVectors(table: Table, vector: Float32Array, options:
   return toCandidates(await query.toArrow(), '_distance', (distance) => 1 - distance);
 }
 
-/** Chunks by BM25 over analysed tokens. `tokens`: what `analyse` made of the query. */
+/** Chunks by BM25 over analysed text. `terms`: what `analyse` and `weighTerms` made of the query. */
 export async function searchKeywords(
   table: Table,
-  tokens: readonly string[],
+  terms: readonly WeightedTerms[],
   options: LegOptions,
 ): Promise<Candidate[]> {
-  if (tokens.length === 0) return [];
+  if (terms.length === 0) return [];
   let query = table
     .query()
-    .fullTextSearch(tokens.join(' '), { columns: ['tokens'] })
+    .fullTextSearch(matchAny(terms))
     .limit(options.limit)
     .select([...COLUMNS, '_score']);
   if (options.documentIds) query = query.where(membership(options.documentIds));
   return toCandidates(await query.toArrow(), '_score', (score) => score);
+}
+
+function matchAny(groups: readonly WeightedTerms[]): FullTextQuery {
+  const queries = groups.map(({ terms, weight }) => new MatchQuery(terms.join(' '), 'tokens', { boost: weight }));
+  const [only] = queries;
+  return queries.length === 1 && only ? only : new BooleanQuery(queries.map((query) => [Occur.Should, query]));
 }
 
 type ArrowTable = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>;

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { findBucket, findCollection } from '../documents/store.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { analyse } from './analyser.ts';
+import { analyse, type WeightedTerms, weighTerms } from './analyser.ts';
 import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
 import {
   type DocumentScope,
@@ -71,7 +71,7 @@ export async function searchBucket(
   for (;;) {
     const options = { limit: rounds.limit, documentIds: narrow };
     const [keyword, vector] = await Promise.all([
-      query.keyword ? searchKeywords(table, query.tokens, options) : [],
+      query.keyword ? searchKeywords(table, query.terms, options) : [],
       query.vector ? searchVectors(table, query.vector, options) : [],
     ]);
     const documentIds = [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
@@ -87,7 +87,7 @@ export async function searchBucket(
 
 interface PreparedQuery {
   readonly keyword: boolean;
-  readonly tokens: string[];
+  readonly terms: readonly WeightedTerms[];
   readonly vector: Float32Array | null;
   readonly embedded: EmbeddedTexts | null;
   readonly weights: LegWeights;
@@ -101,20 +101,20 @@ async function prepareQuery(
   warnings: string[],
   signal?: AbortSignal,
 ): Promise<PreparedQuery> {
-  const tokens = analyse(request.query);
+  const terms = weighTerms(analyse(request.query));
   if (request.mode === 'keyword')
-    return { keyword: true, tokens, vector: null, embedded: null, weights: weightsFor('lexical') };
+    return { keyword: true, terms, vector: null, embedded: null, weights: weightsFor('lexical') };
   const embedded = await embedForIndex(context.embedder, { texts: [request.query], taskType: request.task, signal });
   const weights = weightsFor(embedded.kind);
   if (space !== null && space !== embedded.space) {
     warnings.push(
       `the bucket's vectors (${space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`,
     );
-    return { keyword: true, tokens, vector: null, embedded, weights };
+    return { keyword: true, terms, vector: null, embedded, weights };
   }
   // A query of stop words or punctuation has no direction worth following.
-  const vector = tokens.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
-  return { keyword: request.mode !== 'vector', tokens, vector, embedded, weights };
+  const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
+  return { keyword: request.mode !== 'vector', terms, vector, embedded, weights };
 }
 
 function rank(

@@ -1,0 +1,155 @@
+import { stemEnglish } from './english-stem.ts';
+import { ENGLISH_STOP_WORDS } from './english-words.ts';
+import { stemKorean } from './korean.ts';
+
+/** The full-text index drops terms of 40 bytes and more, so longer ones are cut. */
+export const TERM_BYTES_MAX = 39;
+/** A word in more pieces than this is a path or an address: nobody searches for it as one. */
+const CODE_PARTS_MAX = 4;
+const AMPERSAND_NAME_MAX = 5;
+/** Unicode's stream-safe limit is 30 (UAX #15); normalising longer runs of marks takes quadratic time. */
+const MARKS_MAX = 30;
+const CACHED_WORDS_MAX = 32_768;
+const CACHED_WORD_CHARS_MAX = 32;
+
+const NOT_ASCII = /[\u0080-\uffff]/;
+const ASCII_WORDS = /[a-z0-9]+(?:[-'._/,&][a-z0-9]+)*(?:\+\+|#)?/g;
+/** Scripts that are written without spaces, Hangul aside. */
+const DENSE = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
+const SPACED = `[[\\p{L}\\p{N}\\p{M}]--[\\p{sc=Hangul}${DENSE}]]+`;
+/** 1: Hangul. 2: dense scripts. Neither: a word of any other script, a number or a code, with what joins its parts. */
+const WORDS = new RegExp(`(\\p{sc=Hangul}+)|([${DENSE}]+)|${SPACED}(?:[\\-'’._\\/,\\&]${SPACED})*(?:\\+\\+|#)?`, 'gv');
+
+/** Accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. Elsewhere a mark is a letter. */
+const FOLDED_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
+const FOLDED_LETTERS = new Map(
+  Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }),
+);
+
+const cachedWords = new Map<string, readonly string[]>();
+const cachedHangul = new Map<string, readonly string[]>();
+
+/**
+ * The terms of a text, in its order: what the keyword index stores and what the built-in model embeds.
+ * Latin-script words are folded (case, accents, width), stripped of English endings and stop words; Hangul words are
+ * stripped of particles and endings and cut into pairs of syllables, other scripts without spaces into pairs of
+ * characters; numbers and codes (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, codes with their parts beside them.
+ * Takes any string, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
+ *
+ * A change here changes the index and the vectors of `local/lexical-1`: it needs a new model id and a rebuild.
+ */
+export function termsOf(text: string): string[] {
+  const terms: string[] = [];
+  if (!NOT_ASCII.test(text)) {
+    for (const word of text.toLowerCase().match(ASCII_WORDS) ?? []) append(terms, wordTerms(word));
+    return terms;
+  }
+  let wordEnd = -1;
+  const plain = text.replace(/\p{M}{31,}/gu, (marks) => Array.from(marks).slice(0, MARKS_MAX).join(''));
+  for (const match of plain.normalize('NFKC').toLowerCase().matchAll(WORDS)) {
+    const [all, hangul, dense] = match;
+    if (hangul !== undefined) append(terms, hangulTerms(hangul, wordEnd === match.index));
+    else if (dense !== undefined) appendPairs(terms, dense);
+    else {
+      append(terms, wordTerms(all));
+      wordEnd = match.index + all.length;
+    }
+  }
+  return terms;
+}
+
+function append(terms: string[], more: readonly string[]): void {
+  for (const term of more) terms.push(term);
+}
+
+/** Pairs of neighbouring characters; a single character stands for itself. */
+function appendPairs(terms: string[], run: string): void {
+  let before = '';
+  let count = 0;
+  for (const character of run) {
+    if (before !== '') terms.push(before + character);
+    before = character;
+    count++;
+  }
+  if (count === 1) terms.push(run);
+}
+
+function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
+  const key = foreignBefore ? `-${run}` : run;
+  const known = cachedHangul.get(key);
+  if (known) return known;
+  const terms: string[] = [];
+  for (const stem of stemKorean(run, foreignBefore)) appendPairs(terms, stem);
+  return remember(cachedHangul, key, terms);
+}
+
+function wordTerms(word: string): readonly string[] {
+  const known = cachedWords.get(word);
+  if (known) return known;
+  const terms = compoundTerms(fold(word)).map(cutToBytes);
+  return remember(cachedWords, word, terms);
+}
+
+/** Words repeat: most of a text comes from here. Emptied when full, which costs less than keeping an order. */
+function remember(cache: Map<string, readonly string[]>, key: string, terms: readonly string[]): readonly string[] {
+  if (key.length > CACHED_WORD_CHARS_MAX) return terms;
+  if (cache.size >= CACHED_WORDS_MAX) cache.clear();
+  cache.set(key, terms);
+  return terms;
+}
+
+function fold(word: string): string {
+  if (!NOT_ASCII.test(word)) return word;
+  const bare = word.replaceAll('’', "'").normalize('NFD').replace(FOLDED_MARKS, '');
+  return bare.replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS.get(letter) ?? letter).normalize('NFC');
+}
+
+/** Terms of a word that may hold joined parts: contractions, codes, hyphenated words, paths. */
+function compoundTerms(joined: string): string[] {
+  const suffixed = /^(.*?)(?:\+\+|#)$/s.exec(joined);
+  // C++, C#, F#: the sign makes the name.
+  if (suffixed && /^\p{L}{1,2}$/u.test(suffixed[1] ?? '')) return [joined];
+  const word = suffixed?.[1] ?? joined;
+  if (word.includes("'")) return contractionTerms(word);
+  if (word.includes(',')) {
+    if (/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(word)) return [word.replaceAll(',', '')];
+    return word.split(',').flatMap(compoundTerms);
+  }
+  if (/^[\d.]+$/.test(word)) return [word];
+  if (/^\p{L}(?:\.\p{L}){1,4}$/u.test(word)) return simpleTerms(word.replaceAll('.', ''));
+  // AT&T and R&D are names, salt&pepper is not.
+  if (word.includes('&') && word.length <= AMPERSAND_NAME_MAX) return [word];
+  const parts = word.split(/[-._/&]/);
+  if (parts.length === 1) return simpleTerms(word);
+  if (parts.length <= CODE_PARTS_MAX) {
+    if (/\p{N}/u.test(word)) return [word, ...parts.filter((part) => part.length > 1).flatMap(simpleTerms)];
+    // E-mail and email, x-ray and xray.
+    const [first = '', second = ''] = parts;
+    if (parts.length === 2 && first.length === 1) return [...simpleTerms(first + second), ...simpleTerms(second)];
+  }
+  return parts.flatMap(simpleTerms);
+}
+
+function contractionTerms(word: string): string[] {
+  if (ENGLISH_STOP_WORDS.has(word.replaceAll("'", ''))) return [];
+  const parts = word.replace(/'s$/, '').split("'");
+  // The article of l'avion, the rest of a cut word.
+  return parts.filter((part) => part.length > 1).flatMap(compoundTerms);
+}
+
+function simpleTerms(word: string): string[] {
+  if (word === '' || ENGLISH_STOP_WORDS.has(word)) return [];
+  return [word.length <= TERM_BYTES_MAX && /^[a-z]+$/.test(word) ? stemEnglish(word) : word];
+}
+
+function cutToBytes(term: string): string {
+  if (term.length * 3 <= TERM_BYTES_MAX) return term;
+  let bytes = 0;
+  let cut = '';
+  for (const character of term) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > TERM_BYTES_MAX) return cut;
+    cut += character;
+  }
+  return cut;
+}

@@ -1,0 +1,61 @@
+/** Rank offset of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
+const RRF_K = 60;
+
+/** How much each leg of a search counts. Only their ratio matters. */
+export interface LegWeights {
+  readonly keyword: number;
+  readonly vector: number;
+}
+
+/** Ids of each leg, best first, without repeats; empty where a leg found nothing or was not asked. */
+export interface Rankings {
+  readonly keyword: readonly string[];
+  readonly vector: readonly string[];
+}
+
+export interface FusedHit {
+  readonly id: string;
+  /** `rrf` divided by what a hit that is first in every leg of this mode would have: 0..1. */
+  readonly score: number;
+  /** Weighted sum of 1 / (60 + rank). */
+  readonly rrf: number;
+  /** Rank in the leg, from 1; null where the leg did not find it. */
+  readonly keywordRank: number | null;
+  readonly vectorRank: number | null;
+}
+
+/**
+ * The weights for a kind of embedding model. A semantic model finds what keywords cannot, so both legs count the
+ * same. A lexical model sees the same words as BM25 and less of them: it orders what BM25 leaves close, and answers
+ * where BM25 finds nothing. Measured in docs/search-quality.md.
+ */
+export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
+  return kind === 'lexical' ? { keyword: 1, vector: 0.1 } : { keyword: 1, vector: 1 };
+}
+
+/** Weighted reciprocal rank fusion, best first; equal scores by rank in the keyword leg, then in the vector leg. */
+export function fuseRankings(
+  rankings: Rankings,
+  weights: LegWeights,
+  mode: 'hybrid' | 'keyword' | 'vector',
+): FusedHit[] {
+  const ranks = new Map<string, { keyword: number | null; vector: number | null }>();
+  rankings.keyword.forEach((id, index) => {
+    ranks.set(id, { keyword: index + 1, vector: null });
+  });
+  rankings.vector.forEach((id, index) => {
+    ranks.set(id, { keyword: ranks.get(id)?.keyword ?? null, vector: index + 1 });
+  });
+  const legs = (mode === 'vector' ? 0 : weights.keyword) + (mode === 'keyword' ? 0 : weights.vector);
+  const best = legs / (RRF_K + 1);
+  const hits = Array.from(ranks, ([id, rank]) => {
+    const rrf = share(weights.keyword, rank.keyword) + share(weights.vector, rank.vector);
+    return { id, score: rrf / best, rrf, keywordRank: rank.keyword, vectorRank: rank.vector };
+  });
+  // The sort is stable, and the map holds the keyword leg first, each leg in its order.
+  return hits.sort((a, b) => b.rrf - a.rrf);
+}
+
+function share(weight: number, rank: number | null): number {
+  return rank === null ? 0 : weight / (RRF_K + rank);
+}
