@@ -201,6 +201,7 @@ CREATE TABLE index_tables (
   bucket_id  text PRIMARY KEY,
   version    bigint NOT NULL,
   space      text,                         -- latent space of the vectors in it; null while it is empty
+  settled    boolean NOT NULL,             -- false: rows wait to be merged into the full-text index
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 

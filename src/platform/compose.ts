@@ -160,6 +160,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           repeatingTask('housekeeping', HOUSEKEEPING_MS, logger, async (signal) => {
             await purge(signal);
             await sweepGenerations(sql, objects, index, signal);
+            await index.settleAbandoned(signal);
             await sweepIdempotencyKeys(sql);
           }),
         ]),

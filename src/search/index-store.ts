@@ -16,13 +16,26 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
   return row ? { version: Number(row['version']), space: row['space'] as string | null } : null;
 }
 
-/** Tell readers that a newer version of the table is there. */
-export async function publishVersion(sql: Sql, bucketId: string, version: number, space: string | null): Promise<void> {
+/** Tell readers that a newer version of the table is there. `space` null: unchanged. */
+export async function publishVersion(
+  sql: Sql,
+  bucketId: string,
+  table: { version: number; space: string | null; settled: boolean },
+): Promise<void> {
   await sql`
-    INSERT INTO index_tables (bucket_id, version, space) VALUES (${bucketId}, ${version}, ${space})
+    INSERT INTO index_tables (bucket_id, version, space, settled)
+    VALUES (${bucketId}, ${table.version}, ${table.space}, ${table.settled})
     ON CONFLICT (bucket_id) DO UPDATE
       SET version = greatest(index_tables.version, excluded.version),
-          space = coalesce(index_tables.space, excluded.space), updated_at = now()`;
+          space = coalesce(index_tables.space, excluded.space), settled = excluded.settled, updated_at = now()`;
+}
+
+/** Buckets whose index was left unsettled: their writer is gone, since it settles them when it pauses. */
+export async function findUnsettled(sql: Sql, quietMs: number): Promise<string[]> {
+  const rows = await sql`
+    SELECT bucket_id FROM index_tables
+    WHERE NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond' LIMIT 100`;
+  return rows.map((row) => row['bucket_id'] as string);
 }
 
 /** What a search asks of documents beside the caller's rights. */

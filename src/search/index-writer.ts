@@ -4,18 +4,20 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type Sql, withAdvisoryLock } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
-import { getIndexTable, publishVersion } from './index-store.ts';
+import { findUnsettled, getIndexTable, publishVersion } from './index-store.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
-/** Above these the table is compacted between commits, not only when writing pauses. */
+/** Above these the index is settled between commits, not only when writing pauses. */
 const FRAGMENTS_MAX = 64;
 const UNINDEXED_ROWS_MAX = 4_096;
 /** How long one writer keeps the bucket while more keeps coming; then others get their turn. */
 const LOCK_MS_MAX = 2_000;
-/** A pause in writing after which the rest is compacted, so that scores and speed settle. */
+/** A pause in writing after which the index is settled. */
 const SETTLE_MS = 1_000;
+/** An index that nobody wrote to for so long has lost its writer. */
+const ABANDONED_MS = 10_000;
 /** Old versions of a table are kept for readers that are still on them. */
 const KEEP_VERSIONS_MS = 10 * 60_000;
 
@@ -29,7 +31,8 @@ interface Append {
 interface BucketQueue {
   appends: Append[];
   writing: Promise<void> | null;
-  settle: AbortController | null;
+  /** Set while a pause is awaited after which the index is settled; writing ends the wait. */
+  settling: AbortController | null;
 }
 
 /**
@@ -60,7 +63,7 @@ export class IndexWriter {
     if (generation.chunks.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
-      queue.settle?.abort();
+      queue.settling?.abort();
       queue.appends.push({ generation, space, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
@@ -81,18 +84,28 @@ export class IndexWriter {
     await withAdvisoryLock(this.#direct, lockKey(bucketId), () => this.#tables.drop(bucketId));
   }
 
+  /** Settle indexes whose writer was killed before it could. */
+  async settleAbandoned(signal: AbortSignal): Promise<void> {
+    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS)) {
+      signal.throwIfAborted();
+      await this.#settle(bucketId);
+    }
+  }
+
   /** Finish what was started; called after the workers have stopped. */
   async close(): Promise<void> {
-    for (const queue of this.#queues.values()) {
-      queue.settle?.abort();
+    for (const [bucketId, queue] of this.#queues) {
       await queue.writing;
+      if (queue.settling === null) continue;
+      queue.settling.abort();
+      await this.#settle(bucketId);
     }
   }
 
   #queue(bucketId: string): BucketQueue {
     let queue = this.#queues.get(bucketId);
     if (!queue) {
-      queue = { appends: [], writing: null, settle: null };
+      queue = { appends: [], writing: null, settling: null };
       this.#queues.set(bucketId, queue);
     }
     return queue;
@@ -131,8 +144,9 @@ export class IndexWriter {
     const rows = toArrowTable(comparable.map((append) => append.generation));
     if (!(await stillHeld())) throw lockLost();
     await table.add(rows as never);
-    if (await isFragmented(table)) await compact(table);
-    await publishVersion(this.#sql, bucketId, await table.version(), space);
+    const settled = await isDueToSettle(table);
+    if (settled) await settle(table);
+    await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
     for (const append of comparable) append.resolve();
   }
 
@@ -144,18 +158,20 @@ export class IndexWriter {
       const table = await this.#tables.write(bucketId);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(predicate);
-      await publishVersion(this.#sql, bucketId, await table.version(), null);
+      const settled = (await unindexedRows(table)) === 0;
+      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled });
     });
   }
 
   #settleLater(bucketId: string, queue: BucketQueue): void {
-    const settle = new AbortController();
-    queue.settle = settle;
-    delay(SETTLE_MS, undefined, { signal: settle.signal, ref: false }).then(
+    const pause = new AbortController();
+    queue.settling = pause;
+    delay(SETTLE_MS, undefined, { signal: pause.signal, ref: false }).then(
       () => {
-        if (queue.writing || settle.signal.aborted) return;
-        queue.writing = this.#optimize(bucketId)
-          .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'index was not compacted'))
+        if (queue.writing || pause.signal.aborted) return;
+        queue.settling = null;
+        queue.writing = this.#settle(bucketId)
+          .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'index was not settled'))
           .then(() => {
             queue.writing = null;
             if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
@@ -166,13 +182,12 @@ export class IndexWriter {
     );
   }
 
-  async #optimize(bucketId: string): Promise<void> {
+  async #settle(bucketId: string): Promise<void> {
     await withAdvisoryLock(this.#direct, lockKey(bucketId), async () => {
+      if ((await getIndexTable(this.#sql, bucketId)) === null) return;
       const table = await this.#tables.write(bucketId);
-      const stats = await table.indexStats(TOKEN_INDEX_NAME);
-      if ((stats?.numUnindexedRows ?? 0) === 0) return;
-      await compact(table);
-      await publishVersion(this.#sql, bucketId, await table.version(), null);
+      if ((await unindexedRows(table)) > 0) await settle(table);
+      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: true });
     });
   }
 }
@@ -188,14 +203,23 @@ function takeBatch(appends: Append[]): Append[] {
   return appends.splice(0, count);
 }
 
-async function isFragmented(table: Table): Promise<boolean> {
-  const stats = await table.stats();
-  if (stats.fragmentStats.numFragments > FRAGMENTS_MAX) return true;
+/**
+ * Rows beside the full-text index are found too, but scored by the statistics of the index, or of nothing while it is
+ * empty: so the index never lags behind by more than its own size.
+ */
+async function isDueToSettle(table: Table): Promise<boolean> {
   const index = await table.indexStats(TOKEN_INDEX_NAME);
-  return (index?.numUnindexedRows ?? 0) > UNINDEXED_ROWS_MAX;
+  const unindexed = index?.numUnindexedRows ?? 0;
+  if (unindexed > Math.min(index?.numIndexedRows ?? 0, UNINDEXED_ROWS_MAX)) return true;
+  return (await table.stats()).fragmentStats.numFragments > FRAGMENTS_MAX;
 }
 
-async function compact(table: Table): Promise<void> {
+async function unindexedRows(table: Table): Promise<number> {
+  return (await table.indexStats(TOKEN_INDEX_NAME))?.numUnindexedRows ?? 0;
+}
+
+/** Merge small fragments and bring the full-text index up to date. */
+async function settle(table: Table): Promise<void> {
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_VERSIONS_MS) });
 }
 

@@ -191,7 +191,8 @@ test('service serve works for uploads meanwhile, its first request works when pa
   const output = await until(async () => /curl .*\n/.test(serve.output().stdout) && serve.output().stdout, {
     what: 'ready',
   });
-  const [listening, keyFile, curl] = output.split('\n');
+  const [listening, labelled, curl] = output.split('\n');
+  const keyFile = labelled?.replace(/^admin key: /, '');
   expect(listening).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
   expect(keyFile).toBe(path.join(dataDir.dataDir, 'admin.key'));
   const url = (listening as string).replace('listening on ', '');

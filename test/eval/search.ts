@@ -13,6 +13,7 @@ import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { until } from '../support/until.ts';
 import { ndcgAt, recallAt } from './metrics.ts';
 
 const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);
@@ -71,6 +72,8 @@ async function ingestSet(appliance: Appliance, operator: Caller, set: string) {
     text: `# ${doc.title}\n\n${doc.text}`,
   }));
   const { idOf, perSecond } = await ingestAll(appliance, operator, set, documents);
+  // Scores are those of an index at rest: the writer settles it when writing pauses.
+  await until(async () => (await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length === 0);
   return { rate: perSecond, count: documents.length, fileIds: idOf };
 }
 

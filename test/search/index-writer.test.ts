@@ -1,0 +1,157 @@
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openLogger } from '../../src/platform/logger.ts';
+import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
+import { analyse, weighTerms } from '../../src/search/analyser.ts';
+import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { IndexWriter } from '../../src/search/index-writer.ts';
+import { LanceTables } from '../../src/search/lance.ts';
+import { searchKeywords, searchVectors } from '../../src/search/legs.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const BUCKET = 'bkt_writer';
+let db: TestDatabase;
+let directory: { dataDir: string; remove: () => void };
+let tables: LanceTables;
+let writer: IndexWriter;
+
+function open(): void {
+  tables = new LanceTables(path.join(directory.dataDir, 'index'));
+  writer = new IndexWriter({ sql: db.sql, direct: db.sql, tables, logger: openLogger('silent') });
+}
+
+beforeEach(async () => {
+  db = await createTestDatabase();
+  directory = makeDataDir();
+  open();
+});
+afterEach(async () => {
+  await writer.close();
+  await tables.close();
+  await db.drop();
+  directory.remove();
+});
+
+function generation(id: number, texts: string[]): IndexedGeneration {
+  const vectors = new Float32Array(texts.length * INDEX_DIMENSIONS);
+  for (let row = 0; row < texts.length; row++) vectors[row * INDEX_DIMENSIONS + (id % INDEX_DIMENSIONS)] = 1;
+  return {
+    vectors,
+    chunks: texts.map((text, index) => ({
+      chunkId: `doc_${id}_${id}_${index}`,
+      documentId: `doc_${id}`,
+      generation: id,
+      collectionId: null,
+      chunkIndex: index,
+      text,
+      tokens: analyse(text).join(' '),
+      locator: { page: null, heading_path: [], start: 0, end: text.length },
+      modality: 'text',
+      privacyLevel: 1,
+      eventTimeMs: null,
+    })),
+  };
+}
+
+async function find(query: string, reader = tables): Promise<string[]> {
+  const version = (await getIndexTable(db.sql, BUCKET))?.version ?? 0;
+  const table = await reader.read(BUCKET, version);
+  if (!table) return [];
+  const options = { limit: 100, documentIds: null };
+  return (await searchKeywords(table, weighTerms(analyse(query)), options)).map((found) => found.documentId);
+}
+
+const signal = new AbortController().signal;
+
+it('finds a rare word first at any moment while documents come in one by one', async () => {
+  for (let id = 1; id <= 40; id++) {
+    const rare = id === 7 || id === 31 ? ' A kingfisher nests here.' : '';
+    await writer.append(BUCKET, generation(id, [`Common river bank number ${id}.${rare}`]), 'lexical-1');
+    const [best] = await find('kingfisher on the common river bank');
+    if (id >= 7) expect(best).toMatch(id >= 31 ? /^doc_(7|31)$/ : /^doc_7$/);
+  }
+});
+
+it('commits together what arrives together, and loses nothing', async () => {
+  await Promise.all(
+    Array.from({ length: 200 }, (_, id) => writer.append(BUCKET, generation(id, [`word${id} shared`]), 'lexical-1')),
+  );
+  const version = (await getIndexTable(db.sql, BUCKET))?.version as number;
+  expect(version).toBeLessThan(40);
+  expect(await find('word150')).toEqual(['doc_150']);
+  expect(new Set(await find('shared')).size).toBe(100);
+});
+
+it('lets another process see a commit once PostgreSQL names its version', async () => {
+  const other = new LanceTables(path.join(directory.dataDir, 'index'));
+  await writer.append(BUCKET, generation(1, ['first heron']), 'lexical-1');
+  expect(await find('heron', other)).toEqual(['doc_1']);
+  await writer.append(BUCKET, generation(2, ['second heron']), 'lexical-1');
+  expect((await find('heron', other)).toSorted()).toEqual(['doc_1', 'doc_2']);
+  await other.close();
+});
+
+it('two writers of one bucket lose no row', async () => {
+  const otherTables = new LanceTables(path.join(directory.dataDir, 'index'));
+  const other = new IndexWriter({ sql: db.sql, direct: db.sql, tables: otherTables, logger: openLogger('silent') });
+  const appends = Array.from({ length: 40 }, (_, id) =>
+    (id % 2 === 0 ? writer : other).append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1'),
+  );
+  await Promise.all(appends);
+  expect(new Set(await find('heron')).size).toBe(40);
+  await other.close();
+  await otherTables.close();
+});
+
+it('removes documents and generations', async () => {
+  for (const id of [1, 2, 3]) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  await writer.dropDocuments(BUCKET, ['doc_1'], signal);
+  await writer.dropGenerations(BUCKET, [2], signal);
+  expect(await find('heron')).toEqual(['doc_3']);
+  await writer.dropBucket(BUCKET, signal);
+  await writer.dropDocuments('bkt_never', ['doc_1'], signal);
+});
+
+it('refuses vectors of another latent space', async () => {
+  await writer.append(BUCKET, generation(1, ['heron']), 'lexical-1');
+  await expect(writer.append(BUCKET, generation(2, ['heron']), 'canon-v1')).rejects.toMatchObject({
+    code: 'not_comparable',
+  });
+  expect(await find('heron')).toEqual(['doc_1']);
+});
+
+it('settles when it closes, and settles what a killed writer left', async () => {
+  for (let id = 1; id <= 5; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  await writer.close();
+  const settled = async () =>
+    (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'];
+  expect(await settled()).toBe(true);
+  await tables.close();
+  open();
+  for (let id = 6; id <= 9; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  await db.sql`UPDATE index_tables SET settled = false, updated_at = now() - interval '1 minute'`;
+  await writer.settleAbandoned(signal);
+  expect(await settled()).toBe(true);
+});
+
+it('settles by itself when writing pauses', async () => {
+  for (let id = 1; id <= 4; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  await until(
+    async () => (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'] === true,
+  );
+});
+
+it('ranks vectors by cosine similarity', async () => {
+  for (const id of [1, 2]) await writer.append(BUCKET, generation(id, ['heron']), 'lexical-1');
+  const table = await tables.read(BUCKET, (await getIndexTable(db.sql, BUCKET))?.version as number);
+  const query = new Float32Array(INDEX_DIMENSIONS);
+  query[2] = 1;
+  const found = await searchVectors(table as NonNullable<typeof table>, query, { limit: 2, documentIds: null });
+  expect(found.map((candidate) => [candidate.documentId, Math.round(candidate.score)])).toEqual([
+    ['doc_2', 1],
+    ['doc_1', 0],
+  ]);
+});
