@@ -71,12 +71,12 @@ export async function searchBucket(
   for (;;) {
     const options = { limit: rounds.limit, documentIds: narrow };
     const [keyword, vector] = await Promise.all([
-      query.keyword ? searchKeywords(table, query.terms, options) : [],
+      query.mode === 'vector' ? [] : searchKeywords(table, query.terms, options),
       query.vector ? searchVectors(table, query.vector, options) : [],
     ]);
     const documentIds = [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
     const live = await findLiveDocuments(sql, caller, scope, documentIds);
-    const results = rank(keyword, vector, live, query.weights, request);
+    const results = rank(keyword, vector, live, query, request.score_threshold ?? 0);
     const exhausted = keyword.length < rounds.limit && vector.length < rounds.limit;
     if (results.length >= request.top_k || exhausted || rounds.limit >= CANDIDATES_MAX) {
       return { ...reply, results: results.slice(0, request.top_k) };
@@ -86,7 +86,8 @@ export async function searchBucket(
 }
 
 interface PreparedQuery {
-  readonly keyword: boolean;
+  /** The legs that are really searched. */
+  readonly mode: SearchRequest['mode'];
   readonly terms: readonly WeightedTerms[];
   readonly vector: Float32Array | null;
   readonly embedded: EmbeddedTexts | null;
@@ -102,34 +103,35 @@ async function prepareQuery(
   signal?: AbortSignal,
 ): Promise<PreparedQuery> {
   const terms = weighTerms(analyse(request.query));
-  if (request.mode === 'keyword')
-    return { keyword: true, terms, vector: null, embedded: null, weights: weightsFor('lexical') };
+  if (request.mode === 'keyword') {
+    return { mode: 'keyword', terms, vector: null, embedded: null, weights: weightsFor('lexical') };
+  }
   const embedded = await embedForIndex(context.embedder, { texts: [request.query], taskType: request.task, signal });
   const weights = weightsFor(embedded.kind);
   if (space !== null && space !== embedded.space) {
     warnings.push(
       `the bucket's vectors (${space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`,
     );
-    return { keyword: true, terms, vector: null, embedded, weights };
+    return { mode: 'keyword', terms, vector: null, embedded, weights };
   }
   // A query of stop words or punctuation has no direction worth following.
   const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
-  return { keyword: request.mode !== 'vector', terms, vector, embedded, weights };
+  return { mode: request.mode, terms, vector, embedded, weights };
 }
 
 function rank(
   keyword: Candidate[],
   vector: Candidate[],
   live: ReadonlyMap<string, LiveDocument>,
-  weights: LegWeights,
-  request: SearchRequest,
+  { weights, mode }: PreparedQuery,
+  scoreThreshold: number,
 ): SearchResult[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
   const byVector = new Map(vector.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
-  const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, request.mode);
+  const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
   return fused
-    .filter((hit) => hit.score >= (request.score_threshold ?? 0))
+    .filter((hit) => hit.score >= scoreThreshold)
     .map((hit) => {
       const candidate = (byKeyword.get(hit.id) ?? byVector.get(hit.id)) as Candidate;
       const { document } = live.get(candidate.documentId) as LiveDocument;
