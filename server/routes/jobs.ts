@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jobVisibleTo } from '../../src/documents/store.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
 import { getJob, listJobs } from '../../src/jobs/store.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
@@ -16,7 +17,9 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
-      handle: async ({ caller, query }) => ({ body: await listJobs(sql, caller.orgId, query) }),
+      handle: async ({ caller, query }) => ({
+        body: await listJobs(sql, caller.orgId, query, jobVisibleTo(sql, caller)),
+      }),
     }),
     defineRoute({
       method: 'GET',
@@ -28,7 +31,9 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       params: z.object({ job: z.string().min(1).max(128) }),
       responses: { 200: { description: 'The job', schema: JobView } },
-      handle: async ({ caller, params }) => ({ body: await getJob(sql, caller.orgId, params.job) }),
+      handle: async ({ caller, params }) => ({
+        body: await getJob(sql, caller.orgId, params.job, jobVisibleTo(sql, caller)),
+      }),
     }),
   ];
 }

@@ -122,20 +122,20 @@ export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): P
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/${sha256.toString('hex')}`}, 0))`;
 }
 
-/** The oldest document of the bucket with these bytes that was not given up. */
+/** The oldest document of the bucket with these bytes that the caller may see and that was not given up. */
 export async function findByContent(
   sql: Sql,
-  orgId: string,
+  caller: Caller,
   bucketId: string,
   sha256: Buffer,
 ): Promise<{ id: string; status: DocumentStatus; collectionId: string | null; jobId: string | null } | null> {
   const [row] = await sql`
-    SELECT d.id, d.status, d.collection_id,
-           (SELECT j.id FROM jobs j WHERE j.document_id = d.id ORDER BY j.created_at DESC LIMIT 1) AS job_id
-    FROM documents d
-    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.sha256 = ${sha256}
-      AND d.status NOT IN ('deleting', 'failed')
-    ORDER BY d.id LIMIT 1`;
+    SELECT id, status, collection_id,
+           (SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC LIMIT 1) AS job_id
+    FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND sha256 = ${sha256} AND status <> 'failed'
+      AND ${visibleTo(sql, caller)}
+    ORDER BY id LIMIT 1`;
   if (!row) return null;
   return {
     id: row['id'] as string,
@@ -177,14 +177,25 @@ export async function findDocument(
 }
 
 /**
- * The access rule, as a condition on a row of `documents`: not being deleted, privacy level within the caller's
- * auth level, and its department scope open to the caller. Every read of documents goes through it.
+ * The access rule, as a condition on a row of `documents`: privacy level within the caller's auth level, and its
+ * department scope open to the caller.
  */
-export function visibleTo(sql: Sql, caller: Caller) {
+function allowedTo(sql: Sql, caller: Caller) {
   const everyScope = (caller.role !== null && caller.role !== 'member') || caller.scopes.has('platform_admin');
   return sql`
-    documents.status <> 'deleting' AND documents.privacy_level <= ${caller.authLevel}
+    documents.privacy_level <= ${caller.authLevel}
     ${everyScope ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
+}
+
+/** What the caller may see of `documents`: allowed, and not being deleted. Every read of documents goes through it. */
+export function visibleTo(sql: Sql, caller: Caller) {
+  return sql`documents.status <> 'deleting' AND ${allowedTo(sql, caller)}`;
+}
+
+/** The same for a row of `jobs`: a job tells its document's name and metadata. */
+export function jobVisibleTo(sql: Sql, caller: Caller) {
+  return sql`
+    NOT EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND NOT (${allowedTo(sql, caller)}))`;
 }
 
 export async function markDocumentDeleting(sql: Sql, orgId: string, documentId: string): Promise<void> {

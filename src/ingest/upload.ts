@@ -109,7 +109,7 @@ function register(
   return sql.begin(async (tx) => {
     if (request.on_duplicate !== 'allow') {
       await lockContent(tx, bucket.id, sha256);
-      const duplicate = await findByContent(tx, caller.orgId, bucket.id, sha256);
+      const duplicate = await findByContent(tx, caller, bucket.id, sha256);
       if (duplicate && request.on_duplicate === 'reject') {
         throw new AppError({
           code: 'duplicate_document',

@@ -1,5 +1,5 @@
 import { notFound } from '../platform/errors.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobStatus, JobView, ListJobsQuery, NewJob } from './schema.ts';
 
 /** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
@@ -185,10 +185,15 @@ export async function cancelJobsOf(
     WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
-/** Newest first, within one organization. */
-export async function listJobs(sql: Sql, orgId: string, query: ListJobsQuery): Promise<JobView[]> {
+/** Newest first, within one organization; `condition` is on a row of `jobs`, by whoever knows more about it. */
+export async function listJobs(
+  sql: Sql,
+  orgId: string,
+  query: ListJobsQuery,
+  condition: SqlFragment = sql`true`,
+): Promise<JobView[]> {
   const rows = await sql`
-    SELECT * FROM jobs WHERE org_id = ${orgId}
+    SELECT * FROM jobs WHERE org_id = ${orgId} AND ${condition}
       ${query.bucket_id === undefined ? sql`` : sql`AND bucket_id = ${query.bucket_id}`}
       ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
     ORDER BY created_at DESC, id DESC LIMIT ${query.limit}`;
@@ -196,8 +201,13 @@ export async function listJobs(sql: Sql, orgId: string, query: ListJobsQuery): P
 }
 
 /** @throws AppError `job_not_found` (404), for another organization's job too. */
-export async function getJob(sql: Sql, orgId: string, jobId: string): Promise<JobView> {
-  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}`;
+export async function getJob(
+  sql: Sql,
+  orgId: string,
+  jobId: string,
+  condition: SqlFragment = sql`true`,
+): Promise<JobView> {
+  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${condition}`;
   if (!row) throw notFound('job', jobId);
   return toView(row as Row);
 }

@@ -11,6 +11,9 @@ export { listenChannel } from './postgres/listen.ts';
 export type { Database, Sql } from './postgres/pool.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 
+/** A piece of SQL with its parameters, to be put into a query: `sql`… AND ${fragment}``. */
+export type SqlFragment = postgres.PendingQuery<postgres.Row[]>;
+
 const CONNECT_SECONDS = 10;
 const IDLE_SECONDS = 300;
 const RECONNECT_SECONDS_MAX = 0.5;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
 const scalar = z.union([z.string().max(512).refine(wellFormed), z.number(), z.boolean()]);
@@ -87,7 +87,7 @@ const COLUMNS = new Set([
  * The filter as a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
  * matches nothing but `ne` and `nin`. Order comparisons are numeric when both sides are numbers, else by text.
  */
-export function filterSql(sql: Sql, filter: Condition): ReturnType<Sql> {
+export function filterSql(sql: Sql, filter: Condition): SqlFragment {
   switch (filter.type) {
     case 'and':
     case 'or': {
@@ -113,12 +113,12 @@ export function filterSql(sql: Sql, filter: Condition): ReturnType<Sql> {
 }
 
 /** Containment lets the GIN index on metadata answer equality. */
-function equality(sql: Sql, name: string, value: string): ReturnType<Sql> {
+function equality(sql: Sql, name: string, value: string): SqlFragment {
   if (COLUMNS.has(name)) return sql`(${field(sql, name)} = ${value})`;
   return sql`(documents.metadata @> ${sql.json({ [name]: value })})`;
 }
 
-function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, value: Scalar): ReturnType<Sql> {
+function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, value: Scalar): SqlFragment {
   const operator = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }[type];
   const left = field(sql, name);
   if (typeof value !== 'number') return sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
@@ -126,6 +126,6 @@ function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, v
   return sql`(coalesce(${numeric} ${operator} ${value}, false))`;
 }
 
-function field(sql: Sql, name: string): ReturnType<Sql> {
+function field(sql: Sql, name: string): SqlFragment {
   return COLUMNS.has(name) ? sql`documents.${sql(name)}` : sql`documents.metadata ->> ${name}`;
 }

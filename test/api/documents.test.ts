@@ -114,6 +114,15 @@ describe('upload, search, delete over HTTP', () => {
     expect((await test.call('GET', `${DOCUMENTS}/${body.id}`, { key })).body.privacy_level).toBe(5);
     const low = await test.key({ authLevel: 4 });
     expect((await test.call('GET', `${DOCUMENTS}/${body.id}`, { key: low })).status).toBe(404);
+    // Nor by its job, nor by the answer to the same bytes.
+    expect((await test.call('GET', `/v1/jobs/${body.job_id}`, { key: low })).status).toBe(404);
+    const jobs = (await test.call('GET', '/v1/jobs', { key: low })).body;
+    expect(jobs.map((job: { id: string }) => job.id)).not.toContain(body.job_id);
+    const guess = await test.call('POST', DOCUMENTS, {
+      key: low,
+      json: { filename: 'guess.txt', text: 'Very secret.' },
+    });
+    expect([guess.body.duplicate_of, guess.body.id === body.id]).toEqual([undefined, false]);
   });
 
   it.each([

@@ -96,6 +96,16 @@ describe('search', () => {
     expect((await find('harbour', { rerank: true })).warnings.join()).toContain('reranker');
   });
 
+  it('falls back to keywords where the spaces cannot be compared, and says so', async () => {
+    const { sql } = test.appliance;
+    await sql`UPDATE index_tables SET space = 'canon-v1'`;
+    const reply = await find('high water at the harbour');
+    await sql`UPDATE index_tables SET space = 'lexical-1'`;
+    expect(reply.names[0]).toBe('tides');
+    expect(reply.warnings.join()).toContain('keyword only');
+    expect(reply.results.every((result) => result.scores.vector_score === null)).toBe(true);
+  });
+
   it('cuts at the score threshold', async () => {
     const all = (await find('harbour')).results;
     const bar = all[0]?.score as number;
