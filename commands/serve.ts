@@ -34,7 +34,8 @@ export default class Serve extends BaseCommand {
           logger,
           onReady: () => {
             if (this.jsonEnabled()) printJson({ url: api.url, key_file: adminKeyFile });
-            else this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
+            else
+              this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
           },
         });
       },
