@@ -201,7 +201,8 @@ CREATE TABLE index_tables (
   bucket_id  text PRIMARY KEY,
   version    bigint NOT NULL,
   space      text,                         -- latent space of the vectors in it; null while it is empty
-  settled    boolean NOT NULL,             -- false: rows wait to be merged into the full-text index
+  settled    boolean NOT NULL,             -- false: rows wait to be merged, or deleted ones to be taken off the disk
+  cleaned_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 

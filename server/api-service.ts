@@ -1,6 +1,7 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import { isAlive } from '../src/jobs/worker-registry.ts';
 import type { Appliance } from '../src/platform/compose.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
@@ -19,7 +20,9 @@ import { searchRoutes } from './routes/search.ts';
 const ABORT_MS = 9_000;
 const GRACE_MS = 10_000;
 /** A first request that holds an Idempotency-Key for longer counts as dead. */
-const IDEMPOTENCY_LOCK_MS = 10 * 60_000;
+const IDEMPOTENCY_LOCK_MS = 60_000;
+/** Uploads are received in a directory of their process; one of a dead process that is older than this is removed. */
+const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 export interface ApiService extends Service {
   /** Where it listens; only once it has started. */
@@ -51,7 +54,8 @@ export function apiService(
 ): ApiService {
   const { config, logger, metrics, sql } = appliance;
   const drain = new AbortController();
-  const uploadDirectory = path.join(config.dataDir, 'uploads');
+  const uploads = path.join(config.dataDir, 'uploads');
+  const uploadDirectory = path.join(uploads, String(process.pid));
   let listening: Listening | null = null;
   let purging = Promise.resolve();
   const purge = () => {
@@ -80,18 +84,27 @@ export function apiService(
       return listening.url;
     },
     async start() {
-      // What a killed process was still receiving.
-      await rm(uploadDirectory, { recursive: true, force: true });
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       listening = await server.listen({ host: options.host ?? config.host, port: options.port ?? config.port });
       logger.info({ url: listening.url }, 'API listens');
+      await removeAbandonedUploads(uploads);
     },
     async stop() {
       const deadline = setTimeout(() => drain.abort(), ABORT_MS);
       await listening?.close({ graceMs: GRACE_MS });
       clearTimeout(deadline);
       drain.abort();
+      await rm(uploadDirectory, { recursive: true, force: true });
       await purging;
     },
   };
+}
+
+/** What killed processes were still receiving. Others may be serving from the same data directory. */
+async function removeAbandonedUploads(uploads: string): Promise<void> {
+  for (const pid of await readdir(uploads).catch(() => [])) {
+    const directory = path.join(uploads, pid);
+    const age = Date.now() - ((await stat(directory).catch(() => null)) ?? { mtimeMs: Date.now() }).mtimeMs;
+    if (age > ABANDONED_UPLOADS_MS && !isAlive(Number(pid))) await rm(directory, { recursive: true, force: true });
+  }
 }

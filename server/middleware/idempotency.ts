@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Caller } from '../../src/access/caller.ts';
 import { fingerprintRequest, type IdempotencyLock, type IdempotentStart } from '../../src/access/idempotency.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
@@ -41,6 +42,11 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
   return header;
 }
 
+/** Callers of one organization have keys of their own: a replay shows what the first caller was allowed to see. */
+function keyOf(caller: Caller, key: string): string {
+  return createHash('sha256').update(`${caller.actor}\n${key}`).digest('base64url');
+}
+
 /**
  * Run `work` once for its key; the same request again is answered with the first response and
  * `Idempotency-Replayed: true`. A failed request frees its key.
@@ -51,7 +57,11 @@ export async function runIdempotent(
   work: () => Promise<RouteReply>,
 ): Promise<RouteReply> {
   const { caller, key, identity, logger } = request;
-  const start = await idempotency.begin({ orgId: caller.orgId, key, fingerprint: fingerprintOf(identity) });
+  const start = await idempotency.begin({
+    orgId: caller.orgId,
+    key: keyOf(caller, key),
+    fingerprint: fingerprintOf(identity),
+  });
   if (start.state === 'replay') {
     return { status: start.status, body: start.body, headers: { 'Idempotency-Replayed': 'true' } };
   }

@@ -40,7 +40,10 @@ export async function createCollection(
 ): Promise<CollectionView> {
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
   try {
-    return await store.insertCollection(sql, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
+    return await sql.begin(async (tx) => {
+      await store.holdBucket(tx, caller.orgId, bucket.id);
+      return store.insertCollection(tx, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
+    });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError({
@@ -61,8 +64,10 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
   }
   await sql.begin(async (tx) => {
+    // First the bucket, which uploads hold; then jobs before documents, as a job that finishes locks them.
     await store.markBucketDeleting(tx, caller.orgId, bucket.id);
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
+    await store.markDocumentsDeleting(tx, caller.orgId, bucket.id);
     await recordAudit(tx, {
       orgId: caller.orgId,
       actor: caller.actor,

@@ -1,6 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { cancelJobsOf } from '../jobs/store.ts';
+import { cancelJobsOf, forgetDocumentOfJobs } from '../jobs/store.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';
@@ -48,8 +48,9 @@ export async function getDocument(
 export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string, documentId: string): Promise<void> {
   const document = await getDocument(sql, caller, bucketRef, documentId);
   await sql.begin(async (tx) => {
-    await store.markDocumentDeleting(tx, caller.orgId, document.id);
+    // Jobs before documents, as a job that finishes locks them.
     await cancelJobsOf(tx, caller.orgId, { documentId: document.id });
+    await store.markDocumentDeleting(tx, caller.orgId, document.id);
     await recordAudit(tx, {
       orgId: caller.orgId,
       actor: caller.actor,
@@ -61,7 +62,8 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
 }
 
 /**
- * Remove what `deleteDocument` and `deleteBucket` marked: index rows, then files, then the row itself.
+ * Remove what `deleteDocument` and `deleteBucket` marked: index rows, then files, then the row itself and what jobs
+ * tell of it.
  * Idempotent: whatever a crash left is found again by its mark.
  */
 export async function purgeDeleted(
@@ -80,6 +82,10 @@ export async function purgeDeleted(
     const byBucket = Map.groupBy(batch, (row) => row.bucketId);
     for (const [bucketId, rows] of byBucket) {
       signal.throwIfAborted();
+      await store.forgetGenerationsOf(
+        sql,
+        rows.map((row) => row.id),
+      );
       await index.dropDocuments(
         bucketId,
         rows.map((row) => row.id),
@@ -87,7 +93,10 @@ export async function purgeDeleted(
       );
       for (const row of rows) {
         await objects.deletePrefix(`documents/${row.orgId}/${row.id}/`);
-        await store.removeDocument(sql, row.orgId, row.id);
+        await sql.begin(async (tx) => {
+          await forgetDocumentOfJobs(tx, row.orgId, row.id);
+          await store.removeDocument(tx, row.orgId, row.id);
+        });
         purged++;
       }
     }

@@ -92,7 +92,11 @@ export const DocumentView = z
 export type DocumentView = z.output<typeof DocumentView>;
 
 export const ListDocumentsQuery = z.object({
-  cursor: z.string().max(128).optional(),
+  cursor: z
+    .string()
+    .max(128)
+    .optional()
+    .transform((cursor) => cursor || undefined),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   status: z.enum(DOCUMENT_STATUSES).optional(),
 });

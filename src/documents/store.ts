@@ -43,6 +43,9 @@ export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<
 export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
+}
+
+export async function markDocumentsDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE documents SET status = 'deleting', active_generation = NULL, updated_at = now()
     WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
@@ -115,6 +118,16 @@ export async function insertDocument(sql: Sql, document: NewDocument): Promise<v
             ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${document.privacyLevel},
             ${document.classification}, ${document.scope}, ${document.ownerDepartment},
             ${document.uploadedByUserId}, ${document.sourcePath})`;
+}
+
+/**
+ * Keep a bucket from being deleted until the transaction ends.
+ * @throws AppError `bucket_not_found` (404) when it is gone or going
+ */
+export async function holdBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  const [row] = await sql`
+    SELECT 1 FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
+  if (!row) throw notFound('bucket', bucketId);
 }
 
 /** Serialise uploads of the same bytes into one bucket until the transaction ends. */
@@ -195,7 +208,8 @@ export function visibleTo(sql: Sql, caller: Caller) {
 /** The same for a row of `jobs`: a job tells its document's name and metadata. */
 export function jobVisibleTo(sql: Sql, caller: Caller) {
   return sql`
-    NOT EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND NOT (${allowedTo(sql, caller)}))`;
+    NOT EXISTS (SELECT 1 FROM documents
+                WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller)}) IS NOT TRUE)`;
 }
 
 export async function markDocumentDeleting(sql: Sql, orgId: string, documentId: string): Promise<void> {
@@ -216,8 +230,12 @@ export async function findDeleting(
   }));
 }
 
+/** From here on no writer may add chunks of these documents to the index. */
+export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
+  await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
+}
+
 export async function removeDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  await sql`DELETE FROM generations WHERE org_id = ${orgId} AND document_id = ${documentId}`;
   await sql`DELETE FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status = 'deleting'`;
 }
 

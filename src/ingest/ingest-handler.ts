@@ -11,10 +11,10 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { encodeArtifact } from './artifact.ts';
+import { type ChunkArtifact, encodeArtifact } from './artifact.ts';
 import { ExtractError } from './extract/errors.ts';
 import { type ExtractedDocument, extractDocument } from './extract/extract-document.ts';
-import { type PreparedChunk, prepareChunks } from './prepare-chunks.ts';
+import { CHUNKS_MAX, type PreparedChunk, prepareChunks } from './prepare-chunks.ts';
 import {
   activateGeneration,
   beginIngest,
@@ -26,6 +26,9 @@ import {
 
 /** Texts embedded in one call. */
 const EMBED_BATCH_TEXTS = 64;
+/** Chunks handed to the index at once. */
+const APPEND_CHUNKS = 1_000;
+const ENCODE_INLINE_CHUNKS_MAX = 64;
 
 export interface IngestContext {
   readonly sql: Sql;
@@ -59,7 +62,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { sql } = context;
   const { job, signal } = lease;
   const source = await beginIngest(sql, job.orgId, job.documentId as string);
-  if (!source) throw new LeaseLost(job.id); // deleted meanwhile, which cancelled the job
+  if (!source) throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
 
   const extracted = await extract(context, source, signal);
   await lease.advance('chunking');
@@ -73,6 +76,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     },
     signal,
   );
+  if (chunks === null) throw tooManyChunks();
   if (chunks.length === 0) throw noText(extracted);
 
   await lease.advance('embedding');
@@ -89,9 +93,9 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     embedModel: embedded.model,
     space: embedded.space,
   };
-  await registerGeneration(sql, generation);
+  if (!(await registerGeneration(sql, generation))) throw new LeaseLost(job.id);
   await lease.advance('indexing');
-  await writeGeneration(context, source, generation, chunks, embedded.vectors);
+  await writeGeneration(context, source, generation, chunks, embedded.vectors, signal);
 
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
@@ -125,6 +129,11 @@ async function extract(context: WorkContext, source: IngestSource, signal: Abort
     }
     throw error;
   }
+}
+
+function tooManyChunks(): JobError {
+  const message = `the document makes more than ${CHUNKS_MAX} chunks; split it, or ask for a larger chunk_size`;
+  return new JobError({ category: 'too_large', message, retryable: false });
 }
 
 function noText(extracted: ExtractedDocument): JobError {
@@ -167,49 +176,64 @@ async function writeGeneration(
   generation: NewGeneration,
   chunks: readonly PreparedChunk[],
   vectors: Float32Array,
+  signal: AbortSignal,
 ): Promise<void> {
-  const ids = chunks.map((chunk) => `${source.documentId}_${generation.id}_${chunk.index}`);
-  await context.objects.put(
-    generation.artifactKey,
-    encodeArtifact({
-      documentId: source.documentId,
-      generation: generation.id,
-      model: generation.embedModel,
-      space: generation.space,
-      dimensions: INDEX_DIMENSIONS,
-      chunks: chunks.map((chunk, i) => ({
-        id: ids[i] as string,
-        index: chunk.index,
-        text: chunk.text,
-        token_count: chunk.tokenCount,
-        locator: chunk.locator,
-      })),
-      vectors,
-    }),
-  );
+  const idOf = (chunk: PreparedChunk) => `${source.documentId}_${generation.id}_${chunk.index}`;
+  const artifact: ChunkArtifact = {
+    documentId: source.documentId,
+    generation: generation.id,
+    model: generation.embedModel,
+    space: generation.space,
+    dimensions: INDEX_DIMENSIONS,
+    chunks: chunks.map((chunk) => ({
+      id: idOf(chunk),
+      index: chunk.index,
+      text: chunk.text,
+      token_count: chunk.tokenCount,
+      locator: chunk.locator,
+    })),
+    vectors,
+  };
+  await context.objects.put(generation.artifactKey, await encodeInTurn(context.threads, artifact, signal));
   try {
-    await context.index.append(
-      source.bucketId,
-      {
-        vectors,
-        chunks: chunks.map((chunk, i) => ({
-          chunkId: ids[i] as string,
-          documentId: source.documentId,
-          generation: generation.id,
-          collectionId: source.collectionId,
-          chunkIndex: chunk.index,
-          text: chunk.text,
-          tokens: chunk.tokens,
-          locator: chunk.locator,
-          modality: 'text',
-          privacyLevel: source.privacyLevel,
-          eventTimeMs: source.eventTimeMs,
-        })),
-      },
-      generation.space,
-    );
+    // In slices: chunks of one generation may come in several commits, since none is found before it is active.
+    for (let start = 0; start < chunks.length; start += APPEND_CHUNKS) {
+      signal.throwIfAborted();
+      const slice = chunks.slice(start, start + APPEND_CHUNKS);
+      await context.index.append(
+        source.bucketId,
+        {
+          vectors: vectors.subarray(start * INDEX_DIMENSIONS, (start + slice.length) * INDEX_DIMENSIONS),
+          chunks: slice.map((chunk) => ({
+            chunkId: idOf(chunk),
+            documentId: source.documentId,
+            generation: generation.id,
+            collectionId: source.collectionId,
+            chunkIndex: chunk.index,
+            text: chunk.text,
+            tokens: chunk.tokens,
+            locator: chunk.locator,
+            modality: 'text',
+            privacyLevel: source.privacyLevel,
+            eventTimeMs: source.eventTimeMs,
+          })),
+        },
+        generation.space,
+      );
+    }
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'not_comparable') throw error;
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === 'generation_gone') {
+      await context.objects.delete(generation.artifactKey);
+      throw new LeaseLost(source.documentId);
+    }
+    if (error.code !== 'not_comparable') throw error;
     throw new JobError({ category: 'not_comparable', message: error.message, retryable: true }, error);
   }
+}
+
+/** Compressing and hashing a large artifact would hold the event loop. */
+async function encodeInTurn(threads: Threads, artifact: ChunkArtifact, signal: AbortSignal): Promise<Uint8Array> {
+  if (artifact.chunks.length <= ENCODE_INLINE_CHUNKS_MAX) return encodeArtifact(artifact);
+  return threads.run<Uint8Array>(new URL('./artifact.ts', import.meta.url), 'encodeArtifact', artifact, { signal });
 }

@@ -1,7 +1,7 @@
 import { countTokens } from '../models/tokens.ts';
 import type { Threads } from '../platform/threads.ts';
 import { analyse } from '../search/analyser.ts';
-import { type Chunk, chunkDocument } from './chunk.ts';
+import { type Chunk, streamChunks } from './chunk.ts';
 import type { Block } from './extract/blocks.ts';
 
 /** A chunk ready to be embedded and indexed. */
@@ -22,22 +22,28 @@ export interface PrepareRequest {
 /** Texts below this are chunked where they are; longer ones would hold the event loop for more than 10 ms. */
 const INLINE_CHARS_MAX = 16_384;
 
-/** Cut a document into chunks and analyse them, on a worker thread when it is long. */
+/** Bound on the chunks of one document: all of them, with their vectors, are in memory at once (100 MB). */
+export const CHUNKS_MAX = 20_000;
+
+/** Cut a document into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
 export function prepareChunks(
   threads: Threads,
   request: PrepareRequest,
   signal: AbortSignal,
-): Promise<PreparedChunk[]> {
+): Promise<PreparedChunk[] | null> {
   if (request.text.length <= INLINE_CHARS_MAX) return Promise.resolve(prepareHere(request));
   return threads.run(new URL(import.meta.url), 'prepareHere', request, { signal });
 }
 
 /** The same work on the calling thread. */
-export function prepareHere(request: PrepareRequest): PreparedChunk[] {
+export function prepareHere(request: PrepareRequest): PreparedChunk[] | null {
   const { text, blocks, chunkTokens, overlapTokens } = request;
-  return chunkDocument({ text, blocks }, { chunkTokens, overlapTokens, countTokens }).map((chunk) => {
+  const prepared: PreparedChunk[] = [];
+  for (const chunk of streamChunks({ text, blocks }, { chunkTokens, overlapTokens, countTokens })) {
+    if (prepared.length === CHUNKS_MAX) return null;
     const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
     const embedText = headings.length > 0 ? `${headings.join(' > ')}\n${chunk.text}` : chunk.text;
-    return { ...chunk, embedText, tokens: analyse(embedText).join(' ') };
-  });
+    prepared.push({ ...chunk, embedText, tokens: analyse(embedText).join(' ') });
+  }
+  return prepared;
 }

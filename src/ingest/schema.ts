@@ -8,6 +8,7 @@ export const FileName = z
   .min(1, 'must not be empty')
   .max(255, 'must be at most 255 characters')
   .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name), 'must not have control characters')
+  .refine((name) => name !== '.' && name !== '..', 'must be a name')
   .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path');
 
 /** A multipart field is text; JSON in it is what the same field would be in a JSON request. */

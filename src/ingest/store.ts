@@ -49,13 +49,19 @@ export interface NewGeneration {
   readonly space: string;
 }
 
-/** Make a generation known before anything of it is written, so that whatever a crash leaves can be swept. */
-export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<void> {
-  await sql`
+/**
+ * Make a generation known before anything of it is written, so that whatever a crash leaves can be swept.
+ * False: the document is gone or going.
+ */
+export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<boolean> {
+  const rows = await sql`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${generation.id}, ${generation.orgId}, ${generation.bucketId}, ${generation.documentId},
-            ${generation.jobId}, ${generation.artifactKey}, ${generation.chunksCount}, ${generation.embedModel},
-            ${generation.space})`;
+    SELECT ${generation.id}, org_id, bucket_id, id, ${generation.jobId}, ${generation.artifactKey},
+           ${generation.chunksCount}, ${generation.embedModel}, ${generation.space}
+    FROM documents WHERE org_id = ${generation.orgId} AND id = ${generation.documentId} AND status <> 'deleting'
+    FOR SHARE
+    RETURNING 1`;
+  return rows.length === 1;
 }
 
 /** Make a generation the one that searches find. False: the document is gone or going. */

@@ -2,7 +2,14 @@ import type { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
 import { originalKey } from '../documents/documents.ts';
 import type { BucketView } from '../documents/schema.ts';
-import { findBucket, findByContent, findCollection, insertDocument, lockContent } from '../documents/store.ts';
+import {
+  findBucket,
+  findByContent,
+  findCollection,
+  holdBucket,
+  insertDocument,
+  lockContent,
+} from '../documents/store.ts';
 import type { Doorbell } from '../jobs/doorbell.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
@@ -107,6 +114,7 @@ function register(
   const policy = clampPolicy(caller, bucket, request.privacy_level ?? 1);
   const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
   return sql.begin(async (tx) => {
+    await holdBucket(tx, caller.orgId, bucket.id);
     if (request.on_duplicate !== 'allow') {
       await lockContent(tx, bucket.id, sha256);
       const duplicate = await findByContent(tx, caller, bucket.id, sha256);

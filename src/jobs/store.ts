@@ -145,6 +145,16 @@ export async function retryJob(
   return rows.length === 1;
 }
 
+/** Put a held job back in the queue, due in `delayMs`, without spending an attempt. False: no longer held. */
+export async function deferJob(sql: Sql, held: Held, delayMs: number): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now(),
+           scheduled_at = now() + ${delayMs} * interval '1 millisecond'
+    WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+  return rows.length === 1;
+}
+
 /** Hand a held job back unharmed (drain): no attempt is spent. */
 export async function releaseJob(sql: Sql, held: Held): Promise<boolean> {
   const rows = await sql`
@@ -183,6 +193,13 @@ export async function cancelJobsOf(
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
            lease_expires_at = NULL
     WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+}
+
+/** Take out of finished jobs what they tell of a document that is gone. */
+export async function forgetDocumentOfJobs(sql: Sql, orgId: string, documentId: string): Promise<void> {
+  await sql`
+    UPDATE jobs SET file_name = 'deleted', metadata_snapshot = NULL, updated_at = now()
+    WHERE org_id = ${orgId} AND document_id = ${documentId}`;
 }
 
 /** Newest first, within one organization; `condition` is on a row of `jobs`, by whoever knows more about it. */

@@ -70,7 +70,8 @@ export async function forgetOldWorkers(sql: Sql): Promise<void> {
   await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 day'`;
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process of this host and pid namespace lives. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -4,11 +4,20 @@ import { newId } from '../platform/ids.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
 import { JobError, Lease, LeaseLost } from './lease.ts';
 import type { Job, JobKind, JobPhase } from './schema.ts';
-import { claimJobs, failJob, hasDueSuspect, type JobFailure, releaseJob, renewLeases, retryJob } from './store.ts';
+import {
+  claimJobs,
+  deferJob,
+  failJob,
+  hasDueSuspect,
+  type JobFailure,
+  releaseJob,
+  renewLeases,
+  retryJob,
+} from './store.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
 
 /** What one kind of job does; the engine around it knows nothing of documents or vectors. */
@@ -38,6 +47,9 @@ interface WorkerContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
+
+/** Backoff of a job that waits for a dependency: as after this many failures, about half a minute at most. */
+const PUT_OFF_ATTEMPT = 5;
 
 class Draining extends Error {}
 
@@ -189,6 +201,15 @@ export class JobWorker implements Service {
       await releaseJob(sql, lease.held);
       return;
     }
+    const known = mapPostgresError(reason);
+    if (known instanceof AppError && known.retryable) {
+      // Something that we depend on is away: no fault of the job, so it costs no attempt.
+      log.warn({ err: known }, 'job put off');
+      await this.#untilLeaseEnds(async () => {
+        await deferJob(sql, lease.held, backoffMs(PUT_OFF_ATTEMPT));
+      });
+      return;
+    }
     const failure = toFailure(reason);
     if (failure.category === 'internal') log.error({ err: reason, phase: lease.phase }, 'job failed unexpectedly');
     const retry = failure.retryable && lease.job.retryCount < this.#options.retriesMax;
@@ -265,9 +286,5 @@ function backoffMs(attempt: number, baseMs = 1_000): number {
 
 function toFailure(error: unknown): JobFailure {
   if (error instanceof JobError) return error.failure;
-  if (error instanceof AppError && error.retryable) {
-    const category = error.code.startsWith('storage') || error.code.startsWith('objects') ? 'storage' : 'internal';
-    return { category, message: error.message, retryable: true };
-  }
   return { category: 'internal', message: 'an unexpected fault; the log has the details', retryable: true };
 }

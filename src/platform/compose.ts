@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bootstrap } from '../access/bootstrap.ts';
@@ -200,7 +200,9 @@ export function openObjects(config: Config): Promise<Objects> {
 
 /** The search index alone. */
 export function openTables(config: Config): LanceTables {
-  return new LanceTables(path.join(config.dataDir, 'index'));
+  const directory = path.join(config.dataDir, 'index');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return new LanceTables(directory);
 }
 
 interface Database {
@@ -221,11 +223,14 @@ async function findDatabase(config: Config, logger: Logger, cleanups: (() => Pro
 function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    const probe = path.join(dataDir, `.probe-${process.pid}`);
+    writeFileSync(probe, '');
+    rmSync(probe);
   } catch (error) {
     throw new AppError({
       code: 'data_dir_unusable',
       status: 503,
-      message: `cannot create the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code}); choose another with --data-dir`,
+      message: `cannot write to the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code}); choose another with --data-dir`,
       cause: error,
     });
   }

@@ -30,11 +30,24 @@ export async function publishVersion(
           space = coalesce(index_tables.space, excluded.space), settled = excluded.settled, updated_at = now()`;
 }
 
-/** Buckets whose index was left unsettled: their writer is gone, since it settles them when it pauses. */
-export async function findUnsettled(sql: Sql, quietMs: number): Promise<string[]> {
+/** The table was merged and cleaned at this version; rows written since keep it unsettled. */
+export async function markSettled(sql: Sql, bucketId: string, version: number): Promise<void> {
+  await sql`
+    UPDATE index_tables SET version = greatest(version, ${version}), settled = true, cleaned_at = now()
+    WHERE bucket_id = ${bucketId}`;
+}
+
+/**
+ * Buckets whose index was left unsettled for `quietMs` (their writer is gone, since it settles them when it pauses),
+ * and those that were last cleaned before their old versions had the age to be removed.
+ */
+export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: number): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM index_tables
-    WHERE NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond' LIMIT 100`;
+    WHERE (NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond')
+      OR (cleaned_at < updated_at + ${keepVersionsMs} * interval '1 millisecond'
+          AND now() > updated_at + ${keepVersionsMs + quietMs} * interval '1 millisecond')
+    LIMIT 100`;
   return rows.map((row) => row['bucket_id'] as string);
 }
 
@@ -89,6 +102,12 @@ function live(sql: Sql, caller: Caller, scope: DocumentScope) {
     AND documents.active_generation IS NOT NULL AND documents.searchable AND ${visibleTo(sql, caller)}
     ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
     ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}`;
+}
+
+/** Of these generations, those that are still wanted: a deletion forgets them before it drops their rows. */
+export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Promise<Set<number>> {
+  const rows = await sql`SELECT id FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
+  return new Set(rows.map((row) => Number(row['id'])));
 }
 
 /** Generations that nothing can make visible any more: neither active nor written by a job in progress. */

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type Sql, withAdvisoryLock } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
-import { findUnsettled, getIndexTable, publishVersion } from './index-store.ts';
+import { findKnownGenerations, findUnsettled, getIndexTable, markSettled, publishVersion } from './index-store.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
 
 /** Rows written in one commit, at most. */
@@ -56,8 +56,9 @@ export class IndexWriter {
   }
 
   /**
-   * Resolves when the generation is committed. It is found by nobody until PostgreSQL names it active.
-   * @throws AppError `not_comparable` (409) when the bucket holds vectors of another latent space
+   * Resolves when these chunks of one generation are committed. They are found by nobody until PostgreSQL names the
+   * generation active. It must be registered: one that is not known any more is refused.
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space
    */
   append(bucketId: string, generation: IndexedGeneration, space: string): Promise<void> {
     if (generation.chunks.length === 0) return Promise.resolve();
@@ -84,9 +85,9 @@ export class IndexWriter {
     await withAdvisoryLock(this.#direct, lockKey(bucketId), () => this.#tables.drop(bucketId));
   }
 
-  /** Settle indexes whose writer was killed before it could. */
+  /** Settle indexes whose writer was killed before it could, or which still keep old versions of their rows. */
   async settleAbandoned(signal: AbortSignal): Promise<void> {
-    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS)) {
+    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS)) {
       signal.throwIfAborted();
       await this.#settle(bucketId);
     }
@@ -130,11 +131,17 @@ export class IndexWriter {
     this.#settleLater(bucketId, queue);
   }
 
-  /** One commit of the lock's holder; resolves what it wrote, rejects what cannot be compared. */
+  /** One commit of the lock's holder; resolves what it wrote, rejects what is not wanted or cannot be compared. */
   async #commit(bucketId: string, batch: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
     let space = (await getIndexTable(this.#sql, bucketId))?.space ?? null;
+    // Asked under the lock: what a deletion forgot before it took the lock cannot come back after it.
+    const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     const comparable: Append[] = [];
     for (const append of batch) {
+      if (!known.has(generationOf(append))) {
+        append.reject(generationGone());
+        continue;
+      }
       space ??= append.space;
       if (append.space === space) comparable.push(append);
       else append.reject(notComparable(space, append.space));
@@ -158,8 +165,8 @@ export class IndexWriter {
       const table = await this.#tables.write(bucketId);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(predicate);
-      const settled = (await unindexedRows(table)) === 0;
-      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled });
+      // Deleted rows are only marked; settling takes their text off the disk.
+      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: false });
     });
   }
 
@@ -186,8 +193,8 @@ export class IndexWriter {
     await withAdvisoryLock(this.#direct, lockKey(bucketId), async () => {
       if ((await getIndexTable(this.#sql, bucketId)) === null) return;
       const table = await this.#tables.write(bucketId);
-      if ((await unindexedRows(table)) > 0) await settle(table);
-      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: true });
+      await settle(table);
+      await markSettled(this.#sql, bucketId, await table.version());
     });
   }
 }
@@ -214,13 +221,13 @@ async function isDueToSettle(table: Table): Promise<boolean> {
   return (await table.stats()).fragmentStats.numFragments > FRAGMENTS_MAX;
 }
 
-async function unindexedRows(table: Table): Promise<number> {
-  return (await table.indexStats(TOKEN_INDEX_NAME))?.numUnindexedRows ?? 0;
-}
-
 /** Merge small fragments and bring the full-text index up to date. */
 async function settle(table: Table): Promise<void> {
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_VERSIONS_MS) });
+}
+
+function generationOf(append: Append): number {
+  return append.generation.chunks[0]?.generation ?? 0;
 }
 
 function lockKey(bucketId: string): string {
@@ -239,6 +246,10 @@ function notComparable(held: string, given: string): AppError {
     status: 409,
     message: `the bucket holds vectors of the space ${held}; vectors of ${given} cannot be searched beside them`,
   });
+}
+
+function generationGone(): AppError {
+  return new AppError({ code: 'generation_gone', status: 409, message: 'the document was deleted meanwhile' });
 }
 
 function lockLost(): AppError {

@@ -20,6 +20,8 @@ const CANDIDATES_MIN = 60;
 const CANDIDATES_MAX = 3_200;
 /** A filter that leaves at most this many documents is handed to the index; a wider one is applied after it. */
 const PREFILTER_DOCUMENTS_MAX = 1_000;
+/** When what may be seen is crowded out by what may not, up to this many documents are named to the index. */
+const VISIBLE_DOCUMENTS_MAX = 10_000;
 
 export interface SearchContext {
   readonly sql: Sql;
@@ -63,25 +65,33 @@ export async function searchBucket(
   const table = indexTable && (await context.tables.read(bucket.id, indexTable.version));
   if (!table) return { ...reply, results: [] };
 
-  const narrow =
-    scope.filter || scope.collectionId ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
-  if (narrow?.length === 0) return { ...reply, results: [] };
+  const isNarrowed = scope.filter !== null || scope.collectionId !== null;
+  let documentIds = isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
+  if (documentIds?.length === 0) return { ...reply, results: [] };
 
-  const rounds = { limit: Math.max(CANDIDATES_MIN, request.top_k * 4) };
-  for (;;) {
-    const options = { limit: rounds.limit, documentIds: narrow };
+  for (let limit = Math.max(CANDIDATES_MIN, request.top_k * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
+    const options = { limit, documentIds };
     const [keyword, vector] = await Promise.all([
       query.mode === 'vector' ? [] : searchKeywords(table, query.terms, options),
       query.vector ? searchVectors(table, query.vector, options) : [],
     ]);
-    const documentIds = [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
-    const live = await findLiveDocuments(sql, caller, scope, documentIds);
-    const results = rank(keyword, vector, live, query, request.score_threshold ?? 0);
-    const exhausted = keyword.length < rounds.limit && vector.length < rounds.limit;
-    if (results.length >= request.top_k || exhausted || rounds.limit >= CANDIDATES_MAX) {
+    const found = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
+    const ranked = rank(keyword, vector, await findLiveDocuments(sql, caller, scope, [...found]), query);
+    const isExhausted = keyword.length < limit && vector.length < limit;
+    if (ranked.length >= request.top_k || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
+      const results = ranked.filter((result) => result.score >= (request.score_threshold ?? 0));
       return { ...reply, results: results.slice(0, request.top_k) };
     }
-    rounds.limit = Math.min(CANDIDATES_MAX, rounds.limit * 4);
+    if (limit < CANDIDATES_MAX) continue;
+    // Nearly all that matches may not be seen: name what may be, so that it cannot be crowded out.
+    documentIds = await listLiveDocumentIds(sql, caller, scope, VISIBLE_DOCUMENTS_MAX);
+    if (documentIds === null) {
+      warnings.push(
+        'too many matches may not be shown, so some that may be are missing; narrow the search by a filter',
+      );
+      return { ...reply, results: ranked.slice(0, request.top_k) };
+    }
+    if (documentIds.length === 0) return { ...reply, results: [] };
   }
 }
 
@@ -124,36 +134,33 @@ function rank(
   vector: Candidate[],
   live: ReadonlyMap<string, LiveDocument>,
   { weights, mode }: PreparedQuery,
-  scoreThreshold: number,
 ): SearchResult[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
   const byVector = new Map(vector.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
-  return fused
-    .filter((hit) => hit.score >= scoreThreshold)
-    .map((hit) => {
-      const candidate = (byKeyword.get(hit.id) ?? byVector.get(hit.id)) as Candidate;
-      const { document } = live.get(candidate.documentId) as LiveDocument;
-      return {
-        id: candidate.chunkId,
-        document_id: candidate.documentId,
-        chunk_index: candidate.chunkIndex,
-        text: candidate.text,
-        score: hit.score,
-        scores: {
-          vector_score: byVector.get(hit.id)?.score ?? null,
-          bm25_score: byKeyword.get(hit.id)?.score ?? null,
-          rrf_score: hit.rrf,
-          rerank_score: null,
-        },
-        metadata: document.metadata,
-        citation: {
-          file_name: document.file_name,
-          source_path: document.source_path,
-          locator: JSON.parse(candidate.locator) as Locator,
-          url: null,
-        },
-      };
-    });
+  return fused.map((hit) => {
+    const candidate = (byKeyword.get(hit.id) ?? byVector.get(hit.id)) as Candidate;
+    const { document } = live.get(candidate.documentId) as LiveDocument;
+    return {
+      id: candidate.chunkId,
+      document_id: candidate.documentId,
+      chunk_index: candidate.chunkIndex,
+      text: candidate.text,
+      score: hit.score,
+      scores: {
+        vector_score: byVector.get(hit.id)?.score ?? null,
+        bm25_score: byKeyword.get(hit.id)?.score ?? null,
+        rrf_score: hit.rrf,
+        rerank_score: null,
+      },
+      metadata: document.metadata,
+      citation: {
+        file_name: document.file_name,
+        source_path: document.source_path,
+        locator: JSON.parse(candidate.locator) as Locator,
+        url: null,
+      },
+    };
+  });
 }

@@ -125,6 +125,29 @@ describe('upload, search, delete over HTTP', () => {
     expect([guess.body.duplicate_of, guess.body.id === body.id]).toEqual([undefined, false]);
   });
 
+  it('hides the jobs of another department, and what jobs told of a document that is gone', async () => {
+    const admin = await test.key({ scopes: ['documents:write', 'platform_admin'], authLevel: 5 });
+    const json = { filename: 'salaries.txt', text: 'Numbers.', metadata: { scope: 'hr', why: 'cut' } };
+    const { body } = await test.call('POST', DOCUMENTS, { key: admin, json });
+    expect((await test.call('GET', `/v1/jobs/${body.job_id}`, { key })).status).toBe(404);
+    expect((await test.call('GET', `/v1/jobs/${body.job_id}`, { key: admin })).body.file_name).toBe('salaries.txt');
+    await test.call('DELETE', `${DOCUMENTS}/${body.id}`, { key: admin });
+    const job = await until(async () => {
+      const answer = await test.call('GET', `/v1/jobs/${body.job_id}`, { key: admin });
+      return answer.body.metadata_snapshot === null && answer.body;
+    });
+    expect(job.file_name).toBe('deleted');
+  });
+
+  it('does not replay an answer to another caller', async () => {
+    const headers = { 'Idempotency-Key': 'shared' };
+    const json = { filename: 'mine.txt', text: 'Mine alone.', on_duplicate: 'allow' };
+    const mine = await upload(json, headers);
+    const other = await test.call('POST', DOCUMENTS, { key: await test.key(), json, headers });
+    expect(other.status).toBe(202);
+    expect(other.body.id).not.toBe(mine.body.id);
+  });
+
   it.each([
     ['no content', { filename: 'a.txt' }],
     ['two contents', { filename: 'a.txt', text: 'a', content: 'b' }],
@@ -133,6 +156,7 @@ describe('upload, search, delete over HTTP', () => {
     ['NUL in the name', { filename: 'a\u0000.txt', text: 'a' }],
     ['a long name', { filename: `${'n'.repeat(300)}.txt`, text: 'a' }],
     ['an empty file', { filename: 'a.txt', text: '' }],
+    ['a name of dots', { filename: '..', text: 'a' }],
     ['bad base64', { filename: 'a.txt', content_base64: '***' }],
     ['chunks too small', { filename: 'a.txt', text: 'a', chunk_size: 10 }],
     ['overlap too large', { filename: 'a.txt', text: 'a', chunk_size: 100, chunk_overlap: 51 }],

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openLogger } from '../../src/platform/logger.ts';
@@ -64,21 +65,29 @@ async function find(query: string, reader = tables): Promise<string[]> {
   return (await searchKeywords(table, weighTerms(analyse(query)), options)).map((found) => found.documentId);
 }
 
+/** Append as ingest does: a generation is registered first. */
+async function append(to: IndexWriter, one: IndexedGeneration, space = 'lexical-1'): Promise<void> {
+  const id = one.chunks[0]?.generation as number;
+  await db.sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${one.chunks.length}, 'm', ${space})
+    ON CONFLICT DO NOTHING`;
+  await to.append(BUCKET, one, space);
+}
+
 const signal = new AbortController().signal;
 
 it('finds a rare word first at any moment while documents come in one by one', async () => {
   for (let id = 1; id <= 40; id++) {
     const rare = id === 7 || id === 31 ? ' A kingfisher nests here.' : '';
-    await writer.append(BUCKET, generation(id, [`Common river bank number ${id}.${rare}`]), 'lexical-1');
+    await append(writer, generation(id, [`Common river bank number ${id}.${rare}`]));
     const [best] = await find('kingfisher on the common river bank');
     if (id >= 7) expect(best).toMatch(id >= 31 ? /^doc_(7|31)$/ : /^doc_7$/);
   }
 });
 
 it('commits together what arrives together, and loses nothing', async () => {
-  await Promise.all(
-    Array.from({ length: 200 }, (_, id) => writer.append(BUCKET, generation(id, [`word${id} shared`]), 'lexical-1')),
-  );
+  await Promise.all(Array.from({ length: 200 }, (_, id) => append(writer, generation(id, [`word${id} shared`]))));
   const version = (await getIndexTable(db.sql, BUCKET))?.version as number;
   expect(version).toBeLessThan(40);
   expect(await find('word150')).toEqual(['doc_150']);
@@ -87,9 +96,9 @@ it('commits together what arrives together, and loses nothing', async () => {
 
 it('lets another process see a commit once PostgreSQL names its version', async () => {
   const other = new LanceTables(path.join(directory.dataDir, 'index'));
-  await writer.append(BUCKET, generation(1, ['first heron']), 'lexical-1');
+  await append(writer, generation(1, ['first heron']));
   expect(await find('heron', other)).toEqual(['doc_1']);
-  await writer.append(BUCKET, generation(2, ['second heron']), 'lexical-1');
+  await append(writer, generation(2, ['second heron']));
   expect((await find('heron', other)).toSorted()).toEqual(['doc_1', 'doc_2']);
   await other.close();
 });
@@ -98,7 +107,7 @@ it('two writers of one bucket lose no row', async () => {
   const otherTables = new LanceTables(path.join(directory.dataDir, 'index'));
   const other = new IndexWriter({ sql: db.sql, direct: db.sql, tables: otherTables, logger: openLogger('silent') });
   const appends = Array.from({ length: 40 }, (_, id) =>
-    (id % 2 === 0 ? writer : other).append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1'),
+    append(id % 2 === 0 ? writer : other, generation(id, [`heron ${id}`])),
   );
   await Promise.all(appends);
   expect(new Set(await find('heron')).size).toBe(40);
@@ -107,7 +116,7 @@ it('two writers of one bucket lose no row', async () => {
 });
 
 it('removes documents and generations', async () => {
-  for (const id of [1, 2, 3]) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  for (const id of [1, 2, 3]) await append(writer, generation(id, [`heron ${id}`]));
   await writer.dropDocuments(BUCKET, ['doc_1'], signal);
   await writer.dropGenerations(BUCKET, [2], signal);
   expect(await find('heron')).toEqual(['doc_3']);
@@ -115,37 +124,61 @@ it('removes documents and generations', async () => {
   await writer.dropDocuments('bkt_never', ['doc_1'], signal);
 });
 
+it('refuses a generation that was forgotten, as a deletion does before it drops the rows', async () => {
+  await append(writer, generation(1, ['heron']));
+  await db.sql`DELETE FROM generations`;
+  await expect(writer.append(BUCKET, generation(1, ['heron again']), 'lexical-1')).rejects.toMatchObject({
+    code: 'generation_gone',
+  });
+});
+
+it('takes deleted text off the disk', async () => {
+  await append(writer, generation(1, ['xyzzyplugh']));
+  await append(writer, generation(2, ['heron']));
+  await writer.dropDocuments(BUCKET, ['doc_1'], signal);
+  await db.sql`UPDATE index_tables SET updated_at = now() - interval '1 hour'`;
+  await writer.settleAbandoned(signal);
+  const table = await tables.write(BUCKET);
+  await table.optimize({ cleanupOlderThan: new Date() });
+  const files = readdirSync(directory.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const left = files.filter((entry) => readFileSync(path.join(entry.parentPath, entry.name)).includes('xyzzyplugh'));
+  expect(left.map((entry) => entry.name)).toEqual([]);
+  expect(await find('heron')).toEqual(['doc_2']);
+});
+
 it('refuses vectors of another latent space', async () => {
-  await writer.append(BUCKET, generation(1, ['heron']), 'lexical-1');
-  await expect(writer.append(BUCKET, generation(2, ['heron']), 'canon-v1')).rejects.toMatchObject({
+  await append(writer, generation(1, ['heron']));
+  await expect(append(writer, generation(2, ['heron']), 'canon-v1')).rejects.toMatchObject({
     code: 'not_comparable',
   });
   expect(await find('heron')).toEqual(['doc_1']);
 });
 
 it('settles when it closes, and settles what a killed writer left', async () => {
-  for (let id = 1; id <= 5; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  for (let id = 1; id <= 5; id++) await append(writer, generation(id, [`heron ${id}`]));
   await writer.close();
   const settled = async () =>
     (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'];
   expect(await settled()).toBe(true);
   await tables.close();
   open();
-  for (let id = 6; id <= 9; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  for (let id = 6; id <= 9; id++) await append(writer, generation(id, [`heron ${id}`]));
   await db.sql`UPDATE index_tables SET settled = false, updated_at = now() - interval '1 minute'`;
   await writer.settleAbandoned(signal);
   expect(await settled()).toBe(true);
 });
 
 it('settles by itself when writing pauses', async () => {
-  for (let id = 1; id <= 4; id++) await writer.append(BUCKET, generation(id, [`heron ${id}`]), 'lexical-1');
+  for (let id = 1; id <= 4; id++) await append(writer, generation(id, [`heron ${id}`]));
   await until(
     async () => (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'] === true,
   );
 });
 
 it('ranks vectors by cosine similarity', async () => {
-  for (const id of [1, 2]) await writer.append(BUCKET, generation(id, ['heron']), 'lexical-1');
+  for (const id of [1, 2]) await append(writer, generation(id, ['heron']));
   const table = await tables.read(BUCKET, (await getIndexTable(db.sql, BUCKET))?.version as number);
   const query = new Float32Array(INDEX_DIMENSIONS);
   query[2] = 1;

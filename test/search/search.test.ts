@@ -154,6 +154,23 @@ describe('what a caller may see', () => {
     expect((await find('harbour dues customs', {}, member({ authLevel: 6 }))).names[0]).toBe('harbour');
   });
 
+  it('finds what may be seen behind any number of chunks that may not', async () => {
+    const { uploads, sql } = test.appliance;
+    const text = Array.from(
+      { length: 4_000 },
+      (_, i) => `# Lighthouse ${i}\n\n${'lighthouse keeper log '.repeat(12)}${i}.`,
+    ).join('\n\n');
+    const content = { bytes: Buffer.from(text), fileName: 'logs.md', contentType: null };
+    const request = UploadRequest.parse({ privacy_level: 9, chunk_size: 64, chunk_overlap: 0 });
+    const crowd = await uploadDocument(uploads, test.operator, 'port', content, request);
+    const open = { bytes: Buffer.from('The lighthouse is open on Sundays.'), fileName: 'open.txt', contentType: null };
+    ids.set((await uploadDocument(uploads, test.operator, 'port', open, UploadRequest.parse({}))).id, 'open');
+    await until(async () => (await sql`SELECT 1 FROM documents WHERE status NOT IN ('ready')`).length === 0);
+    const [row] = await sql`SELECT chunks_count FROM documents WHERE id = ${crowd.id}`;
+    expect(row?.['chunks_count']).toBeGreaterThan(3_200);
+    expect((await find('lighthouse keeper log', {}, member())).names).toContain('open');
+  });
+
   it('keeps a department to itself', async () => {
     expect((await find('payroll by month', {}, member())).names).not.toContain('payroll');
     expect((await find('payroll by month', {}, member({ department: 'finance' }))).names[0]).toBe('payroll');
