@@ -230,6 +230,12 @@ export async function findDeleting(
   }));
 }
 
+/** Of these documents, of any organization, those that there are. */
+export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;
+  return new Set(rows.map((row) => row['id'] as string));
+}
+
 /** From here on no writer may add chunks of these documents to the index. */
 export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
   await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;

@@ -12,6 +12,7 @@ import { checkSecretKey } from '../access/secret-key-check.ts';
 import { purgeDeleted } from '../documents/documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket } from '../documents/store.ts';
+import { sweepOrphans } from '../documents/sweep-orphans.ts';
 import { type Embedder, openEmbedder } from '../embedding/embedder.ts';
 import { ingestHandler } from '../ingest/ingest-handler.ts';
 import type { UploadContext } from '../ingest/upload.ts';
@@ -41,6 +42,8 @@ import { openThreads, type Threads } from './threads.ts';
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
 const HOUSEKEEPING_MS = 60_000;
+const ORPHANS_EVERY_MS = 6 * 3_600_000;
+const ORPHANS_AGE_MS = 3_600_000;
 
 /** Everything a running installation consists of, wired together. Commands, routes and tests start here. */
 export interface Appliance {
@@ -162,6 +165,9 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
             await sweepGenerations(sql, objects, index, signal);
             await index.settleAbandoned(signal);
             await sweepIdempotencyKeys(sql);
+          }),
+          repeatingTask('removal of orphaned files', ORPHANS_EVERY_MS, logger, async (signal) => {
+            await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal);
           }),
         ]),
       purge,

@@ -16,3 +16,12 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   for (const byte of randomBytes(16)) random += ALPHABET.charAt(byte & 31);
   return `${prefix}_${time}${random}`;
 }
+
+/** When an id was made, in milliseconds since 1970; null for what is not an id of ours. */
+export function idTimeMs(id: string): number | null {
+  const time = /^[a-z]+_([0-9a-hjkmnp-tv-z]{10})/.exec(id)?.[1];
+  if (time === undefined) return null;
+  let milliseconds = 0;
+  for (const character of time) milliseconds = milliseconds * 32 + ALPHABET.indexOf(character);
+  return milliseconds;
+}

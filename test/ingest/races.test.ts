@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createBucket, deleteBucket } from '../../src/documents/buckets.ts';
+import { deleteDocument } from '../../src/documents/documents.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import type { Service } from '../../src/platform/lifecycle.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { until } from '../support/until.ts';
+
+let test: TestAppliance;
+let worker: Service;
+const signal = new AbortController().signal;
+
+beforeAll(async () => {
+  test = await openTestAppliance();
+  worker = test.appliance.ingestWorker();
+  await worker.start(signal);
+});
+afterAll(async () => {
+  await worker.stop();
+  await test.close();
+});
+
+function upload(bucket: string, i: number) {
+  const content = { bytes: Buffer.from(`Race number ${i}.`), fileName: `race-${i}.txt`, contentType: null };
+  return uploadDocument(test.appliance.uploads, test.operator, bucket, content, UploadRequest.parse({}));
+}
+
+const purge = () => test.appliance.purge(signal);
+
+async function settled(): Promise<void> {
+  await until(async () => {
+    await purge();
+    const { sql } = test.appliance;
+    const open = await sql`
+      SELECT 1 FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')
+      UNION ALL SELECT 1 FROM documents WHERE status NOT IN ('ready', 'failed')
+      UNION ALL SELECT 1 FROM buckets WHERE deleting_at IS NOT NULL`;
+    return open.length === 0;
+  });
+}
+
+/** Every index row is a chunk of a live generation, every stored object belongs to a document. */
+async function leftovers(bucketId: string): Promise<string[]> {
+  const { sql, search, objects } = test.appliance;
+  const live = new Set((await sql`SELECT active_generation AS id FROM documents`).map((row) => Number(row['id'])));
+  const table = await search.tables.read(bucketId, Number.MAX_SAFE_INTEGER);
+  const rows = table ? await table.query().select(['generation']).toArray() : [];
+  const left = rows
+    .map((row) => Number(row.generation))
+    .filter((id) => !live.has(id))
+    .map((id) => `index row of ${id}`);
+  const known = new Set((await sql`SELECT id FROM documents`).map((row) => row['id'] as string));
+  for await (const object of objects.list('documents/')) {
+    if (!known.has(object.key.split('/')[2] as string)) left.push(object.key);
+  }
+  return left;
+}
+
+/** A worker that was overtaken by a deletion takes back the artifact it was just writing. */
+async function nothingLeft(bucketId: string): Promise<void> {
+  await until(async () => (await leftovers(bucketId)).length === 0, { withinMs: 5_000 }).catch(() => undefined);
+  expect(await leftovers(bucketId)).toEqual([]);
+}
+
+it('documents deleted at any moment of their ingest leave nothing behind', { timeout: 60_000 }, async () => {
+  const { sql } = test.appliance;
+  const bucket = await createBucket(sql, test.operator, { name: 'races', policy: BucketPolicy.parse({}) });
+  const one = async (i: number) => {
+    const { id } = await upload('races', i);
+    await delay((i * 37) % 120); // where in the ingest the deletion falls; every outcome must hold
+    await deleteDocument(sql, test.operator, 'races', id);
+    await purge();
+  };
+  for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 6 }, (_, k) => one(round * 6 + k)));
+  await settled();
+  await nothingLeft(bucket.id);
+});
+
+it('a bucket deleted under its uploads takes all of them along, and none of them hangs', {
+  timeout: 60_000,
+}, async () => {
+  const { sql } = test.appliance;
+  for (let round = 0; round < 5; round++) {
+    const name = `doomed-${round}`;
+    const bucket = await createBucket(sql, test.operator, { name, policy: BucketPolicy.parse({}) });
+    const uploads = Array.from({ length: 12 }, (_, i) =>
+      upload(name, i).then(
+        () => 'taken',
+        (error) => error.code,
+      ),
+    );
+    await delay(round * 5);
+    await deleteBucket(sql, test.operator, name, name);
+    expect(['taken', 'bucket_not_found']).toEqual(expect.arrayContaining([...new Set(await Promise.all(uploads))]));
+    await settled();
+    await nothingLeft(bucket.id);
+  }
+});
