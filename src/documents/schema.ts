@@ -48,11 +48,16 @@ export type CollectionView = z.output<typeof CollectionView>;
 export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
+/** A number that may come as the text of a multipart field; anything else that is no number is refused. */
+export function formNumber<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value), schema);
+}
+
 export const IngestOptions = z
   .object({
     ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
-    chunk_size: z.coerce.number().int().min(64).max(4000).default(400).describe('tokens a chunk'),
-    chunk_overlap: z.coerce.number().int().min(0).default(60).describe('tokens shared with the chunk before'),
+    chunk_size: formNumber(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
+    chunk_overlap: formNumber(z.int().min(0).default(60).describe('tokens shared with the chunk before')),
   })
   .refine((options) => options.chunk_overlap <= options.chunk_size / 2, {
     path: ['chunk_overlap'],

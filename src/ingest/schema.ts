@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLASSIFICATIONS, DOCUMENT_STATUSES, IngestOptions } from '../documents/schema.ts';
+import { CLASSIFICATIONS, DOCUMENT_STATUSES, formNumber, IngestOptions } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
 /** The uploader's name for a file: shown and searched for, never used as a path. */
@@ -35,7 +35,7 @@ const UploadFields = z.object({
     .describe('where the file came from, for citations'),
   metadata: orJsonText(UserMetadataInput).optional(),
   collection_id: z.string().min(1).max(128).optional(),
-  privacy_level: z.coerce.number().int().min(1).max(10).optional(),
+  privacy_level: formNumber(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
   on_duplicate: z.enum(['link', 'reject', 'allow']).default('link'),
   ...IngestOptions.shape,

@@ -174,6 +174,8 @@ describe('upload, search, delete over HTTP', () => {
     ['a nested value', { filename: 'a.txt', text: 'a', metadata: { a: { b: 1 } } }],
     ['a long value', { filename: 'a.txt', text: 'a', metadata: { a: 'x'.repeat(513) } }],
     ['a control character', { filename: 'a.txt', text: 'a', metadata: { a: 'x\u0007' } }],
+    ['a privacy level that is no number', { filename: 'a.txt', text: 'a', privacy_level: true }],
+    ['no overlap', { filename: 'a.txt', text: 'a', chunk_overlap: null }],
     ['a bad privacy level', { filename: 'a.txt', text: 'a', privacy_level: 11 }],
   ])('refuses %s with 400', async (_what, json) => {
     const { status, body } = await upload(json);
