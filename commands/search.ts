@@ -4,6 +4,7 @@ import { bucketFlag, jsonOf, orgFlag } from '../src/cli/flags.ts';
 import { parseRequest } from '../src/cli/parse-request.ts';
 
 export default class Search extends BaseCommand {
+  static override setsUp = false;
   static override description = 'Find the passages of a bucket that answer a query, best first.';
   static override examples = [
     "<%= config.bin %> search 'how long is the warranty' --bucket manuals",

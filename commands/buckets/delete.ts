@@ -4,6 +4,7 @@ import { confirm } from '../../src/cli/confirm.ts';
 import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class BucketsDelete extends BaseCommand {
+  static override setsUp = false;
   static override description =
     'Delete a bucket with everything in it: documents, their files, their vectors, their jobs.';
   static override examples = [

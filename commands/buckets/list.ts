@@ -3,6 +3,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { listPage } from '../../src/cli/list-page.ts';
 
 export default class BucketsList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List the buckets of an organization.';
   static override examples = ['<%= config.bin %> buckets list', '<%= config.bin %> buckets list --org acme --json'];
   static override flags = { org: orgFlag };

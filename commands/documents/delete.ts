@@ -4,6 +4,7 @@ import { confirm } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class DocumentsDelete extends BaseCommand {
+  static override setsUp = false;
   static override description = 'Delete a document with its file and its vectors.';
   static override examples = [
     '<%= config.bin %> documents delete doc_01h8 --bucket manuals',

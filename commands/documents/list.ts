@@ -4,6 +4,7 @@ import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class DocumentsList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List the documents of a bucket, newest first.';
   static override examples = [
     '<%= config.bin %> documents list --bucket manuals',

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 
 export default class DocumentsShow extends BaseCommand {
+  static override setsUp = false;
   static override description = 'Show one document.';
   static override examples = [
     '<%= config.bin %> documents show doc_01h8 --bucket manuals',

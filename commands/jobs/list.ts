@@ -4,6 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class JobsList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List jobs, newest first.';
   static override examples = [
     '<%= config.bin %> jobs list --status failed',

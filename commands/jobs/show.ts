@@ -3,6 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsShow extends BaseCommand {
+  static override setsUp = false;
   static override description = 'Show one job.';
   static override examples = [
     '<%= config.bin %> jobs show job_01h8',

@@ -3,6 +3,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { listPage } from '../../src/cli/list-page.ts';
 
 export default class KeysList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List the API keys of an organization, newest first, revoked ones included.';
   static override examples = ['<%= config.bin %> keys list', '<%= config.bin %> keys list --org acme --json'];
   static override flags = { org: orgFlag };

@@ -4,6 +4,7 @@ import { confirm } from '../../src/cli/confirm.ts';
 import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRevoke extends BaseCommand {
+  static override setsUp = false;
   static override description = 'Refuse an API key from now on.';
   static override examples = [
     '<%= config.bin %> keys revoke 8h2kq0za',

@@ -4,6 +4,7 @@ import { createdKey } from '../../src/cli/created-key.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRotate extends BaseCommand {
+  static override setsUp = false;
   static override description =
     'Replace an API key by a new one with the same rights. The old one is refused at once, or after --grace.';
   static override examples = [

@@ -2,6 +2,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { listPage } from '../../src/cli/list-page.ts';
 
 export default class OrgsList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List the organizations, newest first.';
   static override examples = ['<%= config.bin %> orgs list', '<%= config.bin %> orgs list --json'];
 

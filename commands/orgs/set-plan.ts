@@ -3,6 +3,7 @@ import { PLANS, type Plan } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsSetPlan extends BaseCommand {
+  static override setsUp = false;
   static override description = "Change an organization's plan.";
   static override examples = [
     '<%= config.bin %> orgs set-plan acme enterprise',

@@ -3,6 +3,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { listPage } from '../../src/cli/list-page.ts';
 
 export default class UsersList extends BaseCommand {
+  static override setsUp = false;
   static override description = 'List the users of an organization, newest first.';
   static override examples = ['<%= config.bin %> users list', '<%= config.bin %> users list --org acme --json'];
   static override flags = { org: orgFlag };

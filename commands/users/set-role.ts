@@ -4,6 +4,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
 
 export default class UsersSetRole extends BaseCommand {
+  static override setsUp = false;
   static override description = "Change a user's role, and with it the auth level.";
   static override examples = [
     '<%= config.bin %> users set-role ana@example.com owner --org acme',

@@ -2,6 +2,7 @@ import { Command, Errors, Flags } from '@oclif/core';
 import type { Caller } from '../access/caller.ts';
 import type { Appliance } from '../platform/compose.ts';
 import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -34,6 +35,8 @@ export interface ApplianceOptions {
  * oclif loads the file of every command at every start, so commands import what is heavy in `run`.
  */
 export abstract class BaseCommand extends Command {
+  /** Whether this command sets up an installation where there is none, or refuses what may be a typing error. */
+  static setsUp = true;
   static override enableJsonFlag = true;
   static override baseFlags = {
     'data-dir': Flags.directory({
@@ -94,6 +97,7 @@ export abstract class BaseCommand extends Command {
     options: ApplianceOptions = {},
   ): Promise<T> {
     const config = await this.loadSettings(flags, options.settings);
+    if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
     return this.#whileOpen(async (signal) => {
       const { openAppliance } = await import('../platform/compose.ts');
       const { openLogger } = await import('../platform/logger.ts');
@@ -171,4 +175,16 @@ export abstract class BaseCommand extends Command {
     }
     return '';
   }
+}
+
+/** @throws AppError `installation_not_found` (404) */
+async function requireInstallation(config: Config): Promise<void> {
+  const { existsSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  if (config.databaseUrl || existsSync(join(config.dataDir, 'postgres'))) return;
+  throw new AppError({
+    code: 'installation_not_found',
+    status: 404,
+    message: `there is no installation in ${config.dataDir}; "service serve" sets one up, --data-dir names another`,
+  });
 }

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Config } from '@oclif/core';
 import { expect, test } from 'vitest';
@@ -80,4 +83,12 @@ test.each([
   expect(plain.stderr).toContain(words);
   expect(json.code).toBe(2);
   expect(json.json()).toEqual({ error: { code: expect.any(String), message: expect.stringContaining(words) } });
+});
+
+test('a command that only reads makes no installation out of a typing error', async () => {
+  const nowhere = path.join(tmpdir(), `service-nowhere-${process.pid}`);
+  const finished = await runService(['jobs', 'list', '--json', '--data-dir', nowhere], {});
+  expect(finished.code).toBe(3);
+  expect(finished.json()).toMatchObject({ error: { code: 'installation_not_found' } });
+  expect(existsSync(nowhere)).toBe(false);
 });
