@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { decodeJwt, errors } from 'jose';
 import type { Logger } from '../platform/logger.ts';
+import { osUserName } from '../platform/os-user.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { API_KEY_CHARS_MAX, hashCredential, isSameHash, parseApiKey } from './api-key-format.ts';
@@ -125,7 +125,7 @@ export function openCallerResolver(settings: {
       return cache.load(cacheKey, () => lookUpKey(parsed.id, credential));
     },
     async resolveOperator(orgNameOrId) {
-      return operatorCaller(await findOrganization(sql, orgNameOrId), osUser());
+      return operatorCaller(await findOrganization(sql, orgNameOrId), osUserName());
     },
   };
 }
@@ -142,14 +142,5 @@ function issuerOf(token: string): string | null {
   } catch (error) {
     if (error instanceof errors.JOSEError) return null;
     throw error;
-  }
-}
-
-/** The login name, or the numeric id where the system has none for it. */
-function osUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

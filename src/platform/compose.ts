@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { bootstrap } from '../access/bootstrap.ts';
 import type { Caller } from '../access/caller.ts';
 import { sweepIdempotencyKeys } from '../access/idempotency.ts';
-import { operatorActor, operatorCaller } from '../access/operator.ts';
-import { createOrganization, findOrganization } from '../access/organizations.ts';
+import { operatorActor } from '../access/operator.ts';
+import { createOrganization } from '../access/organizations.ts';
 import { type CallerResolver, openCallerResolver } from '../access/resolve-caller.ts';
 import type { NewOrganization, Organization } from '../access/schema.ts';
 import { checkSecretKey } from '../access/secret-key-check.ts';
@@ -149,7 +149,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           await createDefaultBucket(tx, organization.id);
           return organization;
         }),
-      operator: async (organization) => operatorCaller(await findOrganization(sql, organization), osUserName()),
+      operator: (organization) => callers.resolveOperator(organization),
       ingestWorker: (workerOptions = {}) =>
         new JobWorker({ sql, doorbell, logger, metrics }, handler, {
           concurrency: config.workers.ingestConcurrency,

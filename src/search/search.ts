@@ -69,6 +69,10 @@ export async function searchBucket(
   let documentIds = isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
   if (documentIds?.length === 0) return { ...reply, results: [] };
 
+  const finish = (ranked: SearchResult[]): SearchResponse => ({
+    ...reply,
+    results: ranked.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, request.top_k),
+  });
   for (let limit = Math.max(CANDIDATES_MIN, request.top_k * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     const options = { limit, documentIds };
     const [keyword, vector] = await Promise.all([
@@ -79,8 +83,7 @@ export async function searchBucket(
     const ranked = rank(keyword, vector, await findLiveDocuments(sql, caller, scope, [...found]), query);
     const isExhausted = keyword.length < limit && vector.length < limit;
     if (ranked.length >= request.top_k || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
-      const results = ranked.filter((result) => result.score >= (request.score_threshold ?? 0));
-      return { ...reply, results: results.slice(0, request.top_k) };
+      return finish(ranked);
     }
     if (limit < CANDIDATES_MAX) continue;
     // Nearly all that matches may not be seen: name what may be, so that it cannot be crowded out.
@@ -89,7 +92,7 @@ export async function searchBucket(
       warnings.push(
         'too many matches may not be shown, so some that may be are missing; narrow the search by a filter',
       );
-      return { ...reply, results: ranked.slice(0, request.top_k) };
+      return finish(ranked);
     }
     if (documentIds.length === 0) return { ...reply, results: [] };
   }
