@@ -1,16 +1,50 @@
 import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
+import type { TaskType } from './task-types.ts';
+
+/** How the tokens of a text are counted: as the vendor does, by a `tokenizer.json`, or estimated. */
+export type TokenizerChoice =
+  | { readonly kind: 'cl100k' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'estimate' };
 
 /** A model that a request may name. */
 export interface Model {
   readonly id: string;
-  /** Who serves it: a vendor of the catalog, `local` for what is built in, `service` for the alias. */
+  /** Who serves it: a vendor of the catalog or of the operator, `local` for what is built in, `service` for the alias. */
   readonly vendor: string;
   /** `lexical` models know words, not meanings; `alias` picks a backend by the input's language. */
   readonly kind: 'semantic' | 'lexical' | 'alias';
+  /** Length of the vectors in an answer where the request asks for none. */
   readonly defaultDimension: number;
+  /** Length of the vectors that the vendor sends. */
+  readonly nativeDimension: number;
   readonly maxTokens: number;
+  /** Whether a request may ask for another dimension than the default. */
   readonly variableDimensions: boolean;
+  /** Changes whenever the vendor's model does; vectors of two revisions are never mixed. */
+  readonly revision: string;
+  /** What to put in front of a text, by task type, for models that are instructed that way. */
+  readonly prefixes: Readonly<Partial<Record<TaskType, string>>>;
+  readonly tokenizer: TokenizerChoice;
+  /** Dimension to ask the vendor for; null: its own default, which is `nativeDimension`. */
+  readonly upstreamDimensions: number | null;
+  /** Price of a million tokens, in the operator's currency; 0 where unset. */
+  readonly pricePerMillion: number;
+}
+
+/** What an operator says of a model of their own, or adds to what the catalog knows of one. */
+export interface ModelSettings {
+  readonly id: string;
+  readonly vendor?: string | undefined;
+  readonly dimensions?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly variableDimensions?: boolean | undefined;
+  readonly revision?: string | undefined;
+  readonly prefixes?: Readonly<Partial<Record<TaskType, string>>> | undefined;
+  readonly tokenizer?: string | undefined;
+  readonly upstreamDimensions?: number | undefined;
+  readonly pricePerMillion?: number | undefined;
 }
 
 export const ALIAS_ID = 'service-embed-1-small';
@@ -18,9 +52,9 @@ export const LEXICAL_ID = 'local/lexical-1';
 
 /** Contract 2.1, and the built-in model. */
 const MODELS: readonly Model[] = [
-  model(ALIAS_ID, 'service', 1024, 8192, true, 'alias'),
-  model('vendor-a/text-embedding-3-small', 'vendor-a', 1536, 8191, true),
-  model('vendor-a/text-embedding-3-large', 'vendor-a', 3072, 8191, true),
+  model(ALIAS_ID, 'service', 1024, 8192, true, { kind: 'alias' }),
+  model('vendor-a/text-embedding-3-small', 'vendor-a', 1536, 8191, true, { tokenizer: { kind: 'cl100k' } }),
+  model('vendor-a/text-embedding-3-large', 'vendor-a', 3072, 8191, true, { tokenizer: { kind: 'cl100k' } }),
   model('vendor-b/embedding-001', 'vendor-b', 3072, 8191, true),
   model('vendor-b/embedding-002', 'vendor-b', 3072, 8191, true),
   model('vendor-c/model-4-large', 'vendor-c', 1024, 32000, true),
@@ -29,10 +63,8 @@ const MODELS: readonly Model[] = [
   model('vendor-d/bge-m3-ko', 'vendor-d', 1024, 8192, false),
   model('vendor-e/embeddings-v3', 'vendor-e', 1024, 8194, true),
   model('vendor-f/embedding-v2-1b', 'vendor-f', 1792, 8192, false),
-  model(LEXICAL_ID, 'local', 1024, 8192, true, 'lexical'),
+  model(LEXICAL_ID, 'local', 1024, 8192, true, { kind: 'lexical' }),
 ];
-
-const BY_ID = new Map(MODELS.map((entry) => [entry.id, entry]));
 
 function model(
   id: string,
@@ -40,9 +72,23 @@ function model(
   defaultDimension: number,
   maxTokens: number,
   variableDimensions: boolean,
-  kind: Model['kind'] = 'semantic',
+  more: Partial<Model> = {},
 ): Model {
-  return { id, vendor, kind, defaultDimension, maxTokens, variableDimensions };
+  return {
+    id,
+    vendor,
+    kind: 'semantic',
+    defaultDimension,
+    nativeDimension: defaultDimension,
+    maxTokens,
+    variableDimensions,
+    revision: '1',
+    prefixes: {},
+    tokenizer: { kind: 'estimate' },
+    upstreamDimensions: null,
+    pricePerMillion: 0,
+    ...more,
+  };
 }
 
 export const ModelView = z
@@ -60,10 +106,32 @@ export const ModelView = z
   .meta({ id: 'Model' });
 export type ModelView = z.output<typeof ModelView>;
 
-/** @throws AppError `unknown_model` (400) with the nearest thing to do */
-export function findModel(id: string): Model {
-  const found = BY_ID.get(id);
-  if (!found) {
+/** Every model that a request may name: those of the contract, the built-in one, and the operator's own. */
+export class Catalog {
+  readonly #models: ReadonlyMap<string, Model>;
+
+  /**
+   * @param upstreamNames models that are served under another name than their own, by id: another name is another
+   *   model, so it is part of the revision
+   * @throws AppError `config_invalid` naming the model and what is missing
+   */
+  constructor(settings: readonly ModelSettings[] = [], upstreamNames: Readonly<Record<string, string>> = {}) {
+    const models = new Map(MODELS.map((entry) => [entry.id, entry]));
+    for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
+    for (const [id, name] of Object.entries(upstreamNames)) {
+      const known = models.get(id);
+      if (!known) throw invalidModel(id, 'is not in the catalog; add it to models');
+      if (name !== known.id.slice(known.vendor.length + 1)) {
+        models.set(id, { ...known, revision: `${known.revision}@${name}` });
+      }
+    }
+    this.#models = models;
+  }
+
+  /** @throws AppError `unknown_model` (400) with the nearest thing to do */
+  find(id: string): Model {
+    const found = this.#models.get(id);
+    if (found) return found;
     throw new AppError({
       code: 'unknown_model',
       status: 400,
@@ -71,14 +139,52 @@ export function findModel(id: string): Model {
       message: `unknown model "${id.slice(0, 200)}"; GET /v1/models lists the models`,
     });
   }
-  return found;
+
+  list(): readonly Model[] {
+    return [...this.#models.values()];
+  }
 }
 
-export function listModels(isAvailable: (model: Model) => boolean): ModelView[] {
-  return MODELS.map((entry) => viewOf(entry, isAvailable(entry)));
+/** What the catalog knows of a model, with what the operator says of it. */
+function configured(known: Model | undefined, own: ModelSettings): Model {
+  const vendor = own.vendor ?? known?.vendor;
+  const dimensions = own.dimensions ?? known?.defaultDimension;
+  const maxTokens = own.maxTokens ?? known?.maxTokens;
+  if (vendor === undefined || dimensions === undefined || maxTokens === undefined) {
+    throw invalidModel(own.id, 'is not in the catalog, so it needs vendor, dimensions and max_tokens');
+  }
+  if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
+  const native = own.upstreamDimensions ?? own.dimensions ?? known?.nativeDimension ?? dimensions;
+  const base = known ?? model(own.id, vendor, dimensions, maxTokens, false);
+  return {
+    ...base,
+    vendor,
+    defaultDimension: dimensions,
+    nativeDimension: native,
+    maxTokens,
+    variableDimensions: own.variableDimensions ?? base.variableDimensions,
+    revision: own.revision ?? base.revision,
+    prefixes: { ...base.prefixes, ...own.prefixes },
+    tokenizer: own.tokenizer === undefined ? base.tokenizer : tokenizerOf(own.tokenizer),
+    upstreamDimensions: own.upstreamDimensions ?? null,
+    pricePerMillion: own.pricePerMillion ?? base.pricePerMillion,
+  };
 }
 
-export function viewOf(entry: Model, available: boolean): ModelView {
+function invalidModel(id: string, why: string): AppError {
+  return new AppError({
+    code: 'config_invalid',
+    status: 500,
+    message: `settings are not valid:\n  - models: ${id} ${why}`,
+  });
+}
+
+function tokenizerOf(setting: string): TokenizerChoice {
+  if (setting === 'cl100k' || setting === 'estimate') return { kind: setting };
+  return { kind: 'file', path: setting };
+}
+
+export function viewOf(entry: Model, state: { available: boolean; calibrated: boolean }): ModelView {
   return {
     id: entry.id,
     object: 'model',
@@ -87,8 +193,6 @@ export function viewOf(entry: Model, available: boolean): ModelView {
     default_dimension: entry.defaultDimension,
     max_tokens: entry.maxTokens,
     variable_dimensions: entry.variableDimensions,
-    available,
-    // Maps into the canonical space come with calibration; until then every model keeps its native space.
-    calibrated: false,
+    ...state,
   };
 }

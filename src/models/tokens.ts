@@ -1,8 +1,10 @@
 /**
  * Token counts for models whose tokenizer we do not have: an estimate of what the byte-pair encodings in use
  * (measured against cl100k_base) make of a text, from the lengths of its words and the scripts of its letters.
- * On paragraphs of English and Korean it is seldom below 0.9 and above 1.4 times that count; lists of rare names come
- * out lower. Figures in docs/search-quality.md.
+ * It does not undercount English or Korean by more than 10 %. Measured, estimate over count, texts of 50 words and more:
+ * English abstracts 0.90 to 1.28 (3,903 passages of Cranfield), Korean articles 0.92 to 1.32 (896 of KorQuAD), generated
+ * paragraphs of twelve registers, tables, code and lists of names among them, 0.94 to 1.25. Lists of user
+ * names, drugs or foreign places, and other languages in Latin letters, can come out at 0.7.
  */
 
 /** Costs are hundredths of a token, so that sums are exact. */
@@ -11,7 +13,7 @@ const DIGITS_A_TOKEN = 3;
 /** Runs of one space, line break or sign are merged up to about this length. */
 const MERGED_RUN = 32;
 /** What a capital adds to the word it begins: names are rarer than other words. */
-const NAME_COST = 20;
+const NAME_COST = 40;
 
 /** Cost of one letter outside ASCII, by the first code point of its block; a block reaches to the next. */
 const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
@@ -34,7 +36,7 @@ const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
   [0x3400, 250], // rare Han
   [0x4e00, 140], // Han
   [0xa000, 250],
-  [0xac00, 130], // Hangul
+  [0xac00, 133], // Hangul
   [0xd7b0, 250],
   [0xff00, 150], // full-width forms
   [0x10000, 250], // emoji, historic scripts
@@ -76,7 +78,7 @@ export function countTokens(text: string): number {
       // A capital begins the word in small letters that follows it.
       const begins = at < text.length && kindOf(text.charCodeAt(at)) === LOWER;
       cost += begins ? NAME_COST + upperCost(length - 1) : upperCost(length);
-    } else if (kind === DIGIT) cost += Math.ceil(length / DIGITS_A_TOKEN) * TOKEN;
+    } else if (kind === DIGIT) cost += digitsCost(text, from, length);
     else if (kind === OTHER) cost += punctuationCost(text, from, at);
     // Runs of one character are merged; a single space belongs to the word after it.
     else if (kind === NEWLINE || length > 1) cost += TOKEN + Math.floor(length / MERGED_RUN) * TOKEN;
@@ -113,6 +115,12 @@ function lowerCost(length: number): number {
 function upperCost(length: number): number {
   if (length <= 0) return 0;
   return length <= 2 ? TOKEN : TOKEN + 40 * (length - 2);
+}
+
+/** Groups of three; a single space before them is a token of its own, as it is not before a word. */
+function digitsCost(text: string, from: number, length: number): number {
+  const spaced = text.charCodeAt(from - 1) === 0x20 && text.charCodeAt(from - 2) !== 0x20;
+  return Math.ceil(length / DIGITS_A_TOKEN) * TOKEN + (spaced ? TOKEN : 0);
 }
 
 /** Rulers (`-----`) are merged, other runs come in pairs and more. */

@@ -1,6 +1,31 @@
+import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadCl100k } from '../../src/models/cl100k.ts';
+import type { CountText } from '../../src/models/tokenizers.ts';
 import { countTokens, tokenUpperBound } from '../../src/models/tokens.ts';
+import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
+
+/** Retrieval collections of real texts, beside the checkout where there are any. */
+const CORPORA = ['cranfield', 'korquad-a'].map((name) => ({
+  name,
+  file: new URL(`../../../shared/data/retrieval/${name}/docs.jsonl`, import.meta.url),
+}));
+const PASSAGE_WORDS = 50;
+
+/** Passages of exactly 50 words, one after the other. */
+function passagesOf(file: URL): string[] {
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .flatMap((line) => {
+      const words = (JSON.parse(line) as { text: string }).text.split(' ');
+      const count = Math.floor(words.length / PASSAGE_WORDS);
+      return Array.from({ length: count }, (_, nth) =>
+        words.slice(nth * PASSAGE_WORDS, (nth + 1) * PASSAGE_WORDS).join(' '),
+      );
+    });
+}
 
 /** Texts and their length in tokens of cl100k_base, counted with its own vocabulary. */
 const COUNTED: [name: string, tokens: number, text: string][] = [
@@ -56,6 +81,30 @@ describe('countTokens', () => {
         expect(countTokens(list.join(' '))).toBeGreaterThanOrEqual(countTokens(list.slice(1).join(' ')));
       }),
     );
+  });
+});
+
+describe('countTokens against cl100k_base', () => {
+  let exact: CountText;
+
+  beforeAll(async () => {
+    exact = await loadCl100k();
+  });
+
+  const ratio = (text: string) => countTokens(text) / exact(text, Number.POSITIVE_INFINITY);
+
+  it.each(REGISTER_NAMES)('%s: no paragraph is undercounted by more than 10 %%', (register) => {
+    const ratios = paragraphs(register, 200, 7).map(ratio);
+    expect(Math.min(...ratios)).toBeGreaterThanOrEqual(0.9);
+    expect(Math.max(...ratios)).toBeLessThan(1.3);
+  });
+
+  it.for(CORPORA)('real texts, $name: no passage is undercounted by more than 10 %', ({ file }, { skip }) => {
+    skip(!existsSync(file), '../shared/data/retrieval is not there');
+    const ratios = passagesOf(file).map(ratio);
+    expect(ratios.length).toBeGreaterThan(500);
+    expect(Math.min(...ratios)).toBeGreaterThanOrEqual(0.9);
+    expect(Math.max(...ratios)).toBeLessThan(1.4);
   });
 });
 

@@ -1,0 +1,143 @@
+import { AppError } from '../platform/errors.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { Model } from './catalog.ts';
+import { CL100K_TOKEN_BYTES_MAX } from './cl100k.ts';
+import type { CountReply, CountRequest } from './count-on-thread.ts';
+import { loadedTokenizer, loadTokenizer, TokenizerFileError } from './tokenizers.ts';
+import { tokenUpperBound } from './tokens.ts';
+
+/** Characters that take less than about 10 ms even where they are chosen to be slow. Beyond: a worker thread. */
+const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as const;
+/** A text that is this many times longer than its model takes is not counted to its end. */
+const COUNTED_LIMITS = 4;
+
+/** Counts tokens as each model's catalog entry says: by the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
+export interface TokenCounters {
+  /**
+   * Tokens of each text: at once where the work is small and the tokenizer is loaded; else from a worker thread, or
+   * when the vocabulary has been read. Exact where `isExact`, up to 4 times the model's limit; a longer text may come
+   * out as any number above that.
+   *
+   * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken; the signal's reason
+   */
+  count(model: Model, texts: readonly string[], signal?: AbortSignal): readonly number[] | Promise<readonly number[]>;
+  isExact(model: Model): boolean;
+  /**
+   * Load the tokenizers of these models into this process, so that small texts are counted at once from then on.
+   * Parsing a `tokenizer.json` holds the event loop (0.4 s for 250,000 tokens), so call this before listening. Without
+   * it, models with a file are always counted on a worker thread.
+   *
+   * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken
+   */
+  prepare(models: readonly Model[]): Promise<void>;
+}
+
+export function openTokenCounters(threads: Threads): TokenCounters {
+  return {
+    isExact: (model) => model.tokenizer.kind !== 'estimate',
+    count(model, texts, signal) {
+      signal?.throwIfAborted();
+      const { tokenizer } = model;
+      const stopAfter = countedMax(model);
+      if (charsOf(texts) > INLINE_CHARS_MAX[tokenizer.kind]) return countOnThread(threads, model, texts, signal);
+      const count = loadedTokenizer(tokenizer);
+      if (count) return texts.map((text) => count(text, stopAfter));
+      // This vocabulary is read in steps that leave the event loop free; a file is parsed at one go.
+      if (tokenizer.kind === 'file') return countOnThread(threads, model, texts, signal);
+      return loadTokenizer(tokenizer).then((loaded) => texts.map((text) => loaded(text, stopAfter)));
+    },
+    async prepare(models) {
+      for (const model of models) {
+        await loadTokenizer(model.tokenizer).catch((error: unknown) => {
+          throw error instanceof TokenizerFileError ? tokenizerInvalid(model, error.reason, error) : error;
+        });
+      }
+    },
+  };
+}
+
+/**
+ * Refuses a text that is longer than the model takes. Only texts that could be are counted: a text's length in UTF-8
+ * bytes bounds its tokens, except under a `tokenizer.json`, whose normaliser may lengthen a text.
+ *
+ * @param options.indexes position of each text in the request, by which the fault names it; its place in the list
+ *   where they are absent
+ * @returns tokens of each text that was counted; null for the others
+ * @throws AppError `token_limit_exceeded` (400, param `input[i]`); what `count` throws
+ */
+export async function checkTokenLimit(
+  counters: TokenCounters,
+  model: Model,
+  texts: readonly string[],
+  options: { indexes?: readonly number[]; signal?: AbortSignal } = {},
+): Promise<(number | null)[]> {
+  const suspects: number[] = [];
+  for (const [at, text] of texts.entries()) {
+    if (model.tokenizer.kind === 'file' || tokenUpperBound(text) > model.maxTokens) suspects.push(at);
+    if (tokenLowerBound(model, text) > countedMax(model)) refuse(at, Number.POSITIVE_INFINITY);
+  }
+  const found: (number | null)[] = texts.map(() => null);
+  if (suspects.length === 0) return found;
+  const suspected = suspects.map((at) => texts[at] as string);
+  const counts = await counters.count(model, suspected, options.signal);
+  for (const [nth, at] of suspects.entries()) {
+    const tokens = counts[nth] as number;
+    if (tokens > model.maxTokens) refuse(at, tokens);
+    found[at] = tokens;
+  }
+  return found;
+
+  function refuse(at: number, tokens: number): never {
+    throw tokenLimitExceeded(model, options.indexes?.[at] ?? at, tokens, counters.isExact(model));
+  }
+}
+
+function tokenLimitExceeded(model: Model, index: number, tokens: number, isExact: boolean): AppError {
+  const countedTo = countedMax(model);
+  const size = tokens > countedTo ? `more than ${countedTo}` : `${isExact ? '' : 'about '}${tokens}`;
+  return new AppError({
+    code: 'token_limit_exceeded',
+    status: 400,
+    param: `input[${index}]`,
+    message: `input[${index}] has ${size} tokens; ${model.id} takes at most ${model.maxTokens}`,
+    details: { max_tokens: model.maxTokens },
+  });
+}
+
+function countedMax(model: Model): number {
+  return model.maxTokens * COUNTED_LIMITS;
+}
+
+/** So that a text which is plainly too long costs nothing. */
+function tokenLowerBound(model: Model, text: string): number {
+  return model.tokenizer.kind === 'cl100k' ? tokenUpperBound(text) / CL100K_TOKEN_BYTES_MAX : 0;
+}
+
+function charsOf(texts: readonly string[]): number {
+  let chars = 0;
+  for (const text of texts) chars += text.length;
+  return chars;
+}
+
+async function countOnThread(
+  threads: Threads,
+  model: Model,
+  texts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly number[]> {
+  const request: CountRequest = { tokenizer: model.tokenizer, texts, stopAfter: countedMax(model) };
+  const module = new URL('./count-on-thread.ts', import.meta.url);
+  const reply = await threads.run<CountReply>(module, 'countOnThread', request, signal ? { signal } : {});
+  if ('fault' in reply) throw tokenizerInvalid(model, reply.fault);
+  return reply.counts;
+}
+
+function tokenizerInvalid(model: Model, reason: string, cause?: unknown): AppError {
+  const path = model.tokenizer.kind === 'file' ? model.tokenizer.path : model.tokenizer.kind;
+  return new AppError({
+    code: 'config_invalid',
+    status: 500,
+    message: `settings are not valid:\n  - models: the tokenizer of ${model.id}, ${path}, ${reason}`,
+    cause,
+  });
+}

@@ -1,0 +1,62 @@
+import type { TokenizerChoice } from './catalog.ts';
+import { loadCl100k } from './cl100k.ts';
+import { loadTokenizerFile } from './tokenizer-file.ts';
+import { countTokens } from './tokens.ts';
+
+/**
+ * @returns tokens of one text: up to `stopAfter` as they are; once they are more, any number above it, so that a text
+ * far beyond a limit is not read to its end
+ */
+export type CountText = (text: string, stopAfter: number) => number;
+
+/** A `tokenizer.json` that is missing or cannot be used. */
+export class TokenizerFileError extends Error {
+  override readonly name = 'TokenizerFileError';
+  readonly reason: string;
+
+  constructor(reason: string, cause: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+/** What this thread has loaded, or is loading: a vocabulary is 10 MB and more, and is never loaded twice. */
+const loading = new Map<string, Promise<CountText>>();
+const loaded = new Map<string, CountText>([['estimate', countTokens]]);
+
+/** Null until `loadTokenizer` is done with it on this thread. */
+export function loadedTokenizer(choice: TokenizerChoice): CountText | null {
+  return loaded.get(keyOf(choice)) ?? null;
+}
+
+/** @throws TokenizerFileError; the file is then read again next time */
+export function loadTokenizer(choice: TokenizerChoice): Promise<CountText> {
+  const key = keyOf(choice);
+  const known = loading.get(key);
+  if (known) return known;
+  const started = load(choice).then((count) => {
+    loaded.set(key, count);
+    return count;
+  });
+  loading.set(key, started);
+  started.catch(() => loading.delete(key));
+  return started;
+}
+
+function keyOf(choice: TokenizerChoice): string {
+  return choice.kind === 'file' ? `file:${choice.path}` : choice.kind;
+}
+
+async function load(choice: TokenizerChoice): Promise<CountText> {
+  if (choice.kind === 'estimate') return countTokens;
+  if (choice.kind === 'cl100k') return loadCl100k();
+  try {
+    return await loadTokenizerFile(choice.path);
+  } catch (cause) {
+    throw new TokenizerFileError(isMissing(cause) ? 'is not there' : 'cannot be used as a tokenizer.json', cause);
+  }
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+}

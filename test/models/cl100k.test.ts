@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { countTokens as countByLibrary } from 'gpt-tokenizer/encoding/cl100k_base';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CL100K_TOKEN_BYTES_MAX, loadCl100k } from '../../src/models/cl100k.ts';
+import type { CountText } from '../../src/models/tokenizers.ts';
+import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
+
+let countText: CountText;
+const count = (text: string) => countText(text, Number.POSITIVE_INFINITY);
+/** Another implementation, quadratic in the length of a word. */
+const reference = (text: string) => countByLibrary(text, { disallowedSpecial: new Set() });
+
+beforeAll(async () => {
+  countText = await loadCl100k();
+});
+
+describe('cl100k', () => {
+  it('counts as published examples do', () => {
+    expect(count('')).toBe(0);
+    expect(count('tiktoken is great!')).toBe(6);
+    expect(count('antidisestablishmentarianism')).toBe(6);
+    expect(count('お誕生日おめでとう')).toBe(9);
+    expect(count('2 + 2 = 4')).toBe(7);
+  });
+
+  it.each(REGISTER_NAMES)('agrees with another implementation on %s', (register) => {
+    for (const text of paragraphs(register, 20, 3)) expect(count(text)).toBe(reference(text));
+  });
+
+  it('agrees with another implementation on any text', () => {
+    const fragment = fc.oneof(
+      fc.constantFrom(
+        'a',
+        ' ',
+        '  ',
+        '\n',
+        '\r\n',
+        '\t',
+        "'s",
+        "'LL",
+        "'",
+        '1',
+        '12345',
+        '...',
+        '한국어',
+        'の',
+        '漢字',
+        '😀',
+      ),
+      fc.constantFrom(
+        '<|endoftext|>',
+        '<|fim_prefix|>',
+        'é',
+        'e\u0301',
+        '½',
+        '𝔘𝔫',
+        '\u00a0',
+        '\u3000',
+        '\u200b',
+        'ـ',
+        '٣',
+      ),
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.string({ unit: 'grapheme', maxLength: 12 }),
+    );
+    // One reads U+0085 and U+FEFF as white space, the other does not; Unicode's property decides here.
+    const text = fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('').replace(/[\u0085\ufeff]/g, ''));
+    fc.assert(
+      fc.property(text, (any) => {
+        expect(count(any)).toBe(reference(any));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(['ab', 'aaaa', '가나다', '😀', '=-', '  ', '0'])(
+    'agrees on runs of %j of any length up to a heap of pairs',
+    (unit) => {
+      for (const times of [1, 2, 3, 9, 31, 32, 33, 64, 65, 100, 333]) {
+        expect(count(unit.repeat(times))).toBe(reference(unit.repeat(times)));
+      }
+    },
+  );
+
+  it('agrees on long words of random letters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'etaoinshr'), minLength: 60, maxLength: 400 }), (word) => {
+        expect(count(word)).toBe(reference(word));
+      }),
+    );
+  });
+
+  it('counts names of control tokens as text', () => {
+    expect(count('<|endoftext|>')).toBeGreaterThan(1);
+    expect(count('before <|endoftext|> after')).toBe(reference('before <|endoftext|> after'));
+  });
+
+  it('counts a lone surrogate as the replacement character', () => {
+    for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800', '한\ud83d']) {
+      expect(count(text)).toBe(count(text.toWellFormed()));
+    }
+  });
+
+  it('counts long runs without a space, of any kind of character', () => {
+    expect(count('a'.repeat(1_000_000))).toBe(125_000);
+    expect(count('1'.repeat(1_000_000))).toBe(333_334);
+    const length = 120_000;
+    for (const unit of ['.', ' ', '\n', 'ab', '가', '\ud800', "'", ' \n']) {
+      const text = unit.repeat(length / unit.length);
+      expect(count(text)).toBeGreaterThanOrEqual(Buffer.byteLength(text) / CL100K_TOKEN_BYTES_MAX);
+      expect(count(text)).toBeLessThanOrEqual(Buffer.byteLength(text));
+    }
+  });
+
+  it('stops soon after the number that is enough', () => {
+    const text = 'one two three '.repeat(1000);
+    expect(countText(text, 10)).toBe(11);
+    expect(countText(text, 1e6)).toBe(count(text));
+  });
+});
