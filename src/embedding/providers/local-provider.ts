@@ -1,0 +1,25 @@
+import type { Threads } from '../../platform/threads.ts';
+import { embedLexical, embedLexicalPassages } from './local.ts';
+import type { Provider } from './provider.ts';
+
+/** Above this much text, hashing takes longer than the event loop may be held. */
+const INLINE_CHARS_MAX = 32_768;
+
+/** The built-in model as a provider: in process, never down, cheaper than any cache. */
+export function openLocalProvider(threads: Threads): Provider {
+  return {
+    name: 'local',
+    async embed({ texts, counts, taskType, signal }) {
+      const passages = taskType === 'retrieval_document';
+      let chars = 0;
+      for (const text of texts) chars += text.length;
+      if (chars <= INLINE_CHARS_MAX) {
+        return { vectors: passages ? embedLexicalPassages(texts) : embedLexical(texts), tokens: counts };
+      }
+      const name = passages ? 'embedLexicalPassages' : 'embedLexical';
+      const vectors = await threads.run<Float32Array>(new URL('./local.ts', import.meta.url), name, texts, { signal });
+      return { vectors, tokens: counts };
+    },
+    async close() {},
+  };
+}

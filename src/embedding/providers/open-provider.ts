@@ -1,0 +1,113 @@
+import type { Logger } from '../../platform/logger.ts';
+import type { ProviderSettings } from '../../platform/provider-settings.ts';
+import type { Threads } from '../../platform/threads.ts';
+import { Breaker } from './breaker.ts';
+import { CapsFinder } from './caps-finder.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Endpoints } from './endpoints.ts';
+import { protocolOf } from './protocols/protocol-of.ts';
+import type { Provider, ProviderCall } from './provider.ts';
+import { RETRY_DEFAULTS } from './retry.ts';
+import { shareTokens } from './share-tokens.ts';
+import { HttpUpstream } from './transport.ts';
+import { isRejection, providerUnavailable } from './upstream-errors.ts';
+import type { UpstreamMetrics } from './upstream-metrics.ts';
+import { type Endpoint, UpstreamSender } from './upstream-sender.ts';
+
+export interface ProviderOptions {
+  /** The vendor, as the settings name it. */
+  readonly name: string;
+  readonly settings: ProviderSettings;
+  readonly threads: Threads;
+  readonly logger: Logger;
+  readonly metrics?: UpstreamMetrics;
+  /** In [0, 1); for the jitter of retries. */
+  readonly random?: () => number;
+  /** Monotonic, in milliseconds; for cooldowns and the breaker. */
+  readonly now?: () => number;
+}
+
+const QUEUED_TEXTS_MAX = 20_000;
+/** Share of a vendor's token cap that is used where tokens are estimated: the estimate may be low by a tenth. */
+const ESTIMATE_MARGIN = 0.9;
+
+/**
+ * A vendor behind its wire protocol: batching, concurrency, retries, circuit breaker, several keys. Nothing is sent
+ * before the first call.
+ */
+export function openProvider(options: ProviderOptions): Provider {
+  const { name, settings, threads, logger, metrics } = options;
+  const protocol = protocolOf(settings.protocol);
+  const now = options.now ?? (() => performance.now());
+  const upstreams = new Map<string, HttpUpstream>();
+  const endpoints = new Endpoints(endpointsOf(settings, upstreams), {
+    now,
+    onCooldown: (endpoint, cause, cooldownMs) =>
+      logger.warn({ provider: name, endpoint, cause, cooldownMs }, 'endpoint of a provider rests'),
+  });
+  const breaker = new Breaker({
+    now,
+    onState: (state) =>
+      logger[state === 'open' ? 'warn' : 'info']({ provider: name, state }, 'circuit breaker of a provider'),
+  });
+  const sender = new UpstreamSender({
+    name,
+    protocolName: settings.protocol,
+    protocol,
+    endpoints,
+    breaker,
+    retry: { ...RETRY_DEFAULTS, retriesMax: settings.retriesMax, random: options.random ?? Math.random },
+    timeoutMs: settings.timeoutMs,
+    threads,
+    upstreamModelOf: ({ model }) => settings.models[model.id] ?? withoutVendor(model.id, model.vendor),
+    onAttempt: (outcome, seconds) => metrics?.attempted(name, outcome, seconds),
+  });
+  const caps = new CapsFinder({ protocol, endpoints, settings, now });
+  const dispatcher = new Dispatcher({
+    concurrencyMax: settings.concurrencyMax,
+    queuedTextsMax: QUEUED_TEXTS_MAX,
+    capsOf(call) {
+      const { itemsMax, tokensMax } = caps.current;
+      const isEstimate = call.model.tokenizer.kind === 'estimate';
+      return { itemsMax, tokensMax: tokensMax !== null && isEstimate ? tokensMax * ESTIMATE_MARGIN : tokensMax };
+    },
+    async send(batch: ProviderCall) {
+      const { vectors, tokens } = await sender.send(batch);
+      const isEstimate = batch.model.tokenizer.kind === 'estimate';
+      return { vectors, tokens: isEstimate ? shareTokens(tokens, batch.counts) : batch.counts };
+    },
+    isRejection,
+    overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts wait for it already'),
+  });
+  const unwatch = metrics?.watch(name, () => ({
+    inFlight: dispatcher.inFlight,
+    queuedTexts: dispatcher.queuedTexts,
+    breaker: breaker.state,
+  }));
+  return {
+    name,
+    async embed(call) {
+      if (!caps.isKnown) await caps.find(call.signal);
+      return dispatcher.embed(call);
+    },
+    async close() {
+      unwatch?.();
+      dispatcher.close(providerUnavailable(name, 'closing', 'the service is shutting down'));
+      await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    },
+  };
+}
+
+/** Endpoints on one origin share its connections. */
+function endpointsOf(settings: ProviderSettings, upstreams: Map<string, HttpUpstream>): Endpoint[] {
+  return settings.endpoints.map(({ name, baseUrl, apiKey, weight }) => {
+    const { origin, pathname } = new URL(baseUrl);
+    const http = upstreams.get(origin) ?? new HttpUpstream(origin, { connectionsMax: settings.concurrencyMax });
+    upstreams.set(origin, http);
+    return { name, apiKey, weight, http, basePath: pathname.replace(/\/+$/, '') };
+  });
+}
+
+function withoutVendor(modelId: string, vendor: string): string {
+  return modelId.startsWith(`${vendor}/`) ? modelId.slice(vendor.length + 1) : modelId;
+}

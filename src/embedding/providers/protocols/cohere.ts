@@ -1,0 +1,44 @@
+import type { TaskType } from '../../../models/task-types.ts';
+import { faultsOf } from './classify.ts';
+import type { Protocol } from './protocol.ts';
+import { bearer, postJson, wellFormed } from './request-parts.ts';
+import { field, parseJson, placeInOrder, tokensOf } from './vectors.ts';
+
+const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
+  retrieval_query: 'search_query',
+  retrieval_document: 'search_document',
+  semantic_similarity: 'clustering',
+  question_answering: 'search_query',
+  clustering: 'clustering',
+  classification: 'classification',
+  code_retrieval: 'search_query',
+  contradiction: 'search_query',
+  factcheck: 'search_query',
+};
+
+/** Cohere's `POST /v2/embed`. `input_type` is required: without a task type a text is a document. */
+export const cohere: Protocol = {
+  caps: { itemsMax: 96, tokensMax: null },
+  request: (call) =>
+    postJson('/v2/embed', bearer(call.apiKey), {
+      model: call.upstreamModel,
+      texts: wellFormed(call.texts),
+      input_type: INPUT_TYPES[call.taskType ?? 'retrieval_document'],
+      embedding_types: ['float'],
+      output_dimension: call.dimensions ?? undefined,
+      truncate: 'NONE',
+    }),
+  parse: (reply, expected) => {
+    const answer = parseJson(reply.body);
+    return {
+      vectors: placeInOrder(field(field(answer, 'embeddings'), 'float'), expected),
+      tokens: tokensOf(field(field(field(answer, 'meta'), 'billed_units'), 'input_tokens')),
+    };
+  },
+  faultOf: faultsOf((status, { message }) => {
+    // 498 is an invalid token to their clients and a blocked input to their documentation; only the message tells.
+    if (status === 498) return message !== null && /\b(token|api key)\b/i.test(message) ? 'refused' : 'rejected';
+    // 499: the call was cancelled on the way; their documentation says to try again.
+    return status === 499 ? 'transient' : null;
+  }),
+};

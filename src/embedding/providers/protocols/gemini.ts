@@ -1,0 +1,48 @@
+import type { TaskType } from '../../../models/task-types.ts';
+import { faultsOf } from './classify.ts';
+import type { Protocol } from './protocol.ts';
+import { postJson, wellFormed } from './request-parts.ts';
+import { field, parseJson, placeInOrder, tokensOf } from './vectors.ts';
+
+const TASK_TYPES: Readonly<Record<TaskType, string>> = {
+  retrieval_query: 'RETRIEVAL_QUERY',
+  retrieval_document: 'RETRIEVAL_DOCUMENT',
+  semantic_similarity: 'SEMANTIC_SIMILARITY',
+  question_answering: 'QUESTION_ANSWERING',
+  clustering: 'CLUSTERING',
+  classification: 'CLASSIFICATION',
+  code_retrieval: 'CODE_RETRIEVAL_QUERY',
+  contradiction: 'FACT_VERIFICATION',
+  factcheck: 'FACT_VERIFICATION',
+};
+
+/**
+ * The Gemini API's `models/{model}:batchEmbedContents`: one content a text, since several parts of one content
+ * become a single vector. Vectors below the full dimension come unnormalised. A bad key is a 400 `API_KEY_INVALID`.
+ */
+export const gemini: Protocol = {
+  caps: { itemsMax: 100, tokensMax: null },
+  request: (call) => {
+    const name = call.upstreamModel.replace(/^models\//, '');
+    const headers: Record<string, string> = call.apiKey === null ? {} : { 'x-goog-api-key': call.apiKey.reveal() };
+    return postJson(`/models/${encodeURIComponent(name)}:batchEmbedContents`, headers, {
+      requests: wellFormed(call.texts).map((text) => ({
+        model: `models/${name}`,
+        content: { parts: [{ text }] },
+        taskType: call.taskType === null ? undefined : TASK_TYPES[call.taskType],
+        outputDimensionality: call.dimensions ?? undefined,
+      })),
+    });
+  },
+  parse: (reply, expected) => {
+    const answer = parseJson(reply.body);
+    return {
+      vectors: placeInOrder(field(answer, 'embeddings'), expected, 'values'),
+      tokens: tokensOf(field(field(answer, 'usageMetadata'), 'promptTokenCount')),
+    };
+  },
+  // FAILED_PRECONDITION: the account's country or billing, told as a 400.
+  faultOf: faultsOf((status, { codes }) =>
+    status === 400 && codes.includes('FAILED_PRECONDITION') ? 'refused' : null,
+  ),
+};

@@ -1,0 +1,28 @@
+import { faultsOf } from './classify.ts';
+import type { ExpectedVectors, ParsedVectors, Protocol, UpstreamReply } from './protocol.ts';
+import { bearer, postJson, wellFormed } from './request-parts.ts';
+import { field, parseJson, placeByIndex, tokensOf } from './vectors.ts';
+
+/** The answer that OpenAI made common: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
+export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors {
+  const answer = parseJson(reply.body);
+  const usage = field(answer, 'usage');
+  return {
+    vectors: placeByIndex(field(answer, 'data'), expected),
+    tokens: tokensOf(field(usage, 'prompt_tokens')) ?? tokensOf(field(usage, 'total_tokens')),
+  };
+}
+
+/** OpenAI's `POST /embeddings`, which vLLM, Infinity, LiteLLM, llama.cpp and LocalAI speak too. */
+export const openai: Protocol = {
+  caps: { itemsMax: 2048, tokensMax: 300_000 },
+  request: (call) =>
+    postJson('/embeddings', bearer(call.apiKey), {
+      input: wellFormed(call.texts),
+      model: call.upstreamModel,
+      dimensions: call.dimensions ?? undefined,
+      encoding_format: 'base64',
+    }),
+  parse: parseOpenAiShape,
+  faultOf: faultsOf(),
+};

@@ -1,0 +1,145 @@
+import type { ExpectedVectors } from './protocol.ts';
+import { UpstreamFault } from './protocol.ts';
+
+/** Squared norm may differ from 1 by this much (the norm by half of it) before a row is scaled. */
+const UNIT_SLACK = 2e-6;
+const FLOAT_BYTES = 4;
+
+/** A 200 whose body is not what was asked for: the vendor hiccuped, or something stands between us and it. */
+export function badReply(code: string, message: string): UpstreamFault {
+  return new UpstreamFault({ kind: 'transient', code, message: `unusable answer: ${message}` });
+}
+
+/**
+ * @returns the body's JSON; the shape is not checked
+ * @throws UpstreamFault `bad_json` for HTML, an empty or a cut-off body
+ */
+export function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(textOf(body));
+  } catch {
+    throw badReply('bad_json', body.byteLength === 0 ? 'the body is empty' : 'the body is not JSON');
+  }
+}
+
+/** A view over the same bytes, not a copy, and Node's own UTF-8 decoder, which is quick on plain ASCII. */
+function textOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+/** `value[key]` where value is an object, else undefined. */
+export function field(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+/** A count of tokens as a vendor states it; null where it is missing, no count, or 0 (said by servers that do not count). */
+export function tokensOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
+}
+
+/**
+ * Vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order; base64 and number arrays both.
+ *
+ * @returns Float32Array [count x dimensions], row-major, each row L2-normalised
+ * @throws UpstreamFault `transient`: count, an index, a length or a value is wrong
+ */
+export function placeByIndex(data: unknown, expected: ExpectedVectors): Float32Array<ArrayBuffer> {
+  const rows = new Rows(expected);
+  const items = rows.listOf(data);
+  const seen = new Uint8Array(expected.count);
+  for (const item of items) {
+    const index = field(item, 'index');
+    if (typeof index !== 'number' || !(index in seen))
+      throw badReply('bad_index', 'an index is missing or out of range');
+    if (seen[index] === 1) throw badReply('bad_index', `index ${index} came twice`);
+    seen[index] = 1;
+    rows.place(index, field(item, 'embedding'));
+  }
+  return rows.vectors;
+}
+
+/** The same for answers that give the vectors in the order of the texts; `key` names the member that holds one. */
+export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: string): Float32Array<ArrayBuffer> {
+  const rows = new Rows(expected);
+  const items = rows.listOf(list);
+  for (let row = 0; row < expected.count; row++) {
+    rows.place(row, key === undefined ? items[row] : field(items[row], key));
+  }
+  return rows.vectors;
+}
+
+/** The matrix under construction. Every row goes straight to its place. */
+class Rows {
+  readonly vectors: Float32Array<ArrayBuffer>;
+  readonly #bytes: Buffer;
+  readonly #count: number;
+  readonly #dimensions: number;
+
+  constructor({ count, dimensions }: ExpectedVectors) {
+    this.#count = count;
+    this.#dimensions = dimensions;
+    this.vectors = new Float32Array(count * dimensions);
+    this.#bytes = Buffer.from(this.vectors.buffer);
+  }
+
+  listOf(list: unknown): readonly unknown[] {
+    if (!Array.isArray(list)) throw badReply('bad_shape', 'there is no list of vectors');
+    if (list.length !== this.#count) {
+      throw badReply('wrong_count', `${list.length} vectors for ${this.#count} texts`);
+    }
+    return list;
+  }
+
+  place(row: number, vector: unknown): void {
+    if (typeof vector === 'string') this.#placeBase64(row, vector);
+    else if (Array.isArray(vector)) this.#placeNumbers(row, vector);
+    else throw badReply('bad_shape', 'a vector is neither base64 nor a list of numbers');
+    this.#normalise(row);
+  }
+
+  /** Base64 of little-endian float32, which is also the byte order of every machine that Node is built for by us. */
+  #placeBase64(row: number, text: string): void {
+    const length = this.#dimensions * FLOAT_BYTES;
+    const padding = (3 - (length % 3)) % 3;
+    const digits = Math.ceil((length * 4) / 3);
+    const padded = text.length === digits + padding && text.endsWith('='.repeat(padding));
+    if (!padded && text.length !== digits) {
+      throw badReply('wrong_length', `base64 of ${text.length} characters for ${this.#dimensions} dimensions`);
+    }
+    // The decoder skips what is not base64, so that a bad character shows as a byte too few.
+    if (this.#bytes.write(text, row * length, length, 'base64') !== length) {
+      throw badReply('bad_base64', 'a vector is not valid base64');
+    }
+  }
+
+  #placeNumbers(row: number, values: readonly unknown[]): void {
+    const dimensions = this.#dimensions;
+    if (values.length !== dimensions) {
+      throw badReply('wrong_length', `a vector of ${values.length} numbers for ${dimensions} dimensions`);
+    }
+    const { vectors } = this;
+    const start = row * dimensions;
+    for (let column = 0; column < dimensions; column++) {
+      const value = values[column];
+      if (typeof value !== 'number') throw badReply('not_finite', 'a vector holds something other than numbers');
+      vectors[start + column] = value;
+    }
+  }
+
+  #normalise(row: number): void {
+    const { vectors } = this;
+    const start = row * this.#dimensions;
+    const end = start + this.#dimensions;
+    let squares = 0;
+    for (let at = start; at < end; at++) {
+      const value = vectors[at] as number;
+      squares += value * value;
+    }
+    // The squares of finite float32 values cannot overflow a float64: only NaN and infinities end up here.
+    if (!Number.isFinite(squares)) throw badReply('not_finite', 'a vector holds a value that is not finite');
+    if (squares === 0) throw badReply('zero_vector', 'a vector is all zeros');
+    if (Math.abs(squares - 1) <= UNIT_SLACK) return;
+    const scale = 1 / Math.sqrt(squares);
+    for (let at = start; at < end; at++) vectors[at] = (vectors[at] as number) * scale;
+  }
+}

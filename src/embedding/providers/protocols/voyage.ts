@@ -1,0 +1,33 @@
+import type { TaskType } from '../../../models/task-types.ts';
+import { faultsOf } from './classify.ts';
+import { parseOpenAiShape } from './openai.ts';
+import type { Protocol } from './protocol.ts';
+import { bearer, postJson, wellFormed } from './request-parts.ts';
+
+const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
+  retrieval_query: 'query',
+  retrieval_document: 'document',
+  semantic_similarity: null,
+  question_answering: 'query',
+  clustering: null,
+  classification: null,
+  code_retrieval: 'query',
+  contradiction: 'query',
+  factcheck: 'query',
+};
+
+/** Voyage AI's `POST /embeddings`. Tokens of a call: 120,000 to 1,000,000 by model; the lowest holds for all. */
+export const voyage: Protocol = {
+  caps: { itemsMax: 1000, tokensMax: 120_000 },
+  request: (call) =>
+    postJson('/embeddings', bearer(call.apiKey), {
+      input: wellFormed(call.texts),
+      model: call.upstreamModel,
+      input_type: call.taskType === null ? null : INPUT_TYPES[call.taskType],
+      truncation: false,
+      output_dimension: call.dimensions ?? undefined,
+      encoding_format: 'base64',
+    }),
+  parse: parseOpenAiShape,
+  faultOf: faultsOf(),
+};

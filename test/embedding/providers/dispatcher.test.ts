@@ -1,0 +1,297 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Dispatcher, type DispatcherOptions } from '../../../src/embedding/providers/dispatcher.ts';
+import type { ProviderCall, ProviderReply } from '../../../src/embedding/providers/provider.ts';
+import { callOf, modelOf } from './provider-under-test.ts';
+
+/** A call that went out and waits to be answered. */
+interface Sent {
+  readonly batch: ProviderCall;
+  answer(): void;
+  fail(error: unknown): void;
+}
+
+const REJECTED = new Error('rejected');
+const OVERLOADED = new Error('overloaded');
+
+function numberOf(text: string): number {
+  return Number(text.replace(/\D/g, ''));
+}
+
+/** Two numbers of each text, and its length for tokens. */
+function replyTo(texts: readonly string[]): ProviderReply {
+  const vectors = new Float32Array(texts.length * 2);
+  for (const [row, text] of texts.entries()) vectors.set([numberOf(text), -numberOf(text)], row * 2);
+  return { vectors, tokens: texts.map((text) => text.length) };
+}
+
+function start(options: Partial<DispatcherOptions> & { itemsMax?: number; tokensMax?: number } = {}) {
+  const sent: Sent[] = [];
+  const dispatcher = new Dispatcher({
+    concurrencyMax: 1,
+    queuedTextsMax: 1_000,
+    capsOf: () => ({ itemsMax: options.itemsMax ?? 10, tokensMax: options.tokensMax ?? null }),
+    send: (batch) =>
+      new Promise((resolve, reject) => {
+        sent.push({ batch, answer: () => resolve(replyTo(batch.texts)), fail: reject });
+      }),
+    isRejection: (error) => error === REJECTED,
+    overloaded: () => OVERLOADED,
+    ...options,
+  });
+  return { dispatcher, sent };
+}
+
+/** Lets everything run that does not wait for something else. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function texts(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, index) => `t${from + index}`);
+}
+
+describe('Dispatcher', () => {
+  it('gives every text its own vector, whatever is split, merged and in whatever order calls come back', async () => {
+    const groupsOf = fc.array(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 25 }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        groupsOf,
+        fc.integer({ min: 1, max: 7 }),
+        fc.option(fc.integer({ min: 5, max: 30 }), { nil: null }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.infiniteStream(fc.nat(1000)),
+        async (groups, itemsMax, tokensMax, concurrencyMax, picks) => {
+          const { dispatcher, sent } = start({ concurrencyMax, capsOf: () => ({ itemsMax, tokensMax }) });
+          let next = 0;
+          const calls = groups.map((lengths) => callOf(lengths.map((length) => `${next++}`.padStart(length, 'x'))));
+          const replies = Promise.all(calls.map((call) => dispatcher.embed(call)));
+          for (;;) {
+            await settle();
+            expect(dispatcher.inFlight).toBeLessThanOrEqual(concurrencyMax);
+            expect(sent).toHaveLength(dispatcher.inFlight);
+            const [one] = sent.splice(picks.next().value % Math.max(1, sent.length), 1);
+            if (!one) break;
+            const { texts: batch, counts } = one.batch;
+            expect(batch.length).toBeLessThanOrEqual(itemsMax);
+            const tokens = counts.reduce((sum, count) => sum + count, 0);
+            if (tokensMax !== null && batch.length > 1) expect(tokens).toBeLessThanOrEqual(tokensMax);
+            one.answer();
+          }
+          expect(await replies).toEqual(calls.map((call) => replyTo(call.texts)));
+          expect(dispatcher.queuedTexts).toBe(0);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('sends every call on its own while a slot is free', async () => {
+    const { dispatcher, sent } = start({ concurrencyMax: 8 });
+    for (let index = 0; index < 8; index++) void dispatcher.embed(callOf([`t${index}`]));
+    expect(sent.map(({ batch }) => batch.texts)).toEqual(texts(8).map((text) => [text]));
+  });
+
+  it('merges what waited when a slot comes free', async () => {
+    const { dispatcher, sent } = start();
+    const replies = texts(6).map((text) => dispatcher.embed(callOf([text])));
+    expect(sent).toHaveLength(1);
+    expect(dispatcher.queuedTexts).toBe(5);
+    sent[0]?.answer();
+    await replies[0];
+    await settle();
+    expect(sent).toHaveLength(2);
+    expect(sent[1]?.batch.texts).toEqual(texts(5, 1));
+    sent[1]?.answer();
+    expect(await Promise.all(replies)).toEqual(texts(6).map((text) => replyTo([text])));
+  });
+
+  it('never merges texts of different models or task types', async () => {
+    const { dispatcher, sent } = start();
+    const other = modelOf({ id: 'vendor-x/model-2' });
+    const replies = [
+      dispatcher.embed(callOf(['t0'])),
+      dispatcher.embed(callOf(['t1'])),
+      dispatcher.embed(callOf(['t2'], { model: other })),
+      dispatcher.embed(callOf(['t3'], { taskType: 'clustering' })),
+      dispatcher.embed(callOf(['t4'])),
+    ];
+    for (let index = 0; index < 4; index++) {
+      sent[index]?.answer();
+      await settle();
+    }
+    await Promise.all(replies);
+    expect(sent.map(({ batch }) => batch.texts)).toEqual([['t0'], ['t1', 't4'], ['t2'], ['t3']]);
+    expect(sent[2]?.batch.model).toBe(other);
+    expect(sent[3]?.batch.taskType).toBe('clustering');
+  });
+
+  it('sends a text above the token cap alone', () => {
+    const { dispatcher, sent } = start({ concurrencyMax: 8, tokensMax: 4 });
+    void dispatcher.embed(callOf(['t1', 't2', 'much-too-long', 't3']));
+    expect(sent.map(({ batch }) => batch.texts)).toEqual([['t1', 't2'], ['much-too-long'], ['t3']]);
+  });
+
+  it('serves a small call between the parts of a huge one', async () => {
+    const { dispatcher, sent } = start({ itemsMax: 10 });
+    void dispatcher.embed(callOf(texts(1000)));
+    const small = dispatcher.embed(callOf(['t5000']));
+    for (let index = 0; index < 3; index++) {
+      sent[index]?.answer();
+      await settle();
+    }
+    expect(await small).toEqual(replyTo(['t5000']));
+    expect(sent).toHaveLength(4);
+  });
+
+  it('gives models turns', async () => {
+    const { dispatcher, sent } = start({ itemsMax: 10 });
+    void dispatcher.embed(callOf(texts(1000)));
+    void dispatcher.embed(callOf(['t5000'], { model: modelOf({ id: 'vendor-x/model-2' }) }));
+    sent[0]?.answer();
+    await settle();
+    sent[1]?.answer();
+    await settle();
+    expect(sent.map(({ batch }) => batch.model.id)).toContain('vendor-x/model-2');
+  });
+
+  it('sends the parts of a rejected merged call again on their own, so that only the guilty one fails', async () => {
+    const { dispatcher, sent } = start();
+    const first = dispatcher.embed(callOf(['t0']));
+    const good = dispatcher.embed(callOf(['t1', 't2']));
+    const bad = dispatcher.embed(callOf(['t3']));
+    const alsoGood = dispatcher.embed(callOf(['t4']));
+    sent[0]?.answer();
+    await first;
+    await settle();
+    expect(sent[1]?.batch.texts).toEqual(['t1', 't2', 't3', 't4']);
+    sent[1]?.fail(REJECTED);
+    await settle();
+    sent[2]?.answer();
+    await settle();
+    sent[3]?.fail(REJECTED);
+    await expect(bad).rejects.toBe(REJECTED);
+    await settle();
+    sent[4]?.answer();
+    expect(await good).toEqual(replyTo(['t1', 't2']));
+    expect(await alsoGood).toEqual(replyTo(['t4']));
+    expect(sent.slice(2).map(({ batch }) => batch.texts)).toEqual([['t1', 't2'], ['t3'], ['t4']]);
+  });
+
+  it('fails every call in a merged one that failed for another reason', async () => {
+    const { dispatcher, sent } = start();
+    const first = dispatcher.embed(callOf(['t0']));
+    const waiting = [dispatcher.embed(callOf(['t1'])), dispatcher.embed(callOf(['t2']))];
+    sent[0]?.answer();
+    await first;
+    await settle();
+    const down = new Error('down');
+    sent[1]?.fail(down);
+    const outcomes = await Promise.allSettled(waiting);
+    expect(outcomes).toEqual([
+      { status: 'rejected', reason: down },
+      { status: 'rejected', reason: down },
+    ]);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('fails a call with its first failed part, cuts off the others and forgets what waits', async () => {
+    const { dispatcher, sent } = start({ concurrencyMax: 2, itemsMax: 1 });
+    const reply = dispatcher.embed(callOf(texts(5)));
+    const down = new Error('down');
+    sent[0]?.fail(down);
+    await expect(reply).rejects.toBe(down);
+    expect(sent[1]?.batch.signal.aborted).toBe(true);
+    sent[1]?.fail(new Error('cut off'));
+    await settle();
+    expect(sent).toHaveLength(2);
+    expect(dispatcher.queuedTexts).toBe(0);
+    expect(dispatcher.inFlight).toBe(0);
+  });
+
+  it('takes an aborted call out of the queue', async () => {
+    const { dispatcher, sent } = start();
+    const controller = new AbortController();
+    const first = dispatcher.embed(callOf(['t0']));
+    const aborted = dispatcher.embed(callOf(['t1'], { signal: controller.signal }));
+    const last = dispatcher.embed(callOf(['t2']));
+    controller.abort(new Error('gone'));
+    await expect(aborted).rejects.toThrow('gone');
+    expect(dispatcher.queuedTexts).toBe(1);
+    sent[0]?.answer();
+    await first;
+    await settle();
+    sent[1]?.answer();
+    expect(await last).toEqual(replyTo(['t2']));
+    expect(sent.map(({ batch }) => batch.texts)).toEqual([['t0'], ['t2']]);
+  });
+
+  it('cuts off an upstream call only when nobody waits for it any more', async () => {
+    const { dispatcher, sent } = start();
+    const controllers = [new AbortController(), new AbortController()];
+    const first = dispatcher.embed(callOf(['t0']));
+    const [one, other] = controllers.map(({ signal }, index) =>
+      dispatcher.embed(callOf([`t${index + 1}`], { signal })),
+    );
+    sent[0]?.answer();
+    await first;
+    await settle();
+    const merged = sent[1]?.batch;
+    controllers[0]?.abort(new Error('gone'));
+    await expect(one).rejects.toThrow('gone');
+    expect(merged?.signal.aborted).toBe(false);
+    controllers[1]?.abort(new Error('gone too'));
+    await expect(other).rejects.toThrow('gone too');
+    expect(merged?.signal.aborted).toBe(true);
+  });
+
+  it('answers those who stayed when another of a merged call has left', async () => {
+    const { dispatcher, sent } = start();
+    const controller = new AbortController();
+    const first = dispatcher.embed(callOf(['t0']));
+    const leaver = dispatcher.embed(callOf(['t1', 't2'], { signal: controller.signal }));
+    const stayer = dispatcher.embed(callOf(['t3']));
+    sent[0]?.answer();
+    await first;
+    await settle();
+    controller.abort(new Error('gone'));
+    sent[1]?.answer();
+    await expect(leaver).rejects.toThrow('gone');
+    expect(await stayer).toEqual(replyTo(['t3']));
+  });
+
+  it('sends nothing for a call that was aborted before', async () => {
+    const { dispatcher, sent } = start();
+    await expect(dispatcher.embed(callOf(['t0'], { signal: AbortSignal.abort(new Error('gone')) }))).rejects.toThrow(
+      'gone',
+    );
+    expect(sent).toHaveLength(0);
+  });
+
+  it('refuses what its queue does not hold, and takes it when there is room again', async () => {
+    const { dispatcher, sent } = start({ queuedTextsMax: 3 });
+    const replies = [dispatcher.embed(callOf(['t0'])), dispatcher.embed(callOf(['t1', 't2']))];
+    await expect(dispatcher.embed(callOf(['t3', 't4']))).rejects.toBe(OVERLOADED);
+    sent[0]?.answer();
+    await settle();
+    replies.push(dispatcher.embed(callOf(['t3', 't4'])));
+    sent[1]?.answer();
+    await settle();
+    sent[2]?.answer();
+    expect(await Promise.all(replies)).toHaveLength(3);
+  });
+
+  it('fails what waits and what is under way when it is closed, and what comes later', async () => {
+    const { dispatcher, sent } = start();
+    const replies = [dispatcher.embed(callOf(['t0'])), dispatcher.embed(callOf(['t1']))];
+    const closing = new Error('closing');
+    dispatcher.close(closing);
+    for (const reply of replies) await expect(reply).rejects.toBe(closing);
+    expect(sent[0]?.batch.signal.aborted).toBe(true);
+    await expect(dispatcher.embed(callOf(['t2']))).rejects.toBe(closing);
+    expect(sent).toHaveLength(1);
+  });
+});

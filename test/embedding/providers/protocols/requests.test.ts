@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { protocolOf } from '../../../../src/embedding/providers/protocols/protocol-of.ts';
+import { PROTOCOLS, type ProtocolName } from '../../../../src/embedding/providers/provider.ts';
+import { TaskType } from '../../../../src/models/task-types.ts';
+import { Secret } from '../../../../src/platform/secret.ts';
+import { FakeUpstream } from '../../../support/fake-upstream.ts';
+import { bodyOf, callOf, send } from './send.ts';
+
+/** What each protocol calls a task type; null: it is not said. From the vendors' documentation. */
+const TASKS: Readonly<Record<TaskType, Partial<Record<ProtocolName, string | null>>>> = {
+  retrieval_query: { gemini: 'RETRIEVAL_QUERY', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
+  retrieval_document: {
+    ...{ gemini: 'RETRIEVAL_DOCUMENT', voyage: 'document' },
+    ...{ jina: 'retrieval.passage', cohere: 'search_document' },
+  },
+  semantic_similarity: { gemini: 'SEMANTIC_SIMILARITY', voyage: null, jina: 'text-matching', cohere: 'clustering' },
+  question_answering: {
+    gemini: 'QUESTION_ANSWERING',
+    voyage: 'query',
+    jina: 'retrieval.query',
+    cohere: 'search_query',
+  },
+  clustering: { gemini: 'CLUSTERING', voyage: null, jina: 'separation', cohere: 'clustering' },
+  classification: { gemini: 'CLASSIFICATION', voyage: null, jina: 'classification', cohere: 'classification' },
+  code_retrieval: { gemini: 'CODE_RETRIEVAL_QUERY', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
+  contradiction: { gemini: 'FACT_VERIFICATION', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
+  factcheck: { gemini: 'FACT_VERIFICATION', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
+};
+
+/** The body of a call of the texts "one" and "둘" to model "m", of 256 dimensions, for retrieval of documents. */
+const BODIES: Readonly<Record<ProtocolName, unknown>> = {
+  openai: { input: ['one', '둘'], model: 'm', dimensions: 256, encoding_format: 'base64' },
+  gemini: {
+    requests: ['one', '둘'].map((text) => ({
+      ...{ model: 'models/m', content: { parts: [{ text }] } },
+      ...{ taskType: 'RETRIEVAL_DOCUMENT', outputDimensionality: 256 },
+    })),
+  },
+  voyage: {
+    ...{ input: ['one', '둘'], model: 'm', input_type: 'document', truncation: false },
+    ...{ output_dimension: 256, encoding_format: 'base64' },
+  },
+  jina: {
+    ...{ input: ['one', '둘'], model: 'm', task: 'retrieval.passage', dimensions: 256 },
+    ...{ embedding_type: 'base64', truncate: false },
+  },
+  cohere: {
+    ...{ model: 'm', texts: ['one', '둘'], input_type: 'search_document', embedding_types: ['float'] },
+    ...{ output_dimension: 256, truncate: 'NONE' },
+  },
+  tei: { inputs: ['one', '둘'], normalize: true, truncate: false },
+  ollama: { model: 'm', input: ['one', '둘'], truncate: false, dimensions: 256 },
+};
+
+/** The body of the same call where neither task type nor dimension is said. */
+const PLAIN_BODIES: Readonly<Record<ProtocolName, unknown>> = {
+  openai: { input: ['one', '둘'], model: 'm', encoding_format: 'base64' },
+  gemini: { requests: ['one', '둘'].map((text) => ({ model: 'models/m', content: { parts: [{ text }] } })) },
+  voyage: { input: ['one', '둘'], model: 'm', input_type: null, truncation: false, encoding_format: 'base64' },
+  jina: { input: ['one', '둘'], model: 'm', embedding_type: 'base64', truncate: false },
+  cohere: {
+    ...{ model: 'm', texts: ['one', '둘'], input_type: 'search_document' },
+    ...{ embedding_types: ['float'], truncate: 'NONE' },
+  },
+  tei: { inputs: ['one', '둘'], normalize: true, truncate: false },
+  ollama: { model: 'm', input: ['one', '둘'], truncate: false },
+};
+
+const PATHS: Readonly<Record<ProtocolName, string>> = {
+  openai: '/embeddings',
+  gemini: '/models/m:batchEmbedContents',
+  voyage: '/embeddings',
+  jina: '/embeddings',
+  cohere: '/v2/embed',
+  tei: '/embed',
+  ollama: '/api/embed',
+};
+
+describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
+  const protocol = protocolOf(name);
+  let fake: FakeUpstream;
+
+  beforeAll(async () => {
+    fake = await FakeUpstream.start({ apiKeys: ['key-1'] });
+  });
+  afterAll(() => fake.close());
+
+  const apiKey = new Secret('key-1');
+
+  it('has exactly the fields of the protocol', () => {
+    const request = protocol.request(callOf({ taskType: 'retrieval_document', dimensions: 256 }));
+    expect(request).toMatchObject({ method: 'POST', path: PATHS[name] });
+    expect(bodyOf(request)).toEqual(BODIES[name]);
+  });
+
+  it('leaves out what is not said', () => {
+    expect(bodyOf(protocol.request(callOf()))).toEqual(PLAIN_BODIES[name]);
+  });
+
+  it.each(TaskType.options)('says task type %s in the protocol’s own word', async (taskType) => {
+    const before = fake.calls.length;
+    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ taskType, apiKey })));
+    expect(reply.status).toBe(200);
+    expect(fake.violations).toEqual([]);
+    expect(fake.calls.slice(before)).toMatchObject([
+      { protocol: name, texts: ['one', '둘'], taskType: TASKS[taskType][name] ?? null, dimensions: null },
+    ]);
+  });
+
+  it('asks for a dimension only where the protocol can', async () => {
+    const before = fake.calls.length;
+    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ dimensions: 5, apiKey })));
+    expect(fake.violations).toEqual([]);
+    const asked = name === 'tei' ? null : 5;
+    expect(fake.calls.slice(before)).toMatchObject([{ dimensions: asked }]);
+    const { vectors } = protocol.parse(reply, { count: 2, dimensions: asked ?? 8 });
+    expect(vectors).toHaveLength(2 * (asked ?? 8));
+  });
+
+  it('carries the credential in a header and nowhere else', () => {
+    const request = protocol.request(callOf({ apiKey: new Secret('canary-4711') }));
+    const headers = name === 'gemini' ? { 'x-goog-api-key': 'canary-4711' } : { authorization: 'Bearer canary-4711' };
+    expect(request.headers).toEqual(headers);
+    expect(request.path + request.body).not.toContain('canary-4711');
+  });
+
+  it('carries no credential where none is configured', () => {
+    expect(protocol.request(callOf()).headers).toEqual({});
+  });
+
+  it('sends texts that are hard to carry as they are, and lone surrogates as U+FFFD', async () => {
+    const texts = ['a\u0000b', '"\\\n\u2028', '😀 한국어', `cut${'😀'[0]}`, '__proto__'];
+    const before = fake.calls.length;
+    await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
+    expect(fake.violations).toEqual([]);
+    expect(fake.calls[before]?.texts).toEqual(['a\u0000b', '"\\\n\u2028', '😀 한국어', 'cut\ufffd', '__proto__']);
+  });
+
+  it('is accepted with as many texts as its cap says', async () => {
+    const texts = Array.from({ length: protocol.caps.itemsMax }, (_, index) => `t${index}`);
+    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
+    expect(fake.violations).toEqual([]);
+    const { vectors } = protocol.parse(reply, { count: texts.length, dimensions: 8 });
+    const model = fake.calls.at(-1)?.model as string;
+    expect(vectors.subarray(-8)).toEqual(fake.vectorOf(model, texts.at(-1) as string));
+  });
+});
+
+describe('a request of protocol gemini', () => {
+  it('takes a model’s resource name as well as its plain one, and escapes it in the path', () => {
+    const request = protocolOf('gemini').request(callOf({ upstreamModel: 'models/a b/../c', texts: ['x'] }));
+    expect(request.path).toBe('/models/a%20b%2F..%2Fc:batchEmbedContents');
+    expect(bodyOf(request)).toMatchObject({ requests: [{ model: 'models/a b/../c' }] });
+  });
+});
+
+describe('discovery of caps', () => {
+  it('asks a TEI server for its batch size', async () => {
+    const fake = await FakeUpstream.start({ itemsMax: 7, apiKeys: ['key-1'] });
+    const discover = protocolOf('tei').discover;
+    if (!discover) throw new Error('TEI can be asked');
+    const reply = await send(fake.baseUrl('tei'), discover.request(new Secret('key-1')));
+    await fake.close();
+    expect(discover.parse(reply)).toEqual({ itemsMax: 7, tokensMax: null });
+  });
+
+  it.each(['<html>', '{}', '{"max_client_batch_size":0}', '{"max_client_batch_size":"32"}'])(
+    'takes %s for a fault',
+    (body) => {
+      const parse = () => protocolOf('tei').discover?.parse({ headers: {}, body: Buffer.from(body) });
+      expect(parse).toThrow(expect.objectContaining({ kind: 'transient' }));
+    },
+  );
+
+  it('is there for no other protocol', () => {
+    expect(PROTOCOLS.filter((name) => protocolOf(name).discover)).toEqual(['tei']);
+  });
+});

@@ -1,0 +1,43 @@
+import type {
+  Protocol,
+  UpstreamCall,
+  UpstreamReply,
+  UpstreamRequest,
+} from '../../../../src/embedding/providers/protocols/protocol.ts';
+
+/** A call of two texts, unless told otherwise. */
+export function callOf(fields: Partial<UpstreamCall> = {}): UpstreamCall {
+  return { upstreamModel: 'm', texts: ['one', '둘'], taskType: null, dimensions: null, apiKey: null, ...fields };
+}
+
+export function bodyOf(request: UpstreamRequest): unknown {
+  return JSON.parse(request.body as string);
+}
+
+/** Send a request as a transport would. */
+export async function send(
+  baseUrl: string,
+  request: UpstreamRequest,
+  signal: AbortSignal | null = null,
+): Promise<UpstreamReply & { status: number }> {
+  const { method, path, headers, body } = request;
+  const type = body === null ? {} : { 'content-type': 'application/json' };
+  const response = await fetch(baseUrl + path, { method, headers: { ...headers, ...type }, body, signal });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes };
+}
+
+/** The fault of an answer, whether its status or its body shows it; fails where there is none. */
+export function faultIn(
+  protocol: Protocol,
+  reply: UpstreamReply & { status: number },
+  expected: { count: number; dimensions: number },
+) {
+  if (reply.status !== 200) return protocol.faultOf(reply.status, reply.headers, reply.body);
+  try {
+    protocol.parse(reply, expected);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('the answer has no fault');
+}

@@ -1,0 +1,87 @@
+import { onTestFinished } from 'vitest';
+import { openProvider, type ProviderOptions } from '../../../src/embedding/providers/open-provider.ts';
+import type { ProtocolName, Provider, ProviderCall } from '../../../src/embedding/providers/provider.ts';
+import type { Model } from '../../../src/models/catalog.ts';
+import type { ProviderSettings } from '../../../src/platform/provider-settings.ts';
+import { openThreads } from '../../../src/platform/threads.ts';
+import { FakeUpstream, type FakeUpstreamOptions } from '../../support/fake-upstream.ts';
+import { keepLogs } from '../../support/logs.ts';
+
+export const DIMENSIONS = 8;
+
+export function modelOf(fields: Partial<Model> = {}): Model {
+  return {
+    id: 'vendor-x/model-1',
+    vendor: 'vendor-x',
+    kind: 'semantic',
+    defaultDimension: DIMENSIONS,
+    nativeDimension: DIMENSIONS,
+    maxTokens: 8192,
+    variableDimensions: false,
+    revision: '1',
+    prefixes: {},
+    tokenizer: { kind: 'estimate' },
+    upstreamDimensions: null,
+    pricePerMillion: 0,
+    ...fields,
+  };
+}
+
+/** A call whose texts count one token for each character. */
+export function callOf(texts: readonly string[], fields: Partial<ProviderCall> = {}): ProviderCall {
+  const counts = texts.map((text) => Math.max(1, text.length));
+  return { model: modelOf(), texts, counts, taskType: null, signal: new AbortController().signal, ...fields };
+}
+
+/** Settings that never wait for long. */
+export function settingsOf(
+  protocol: ProtocolName,
+  baseUrl: string,
+  fields: Partial<ProviderSettings> = {},
+): ProviderSettings {
+  return {
+    protocol,
+    endpoints: [{ name: 'key-1', baseUrl, apiKey: null, weight: 1 }],
+    models: {},
+    concurrencyMax: 4,
+    timeoutMs: 10_000,
+    retriesMax: 2,
+    itemsMax: null,
+    tokensMax: null,
+    ...fields,
+  };
+}
+
+export async function startUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
+  const upstream = await FakeUpstream.start({ dimensions: DIMENSIONS, ...options });
+  onTestFinished(() => upstream.close());
+  return upstream;
+}
+
+/** A provider that retries at once; closed after the test. */
+export function startProvider(
+  settings: ProviderSettings,
+  fields: Partial<ProviderOptions> = {},
+): { provider: Provider; logs: ReturnType<typeof keepLogs> } {
+  const logs = keepLogs();
+  const threads = openThreads();
+  const provider = openProvider({
+    name: 'vendor-x',
+    settings,
+    threads,
+    logger: logs.logger,
+    random: () => 0,
+    ...fields,
+  });
+  onTestFinished(async () => {
+    await provider.close();
+    await threads.close();
+  });
+  return { provider, logs };
+}
+
+/** The rows of a matrix, as plain arrays. */
+export function rowsOf(vectors: Float32Array, count: number): number[][] {
+  const width = vectors.length / count;
+  return Array.from({ length: count }, (_, row) => Array.from(vectors.subarray(row * width, (row + 1) * width)));
+}

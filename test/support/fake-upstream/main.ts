@@ -1,0 +1,71 @@
+import { fstatSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { base64Of, vectorOf } from './vectors.ts';
+
+// A quick upstream of the openai protocol for benchmarks, in a process of its own:
+//   node main.ts [--delay-ms 50] [--format base64|float] [--port 0]
+// It prints {"url": …} (a provider's base URL), serves until its standard input, if a pipe, ends or it is killed, and gives the
+// same vectors to everybody: a body is made once for each (count, dimension, format).
+
+const { values } = parseArgs({
+  options: {
+    'delay-ms': { type: 'string', default: '0' },
+    format: { type: 'string', default: '' },
+    dimensions: { type: 'string', default: '1536' },
+    port: { type: 'string', default: '0' },
+  },
+});
+const delayMs = Number(values['delay-ms']);
+const nativeDimension = Number(values.dimensions);
+const bodies = new Map<string, Buffer>();
+
+/** Base64 where it is asked for, unless `--format` decides. */
+function bodyFor(count: number, dimensions: number, asked: string): Buffer {
+  const format = values.format === '' ? asked : values.format;
+  const key = `${count}/${dimensions}/${format}`;
+  const made = bodies.get(key);
+  if (made) return made;
+  const data = Array.from({ length: count }, (_, index) => {
+    const vector = vectorOf('bench', String(index), dimensions);
+    return { object: 'embedding', index, embedding: format === 'base64' ? base64Of(vector) : Array.from(vector) };
+  });
+  const usage = { prompt_tokens: count * 10, total_tokens: count * 10 };
+  const body = Buffer.from(JSON.stringify({ object: 'list', data, model: 'bench', usage }));
+  bodies.set(key, body);
+  return body;
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    let body: Buffer;
+    try {
+      const asked = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+      const count = Array.isArray(asked['input']) ? asked['input'].length : 1;
+      body = bodyFor(
+        count,
+        Number(asked['dimensions'] ?? nativeDimension),
+        String(asked['encoding_format'] ?? 'float'),
+      );
+    } catch {
+      response.writeHead(400).end();
+      return;
+    }
+    const answer = (): void => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+    };
+    if (delayMs > 0) setTimeout(answer, delayMs);
+    else answer();
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(Number(values.port), '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/v1` })}\n`);
+});
+// The child must not outlive the benchmark that started it and holds the other end of the pipe.
+const stdin = fstatSync(0);
+if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().on('end', () => process.exit(0));
