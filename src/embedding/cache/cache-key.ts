@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto';
+import type { Model } from '../../models/catalog.ts';
+import type { TaskType } from '../../models/task-types.ts';
+
+/** A vector as it was computed once, with what it cost. Never to be modified. */
+export interface CachedVector {
+  /** Float32Array [model.nativeDimension], L2-normalised */
+  readonly vector: Float32Array;
+  readonly tokens: number;
+}
+
+/** Length of a key: a whole SHA-256 in base64url. */
+export const CACHE_KEY_CHARS = 43;
+
+/**
+ * One key per text: SHA-256, in base64url, of everything that a vector depends on, followed by the text.
+ *
+ * What comes first is a JSON array, which ends where its bracket closes, so that no two different inputs read the
+ * same. UTF-16 code units are hashed, not UTF-8: lone surrogates, which UTF-8 cannot express, would all become U+FFFD
+ * and share a key.
+ */
+export function cacheKeys(model: Model, taskType: TaskType | null, texts: readonly string[]): string[] {
+  const { id, revision, upstreamDimensions, nativeDimension } = model;
+  const scope = JSON.stringify([id, revision, taskType, upstreamDimensions, nativeDimension]);
+  return texts.map((text) => hash('sha256', Buffer.from(scope + text, 'utf16le'), 'base64url'));
+}

@@ -1,0 +1,272 @@
+import type { Model } from '../models/catalog.ts';
+import type { TaskType } from '../models/task-types.ts';
+import { AppError } from '../platform/errors.ts';
+import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
+import type { CacheMetrics } from './cache/cache-metrics.ts';
+import { type CallFailure, InFlight, type SharedCall, type Wait, Waits } from './cache/in-flight.ts';
+import { MemoryCache } from './cache/memory-cache.ts';
+import type { RedisCache } from './cache/redis-cache.ts';
+import type { Provider } from './providers/provider.ts';
+
+export interface NativeRequest {
+  readonly model: Model;
+  readonly provider: Provider;
+  /** Already prefixed where the model wants it. */
+  readonly texts: readonly string[];
+  readonly taskType: TaskType | null;
+  readonly signal: AbortSignal;
+  /** Our own token count of each text, asked for only when a provider is really called. */
+  readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
+}
+
+export interface NativeReply {
+  /** Float32Array [n x model.nativeDimension], row-major, in the order of the texts; the caller's own. */
+  readonly vectors: Float32Array;
+  /** Tokens of each text, cached or not. */
+  readonly tokens: readonly number[];
+  /** Texts that this request did not send to the provider: cached, under way for another, or repeated. */
+  readonly hits: number;
+}
+
+export interface NativeVectorsStats {
+  readonly memoryEntries: number;
+  readonly memoryBytes: number;
+  /** Texts under way, and the calls that carry them. */
+  readonly textsInFlight: number;
+  readonly callsInFlight: number;
+}
+
+/** Native vectors of a vendor's model, by the least work: memory, then a call under way, then Redis, then a call. */
+export interface NativeVectors {
+  /**
+   * @throws AppError as the provider does; `shutting_down` (503) once closed. The signal's reason once it is aborted:
+   *   other requests that wait for the same texts are not harmed.
+   */
+  embed(request: NativeRequest): Promise<NativeReply>;
+  stats(): NativeVectorsStats;
+  /** Fails what is under way with `shutting_down`. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param options.cacheBytes bound of the memory cache, everything counted; 0 turns it off
+ */
+export function openNativeVectors(options: {
+  cacheBytes: number;
+  redis: RedisCache | null;
+  metrics?: CacheMetrics;
+}): NativeVectors {
+  const { redis, metrics } = options;
+  const memory = new MemoryCache(options.cacheBytes);
+  const inFlight = new InFlight();
+  const running = new Set<Promise<void>>();
+  let isClosed = false;
+  metrics?.watchBytes(() => memory.bytes);
+
+  function keep(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>): void {
+    if (vectors.size === 0) return;
+    if (!isClosed) for (const [key, vector] of vectors) memory.set(key, vector);
+    call.land(vectors);
+  }
+
+  /** Lands every text of the call, or fails it; never rejects. */
+  async function run(call: SharedCall, texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<void> {
+    const { model, provider, taskType } = request;
+    let concerns: CallFailure['concerns'] = 'initiator';
+    try {
+      let keys = call.keys;
+      if (redis) {
+        const found = await redis.get(keys, model.nativeDimension);
+        const missing = keys.filter((_, index) => found[index] === undefined);
+        metrics?.count('redis', keys.length - missing.length, missing.length);
+        keep(call, present(keys, found));
+        keys = missing;
+        if (keys.length === 0 || call.signal.aborted) return;
+      }
+      call.sent = keys.length;
+      const sent = keys.map((key) => texts.get(key) as string);
+      const counts = await request.count(sent);
+      if (call.signal.aborted) return;
+      concerns = 'everyone';
+      const reply = await provider.embed({ model, texts: sent, counts, taskType, signal: call.signal });
+      const vectors = rowsOf(keys, reply, model, provider);
+      redis?.set(vectors);
+      keep(call, vectors);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'upstream_rejected') concerns = 'input';
+      call.fail({ error, concerns });
+    }
+  }
+
+  function start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; wait: Wait } {
+    const call = inFlight.open([...texts.keys()]);
+    const wait = call.wait(call.keys);
+    const done = run(call, texts, request).finally(() => running.delete(done));
+    running.add(done);
+    return { call, wait };
+  }
+
+  /** Vectors of texts that memory has not, each text once. */
+  async function resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolved> {
+    const waits = new Waits();
+    const vectors = new Map<string, CachedVector>();
+    let sent = 0;
+
+    const receive = async (call: SharedCall, wait: Wait, keys: readonly string[]) => {
+      await waits.add(wait);
+      for (const key of keys) vectors.set(key, call.landed(key) as CachedVector);
+    };
+    const send = async (own: ReadonlyMap<string, string>) => {
+      const { call, wait } = start(own, request);
+      await receive(call, wait, call.keys);
+      sent += call.sent;
+    };
+    const join = async (call: SharedCall, part: ReadonlyMap<string, string>, attempt: number) => {
+      const keys = [...part.keys()];
+      try {
+        await receive(call, call.wait(keys), keys);
+      } catch (error) {
+        if (waits.areOver || !isOfAnother(call, texts)) throw error;
+        await collect(part, attempt + 1);
+      }
+    };
+    /** Attempt 0 joins any call, 1 only calls that can be refused for no other text than ours, 2 none. */
+    const collect = async (wanted: ReadonlyMap<string, string>, attempt: number): Promise<void> => {
+      const own = new Map<string, string>();
+      const joined = new Map<SharedCall, Map<string, string>>();
+      for (const [key, text] of wanted) {
+        const call = attempt < 2 ? inFlight.find(key) : undefined;
+        if (call && (attempt === 0 || isWithin(call, texts))) {
+          const part = joined.get(call) ?? new Map<string, string>();
+          joined.set(call, part.set(key, text));
+        } else {
+          own.set(key, text);
+        }
+      }
+      if (attempt === 0) metrics?.count('in_flight', wanted.size - own.size, own.size);
+      const parts: Promise<void>[] = [];
+      for (const [call, part] of joined) parts.push(join(call, part, attempt));
+      if (own.size > 0) parts.push(send(own));
+      await Promise.all(parts);
+    };
+
+    const onAbort = () => waits.leave(request.signal.reason);
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await collect(texts, 0);
+    } catch (error) {
+      waits.leave(error);
+      throw error;
+    } finally {
+      request.signal.removeEventListener('abort', onAbort);
+    }
+    return { vectors, sent };
+  }
+
+  return {
+    async embed(request) {
+      const { model, texts, signal } = request;
+      if (isClosed) throw shuttingDown();
+      signal.throwIfAborted();
+      const keys = cacheKeys(model, request.taskType, texts);
+      const found = keys.map((key) => memory.get(key));
+      const wanted = new Map<string, string>();
+      let missing = 0;
+      for (let i = 0; i < keys.length; i++) {
+        if (found[i] !== undefined) continue;
+        missing++;
+        wanted.set(keys[i] as string, texts[i] as string);
+      }
+      metrics?.count('memory', keys.length - missing, missing);
+      if (missing === 0) return assemble(found as CachedVector[], model.nativeDimension, keys.length);
+      metrics?.count('in_flight', missing - wanted.size, 0);
+      const { vectors, sent } = await resolve(wanted, request);
+      const all = found.map((cached, index) => cached ?? vectors.get(keys[index] as string));
+      return assemble(all as CachedVector[], model.nativeDimension, keys.length - sent);
+    },
+    stats: () => ({
+      memoryEntries: memory.size,
+      memoryBytes: memory.bytes,
+      textsInFlight: inFlight.texts,
+      callsInFlight: inFlight.calls,
+    }),
+    async close() {
+      isClosed = true;
+      inFlight.cancelAll(shuttingDown());
+      memory.clear();
+      await Promise.all(running);
+      await redis?.close();
+    },
+  };
+}
+
+interface Resolved {
+  readonly vectors: ReadonlyMap<string, CachedVector>;
+  /** Texts sent to the provider. */
+  readonly sent: number;
+}
+
+/** Whether the call carries none but these texts: then what it is refused for is ours too. */
+function isWithin(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
+  return call.keys.every((key) => texts.has(key));
+}
+
+/** Whether the call failed for something that need not concern us. */
+function isOfAnother(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
+  const concerns = call.failure?.concerns;
+  if (concerns === 'input') return !isWithin(call, texts);
+  return concerns === 'initiator';
+}
+
+function present(keys: readonly string[], found: readonly (CachedVector | undefined)[]): Map<string, CachedVector> {
+  const vectors = new Map<string, CachedVector>();
+  for (const [index, key] of keys.entries()) {
+    const vector = found[index];
+    if (vector) vectors.set(key, vector);
+  }
+  return vectors;
+}
+
+/** Views into the reply, one a key. What has not the promised shape is never kept. */
+function rowsOf(
+  keys: readonly string[],
+  reply: { vectors: Float32Array; tokens: readonly number[] },
+  model: Model,
+  provider: Provider,
+): Map<string, CachedVector> {
+  const d = model.nativeDimension;
+  if (reply.vectors.length !== keys.length * d || reply.tokens.length !== keys.length) {
+    throw new AppError({
+      code: 'provider_unavailable',
+      status: 502,
+      message: `${provider.name} answered with ${reply.vectors.length} numbers for ${keys.length} texts of ${d} dimensions`,
+      retryable: true,
+    });
+  }
+  const rows = new Map<string, CachedVector>();
+  for (const [i, key] of keys.entries()) {
+    rows.set(key, { vector: reply.vectors.subarray(i * d, (i + 1) * d), tokens: reply.tokens[i] as number });
+  }
+  return rows;
+}
+
+/** A copy of its own for the caller, who may modify it. */
+function assemble(rows: readonly CachedVector[], dimensions: number, hits: number): NativeReply {
+  const vectors = new Float32Array(rows.length * dimensions);
+  const tokens: number[] = [];
+  for (const [index, row] of rows.entries()) {
+    vectors.set(row.vector, index * dimensions);
+    tokens.push(row.tokens);
+  }
+  return { vectors, tokens, hits };
+}
+
+function shuttingDown(): AppError {
+  return new AppError({
+    code: 'shutting_down',
+    status: 503,
+    message: 'the service is shutting down; try again',
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+}

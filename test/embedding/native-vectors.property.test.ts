@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { CachedVector } from '../../src/embedding/cache/cache-key.ts';
+import { ENTRY_OVERHEAD_BYTES } from '../../src/embedding/cache/memory-cache.ts';
+import type { RedisCache } from '../../src/embedding/cache/redis-cache.ts';
+import { type NativeReply, openNativeVectors } from '../../src/embedding/native-vectors.ts';
+import type { TaskType } from '../../src/models/task-types.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import { scriptedProvider, testModel, tokensOf, unavailable, vectorOf } from './scripted-provider.ts';
+
+const VOCABULARY = ['a', 'b', 'c', 'd', 'bad', '\ud800', '\udc00', '\ufffd'];
+const SCOPES: readonly { model: ReturnType<typeof testModel>; taskType: TaskType | null }[] = [
+  { model: testModel('my/model'), taskType: null },
+  { model: testModel('my/model'), taskType: 'clustering' },
+  { model: testModel('my/other'), taskType: null },
+];
+const ENTRY_BYTES = 4 * 4 + ENTRY_OVERHEAD_BYTES;
+
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('request' as const), scope: scope(), texts: batch() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(50) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('answer' as const), which: fc.nat(50) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), which: fc.nat(50) }) },
+);
+const plan = fc.record({
+  cachedEntries: fc.constantFrom(0, 1, 3, 100),
+  hasRedis: fc.boolean(),
+  countsLater: fc.boolean(),
+  steps: fc.array(step, { minLength: 1, maxLength: 40 }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+
+function scope() {
+  return fc.constantFrom(0, 0, 0, 1, 2);
+}
+
+function batch() {
+  return fc.array(fc.constantFrom(...VOCABULARY), { minLength: 1, maxLength: 6 });
+}
+
+interface Request {
+  readonly scope: number;
+  readonly texts: readonly string[];
+  readonly leaving: AbortController;
+  outcome: { reply: NativeReply } | { error: unknown } | undefined;
+}
+
+/** Something outside that a request waits for, until the test lets it happen. */
+interface Pending {
+  readonly scope: number;
+  readonly texts: readonly string[] | null;
+  answer(): void;
+  fail(): void;
+}
+
+test('any mix of cached, new, repeated and shared texts is answered as if each were sent alone', async () => {
+  await fc.assert(fc.asyncProperty(plan, follow), { seed: 20_260, numRuns: 600 });
+});
+
+async function follow({ cachedEntries, hasRedis, countsLater, steps }: Plan): Promise<void> {
+  const cacheBytes = cachedEntries * ENTRY_BYTES;
+  const pending: Pending[] = [];
+  const calls: { scope: number; texts: readonly string[]; signal: AbortSignal }[] = [];
+  const requests: Request[] = [];
+  const vectors = openNativeVectors({ cacheBytes, redis: hasRedis ? redisLater(pending) : null });
+  const providers = SCOPES.map(({ model, taskType }, index) => {
+    const { provider, calls: sent } = scriptedProvider();
+    return {
+      ...provider,
+      embed(call: Parameters<typeof provider.embed>[0]) {
+        expect(call.model).toBe(model);
+        expect(call.taskType).toBe(taskType);
+        expect(call.counts).toEqual(call.texts.map(tokensOf));
+        const reply = provider.embed(call);
+        const mine = sent.at(-1) as (typeof sent)[number];
+        calls.push({ scope: index, texts: mine.texts, signal: mine.signal });
+        const entry: Pending = {
+          scope: index,
+          texts: mine.texts,
+          answer: mine.answer,
+          fail: () => mine.fail(unavailable()),
+        };
+        pending.push(entry);
+        mine.signal.addEventListener('abort', () => remove(pending, entry));
+        return reply;
+      },
+    };
+  });
+
+  const begin = (scope: number, texts: readonly string[]) => {
+    const request: Request = { scope, texts, leaving: new AbortController(), outcome: undefined };
+    requests.push(request);
+    vectors
+      .embed({
+        ...(SCOPES[scope] as (typeof SCOPES)[number]),
+        provider: providers[scope] as (typeof providers)[number],
+        texts,
+        signal: request.leaving.signal,
+        count: (counted) => (countsLater ? countLater(pending, counted, request) : counted.map(tokensOf)),
+      })
+      .then(
+        (reply) => {
+          expectRight(request, reply);
+          // The answer is the caller's own: nobody else may see what becomes of it.
+          reply.vectors.fill(Number.NaN);
+          request.outcome = { reply };
+        },
+        (error: unknown) => {
+          request.outcome = { error };
+        },
+      )
+      .catch((error: unknown) => {
+        request.outcome = { error };
+      });
+  };
+  const settled = new Set<Request>();
+  /** What the step under way made the provider fail. */
+  const failures = new Set<string>();
+  const finish = (which: number, how: 'answer' | 'fail') => {
+    const [one] = pending.splice(which % Math.max(1, pending.length), 1);
+    if (one?.texts && how === 'fail') for (const text of one.texts) failures.add(`${one.scope} ${text}`);
+    one?.[how]();
+  };
+  const check = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(vectors.stats().memoryBytes).toBeLessThanOrEqual(cacheBytes);
+    for (const request of requests) {
+      if (!request.outcome || settled.has(request)) continue;
+      settled.add(request);
+      if ('error' in request.outcome) expectFair(request, request.outcome.error, failures);
+      else expect(request.texts).not.toContain('bad');
+    }
+    failures.clear();
+    for (const { scope, texts, signal } of calls) {
+      const isWanted = requests.some((one) => one.scope === scope && !one.outcome && shares(one.texts, texts));
+      if (signal.aborted) continue;
+      // Whatever still runs upstream, somebody waits for.
+      const isRunning = pending.some((one) => one.texts === texts);
+      if (isRunning) expect(isWanted).toBe(true);
+    }
+  };
+
+  for (const one of steps) {
+    if (one.kind === 'request') begin(one.scope, one.texts);
+    else if (one.kind === 'leave') requests[one.which % Math.max(1, requests.length)]?.leaving.abort(new Error('left'));
+    else finish(one.which, one.kind);
+    await check();
+  }
+  while (pending.length > 0) {
+    finish(0, 'answer');
+    await check();
+  }
+  expect(requests.every(({ outcome }) => outcome !== undefined)).toBe(true);
+  expect(vectors.stats()).toMatchObject({ textsInFlight: 0, callsInFlight: 0 });
+  // One call of its own, and one more for texts that another request's call did not bring.
+  expect(calls.length).toBeLessThanOrEqual(requests.length * 2);
+  const isCalm = steps.every((one) => one.kind === 'request' || one.kind === 'answer');
+  const areAllGood = requests.every(({ texts }) => !texts.includes('bad'));
+  if (isCalm && areAllGood && cachedEntries === 100) {
+    const sent = calls.flatMap((call) => call.texts.map((text) => `${call.scope} ${text}`));
+    expect(new Set(sent).size).toBe(sent.length);
+  }
+  await vectors.close();
+}
+
+function remove(pending: Pending[], entry: Pending): void {
+  if (pending.includes(entry)) pending.splice(pending.indexOf(entry), 1);
+}
+
+function shares(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((text) => others.includes(text));
+}
+
+function expectRight({ scope, texts }: Request, reply: NativeReply): void {
+  const { model, taskType } = SCOPES[scope] as (typeof SCOPES)[number];
+  expect([...reply.vectors]).toEqual(texts.flatMap((text) => vectorOf(model, taskType, text)));
+  expect(reply.tokens).toEqual(texts.map(tokensOf));
+  expect(reply.hits).toBeGreaterThanOrEqual(texts.length - new Set(texts).size);
+  expect(reply.hits).toBeLessThanOrEqual(texts.length);
+}
+
+/** A request may fail for its own leaving, its own text, or a provider that failed one of its texts; for nothing else. */
+function expectFair({ scope, texts, leaving }: Request, error: unknown, failures: ReadonlySet<string>): void {
+  if (leaving.signal.aborted && error === leaving.signal.reason) return;
+  const code = error instanceof AppError ? error.code : undefined;
+  if (code === 'upstream_rejected') expect(texts).toContain('bad');
+  else if (code === 'provider_unavailable') {
+    expect(texts.some((text) => failures.has(`${scope} ${text}`))).toBe(true);
+  } else throw error;
+}
+
+/** Counts when the test says so; gives up with the request that asked, as work on another thread does. */
+function countLater(pending: Pending[], texts: readonly string[], request: Request): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const entry: Pending = { scope: request.scope, texts: null, answer, fail: answer };
+    function answer(): void {
+      resolve(texts.map(tokensOf));
+    }
+    const leave = () => {
+      remove(pending, entry);
+      reject(request.leaving.signal.reason);
+    };
+    pending.push(entry);
+    if (request.leaving.signal.aborted) leave();
+    else request.leaving.signal.addEventListener('abort', leave);
+  });
+}
+
+/** A Redis that answers when the test says so, or finds nothing, as after its timeout. */
+function redisLater(pending: Pending[]): RedisCache {
+  const kept = new Map<string, CachedVector>();
+  return {
+    get: (keys) =>
+      new Promise((resolve) => {
+        const answer = () => resolve(keys.map((key) => kept.get(key)));
+        const fail = () => resolve(keys.map(() => undefined));
+        pending.push({ scope: -1, texts: null, answer, fail });
+      }),
+    set(vectors) {
+      for (const [key, { vector, tokens }] of vectors) kept.set(key, { vector: vector.slice(), tokens });
+    },
+    async close() {},
+  };
+}
