@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { invalidRequest } from '../platform/errors.ts';
+
+const DAY_MS = 86_400_000;
+const PERIOD_DAYS_MAX = 366;
+
+/** A moment as usage is booked: its UTC day and the first day of its month, both `YYYY-MM-DD`. */
+export interface BookingDay {
+  readonly day: string;
+  readonly month: string;
+}
+
+let known: BookingDay & { readonly number: number } = { number: Number.NaN, day: '', month: '' };
+
+/** The UTC day of a moment. The last answer is kept: nearly every call asks for the same day. */
+export function bookingDay(nowMs: number): BookingDay {
+  const number = Math.floor(nowMs / DAY_MS);
+  if (number !== known.number) {
+    const day = toDate(number * DAY_MS);
+    known = { number, day, month: `${day.slice(0, 7)}-01` };
+  }
+  return known;
+}
+
+/** The first moment of the month after a moment's, UTC, in milliseconds since 1970. */
+export function nextMonthMs(nowMs: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+}
+
+function monthStartMs(nowMs: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
+}
+
+export function toDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+/**
+ * The whole UTC days, `startMs` to before `endMs`, that hold every moment from `from` to before `to`: dates (their
+ * midnight) or instants in ISO 8601. Without `from`, the start of the last month of the period; without `to`, the end
+ * of this calendar month.
+ *
+ * @throws AppError `invalid_request` (400) naming `from` or `to`: no date, not before the other, or more than 366 days
+ */
+export function toPeriod(
+  range: { from?: string | undefined; to?: string | undefined },
+  nowMs: number,
+): { startMs: number; endMs: number } {
+  const toMs = range.to === undefined ? nextMonthMs(nowMs) : momentMs(range.to, 'to');
+  const fromMs = range.from === undefined ? monthStartMs(toMs - 1) : momentMs(range.from, 'from');
+  const param = range.from === undefined ? 'to' : 'from';
+  if (fromMs >= toMs) throw invalidRequest('from must be before to, which is the first moment after the period', param);
+  const startMs = Math.floor(fromMs / DAY_MS) * DAY_MS;
+  const endMs = Math.ceil(toMs / DAY_MS) * DAY_MS;
+  if (endMs - startMs > PERIOD_DAYS_MAX * DAY_MS) {
+    throw invalidRequest(`the period may have at most ${PERIOD_DAYS_MAX} days`, param);
+  }
+  return { startMs, endMs };
+}
+
+function momentMs(text: string, param: string): number {
+  if (Moment.safeParse(text).success) return Date.parse(text);
+  throw invalidRequest(`${param} must be a date such as 2026-08-01, or an instant such as 2026-08-01T12:00:00Z`, param);
+}

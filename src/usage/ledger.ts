@@ -1,0 +1,167 @@
+import { dependencyDown } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { BookingDay } from './calendar.ts';
+import type { Axis } from './schema.ts';
+import { type CounterChange, type LedgerRow, type UsageBatch, writeUsage } from './store.ts';
+
+/** What a request used of one model. */
+export interface UsedModel {
+  readonly model: string;
+  readonly texts: number;
+  readonly tokens: number;
+  readonly images?: number;
+}
+
+/** The organization, axis and day that a request is booked on, from its acceptance to its end. */
+export interface Booking {
+  readonly orgId: string;
+  readonly axis: Axis;
+  readonly date: BookingDay;
+  readonly internal: boolean;
+}
+
+/** Sums that wait to be written. */
+class Sums {
+  readonly rows = new Map<string, LedgerRow>();
+  readonly counters = new Map<string, CounterChange>();
+
+  get size(): number {
+    return this.rows.size + this.counters.size;
+  }
+}
+
+/**
+ * What this process has to tell the database about usage: sums in memory, written by `flush` about every second. What
+ * could not be written stays and is tried again under the same flush number, by which the database knows a batch
+ * that it has already, so that a lost answer counts nothing twice.
+ */
+export class UsageLedger {
+  readonly #sql: Sql;
+  readonly #logger: Logger;
+  readonly #keysMax: number;
+  readonly #id = newId('ledger');
+  #sequence = 0;
+  #open = new Sums();
+  /** Given to the database, which has not confirmed it. */
+  #unconfirmed: { sums: Sums; batch: UsageBatch } | null = null;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #isDown = false;
+
+  /** @param settings.keysMax sums held at most, before `assertRoom` refuses further requests */
+  constructor(settings: { sql: Sql; logger: Logger; keysMax: number }) {
+    this.#sql = settings.sql;
+    this.#logger = settings.logger;
+    this.#keysMax = settings.keysMax;
+  }
+
+  /**
+   * Usage that cannot be written for long must not fill the memory, and nobody is served unmetered.
+   *
+   * @throws AppError `postgres_unavailable` (503)
+   */
+  assertRoom(): void {
+    if (this.#open.size + (this.#unconfirmed?.sums.size ?? 0) < this.#keysMax) return;
+    throw dependencyDown('postgres', 'usage cannot be recorded right now; try again');
+  }
+
+  /** Book a request that succeeded. */
+  add(booking: Booking, used: readonly UsedModel[]): void {
+    for (const [place, item] of used.entries()) {
+      const row = this.#row(booking, item.model);
+      const isListedBefore = place > 0 && used.findIndex(({ model }) => model === item.model) < place;
+      if (!isListedBefore) row.requests++;
+      if (place === 0) row.requestsLed++;
+      row.texts += item.texts;
+      row.tokens += item.tokens;
+      row.images += item.images ?? 0;
+    }
+  }
+
+  /** Change the month's counter of the booking; `units` may be below zero. */
+  count(booking: Booking, units: number): void {
+    if (units === 0) return;
+    const { orgId, axis } = booking;
+    const { month } = booking.date;
+    const key = `${orgId} ${month} ${axis}`;
+    const counter = this.#open.counters.get(key);
+    if (counter) counter.units += units;
+    else this.#open.counters.set(key, { orgId, axis, month, units });
+  }
+
+  #row(booking: Booking, model: string): LedgerRow {
+    const { orgId, axis, internal } = booking;
+    const { day } = booking.date;
+    const key = `${orgId} ${day} ${axis} ${internal} ${model}`;
+    let row = this.#open.rows.get(key);
+    if (!row) {
+      row = { orgId, day, axis, model, internal, requests: 0, requestsLed: 0, texts: 0, tokens: 0, images: 0 };
+      this.#open.rows.set(key, row);
+    }
+    return row;
+  }
+
+  /**
+   * Write everything that was booked before this call. Calls while one is under way share the next.
+   *
+   * @throws what `sql` does; nothing is lost by it
+   */
+  flush(): Promise<void> {
+    if (this.#running === null) {
+      this.#running = this.#write().finally(() => {
+        this.#running = null;
+      });
+      return this.#running;
+    }
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.flush();
+      });
+    return this.#next;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      if (this.#unconfirmed !== null) await this.#writeBatch(this.#unconfirmed.batch);
+      if (this.#open.size > 0) {
+        const sums = this.#open;
+        const batch: UsageBatch = {
+          ledgerId: this.#id,
+          sequence: ++this.#sequence,
+          rows: [...sums.rows.values()],
+          counters: [...sums.counters.values()].filter(({ units }) => units !== 0),
+        };
+        this.#unconfirmed = { sums, batch };
+        this.#open = new Sums();
+        await this.#writeBatch(batch);
+      }
+    } catch (error) {
+      if (!this.#isDown) this.#logger.warn({ err: error }, 'usage could not be written; it is kept and tried again');
+      this.#isDown = true;
+      throw error;
+    }
+  }
+
+  async #writeBatch(batch: UsageBatch): Promise<void> {
+    await writeUsage(this.#sql, batch);
+    this.#unconfirmed = null;
+    if (this.#isDown) this.#logger.info('usage is written again');
+    this.#isDown = false;
+  }
+
+  /** What would be lost now. */
+  unwritten(): { requests: number; texts: number; tokens: number; images: number } {
+    const total = { requests: 0, texts: 0, tokens: 0, images: 0 };
+    for (const row of [...(this.#unconfirmed?.batch.rows ?? []), ...this.#open.rows.values()]) {
+      total.requests += row.requestsLed;
+      total.texts += row.texts;
+      total.tokens += row.tokens;
+      total.images += row.images;
+    }
+    return total;
+  }
+}

@@ -1,0 +1,67 @@
+import type { Plan } from '../access/caller.ts';
+import { findOrganization } from '../access/organizations.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError, forbidden } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Axis } from './schema.ts';
+
+/** What each plan may use, as the operator set it. */
+export type PlanSettings = Config['plans'];
+
+/** Texts (images on `embed_image`) a calendar month; null: no limit. */
+export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
+  return plans[plan]?.quotas[axis] ?? null;
+}
+
+/** Whether a plan matters at all for how much may be used on the axis. */
+export function isLimited(plans: PlanSettings, axis: Axis): boolean {
+  return Object.values(plans).some((plan) => plan?.quotas[axis] !== undefined);
+}
+
+export function axisNotInPlan(plan: Plan, axis: Axis): AppError {
+  return forbidden(`the plan "${plan}" does not include the axis "${axis}"`, 'axis_not_in_plan');
+}
+
+export function quotaExceeded(facts: {
+  plan: Plan;
+  axis: Axis;
+  limit: number;
+  remaining: number;
+  requested: number;
+  resetsAtMs: number;
+}): AppError {
+  const { plan, axis, limit, remaining, requested } = facts;
+  const unit = axis === 'embed_image' ? 'images' : 'texts';
+  const resetsAt = new Date(facts.resetsAtMs).toISOString();
+  return new AppError({
+    code: 'quota_exceeded',
+    status: 402,
+    message:
+      `the plan "${plan}" has ${limit} ${unit} a month on the axis "${axis}"; ` +
+      `this request needs ${requested} and ${remaining} are left until ${resetsAt}`,
+    details: { axis, plan, limit, remaining, requested, resets_at: resetsAt },
+  });
+}
+
+const PLANS_MAX = 10_000;
+
+/**
+ * The plan of an organization, for callers who do not know it; an answer serves for `cacheMs`, counted from the start
+ * of the look-up.
+ */
+export function openPlanLookUp(sql: Sql, cacheMs = 1000): (orgId: string) => Promise<Plan> {
+  const known = new Map<string, { plan: Promise<Plan>; untilMs: number }>();
+  return (orgId) => {
+    const entry = known.get(orgId);
+    if (entry && performance.now() < entry.untilMs) return entry.plan;
+    known.delete(orgId);
+    const oldest = known.size >= PLANS_MAX ? known.keys().next() : null;
+    if (oldest && !oldest.done) known.delete(oldest.value);
+    const fresh = { plan: findOrganization(sql, orgId).then(({ plan }) => plan), untilMs: performance.now() + cacheMs };
+    known.set(orgId, fresh);
+    fresh.plan.catch(() => {
+      if (known.get(orgId) === fresh) known.delete(orgId);
+    });
+    return fresh.plan;
+  };
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { PLANS } from '../access/caller.ts';
+
+/** What a quota or a request rate counts by (contract, section 8). */
+export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
+export const Axis = z.enum(AXES);
+export type Axis = z.infer<typeof Axis>;
+
+const amount = z.int().min(0);
+
+const AxisUsage = z.object({
+  requests: amount,
+  texts: amount,
+  tokens: amount,
+  images: amount,
+  limit: amount.nullable().describe('texts (or images) a month on the plan; null: no limit'),
+  remaining: amount.nullable().describe('of the limit, in the calendar month that is now; null: no limit'),
+});
+
+/** `GET /v1/usage/summary`. Only requests that succeeded are in it. */
+export const UsageSummary = z
+  .object({
+    object: z.literal('usage.summary'),
+    org_id: z.string(),
+    plan: z.enum(PLANS),
+    period: z.object({
+      start: z.iso.datetime(),
+      end: z.iso.datetime().describe('the first moment after the period'),
+    }),
+    axes: z.object({ embed: AxisUsage, embed_batch: AxisUsage, embed_image: AxisUsage } satisfies Record<
+      Axis,
+      typeof AxisUsage
+    >),
+    by_model: z
+      .array(z.object({ model: z.string(), requests: amount, tokens: amount }))
+      .describe('most tokens first; a request that several models answered counts for each'),
+    by_day: z
+      .array(z.object({ date: z.iso.date(), tokens: amount, requests: amount }))
+      .describe('UTC days with any use, in order'),
+  })
+  .meta({ id: 'UsageSummary' });
+export type UsageSummary = z.infer<typeof UsageSummary>;

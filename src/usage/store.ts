@@ -1,0 +1,163 @@
+import type { Sql } from '../platform/postgres.ts';
+import { inTransaction } from '../platform/postgres.ts';
+import type { Axis } from './schema.ts';
+
+/** A month's counter of one organization and axis; `month` is its first day, `YYYY-MM-DD`. */
+export interface CounterKey {
+  readonly orgId: string;
+  readonly axis: Axis;
+  readonly month: string;
+}
+
+/** Count `amount` more, if that stays within `limit`; false: it does not, and nothing is counted. */
+export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, limit: number): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO usage_counters AS counter (org_id, axis, month, used)
+    SELECT ${key.orgId}, ${key.axis}, ${key.month}::date, ${amount}::bigint WHERE ${amount}::bigint <= ${limit}::bigint
+    ON CONFLICT (org_id, axis, month) DO UPDATE SET used = counter.used + excluded.used
+      WHERE counter.used + excluded.used <= ${limit}::bigint
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** The counter, made where there was none, held against every other change until the transaction ends. */
+export async function lockCounter(tx: Sql, key: CounterKey): Promise<number> {
+  await tx`
+    INSERT INTO usage_counters (org_id, axis, month, used)
+    VALUES (${key.orgId}, ${key.axis}, ${key.month}::date, 0) ON CONFLICT DO NOTHING`;
+  const [row] = await tx<{ used: number }[]>`
+    SELECT used FROM usage_counters
+    WHERE org_id = ${key.orgId} AND axis = ${key.axis} AND month = ${key.month}::date FOR UPDATE`;
+  return row?.used ?? 0;
+}
+
+export async function updateCounter(tx: Sql, key: CounterKey, used: number): Promise<void> {
+  await tx`
+    UPDATE usage_counters SET used = ${used}
+    WHERE org_id = ${key.orgId} AND axis = ${key.axis} AND month = ${key.month}::date`;
+}
+
+/** Sums of requests of one day, model and kind, as one row of the ledger. */
+export interface LedgerRow {
+  readonly orgId: string;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  readonly axis: Axis;
+  readonly model: string;
+  readonly internal: boolean;
+  /** Those that this model answered, alone or with others; and of them, those counted for the axis and the day here. */
+  requests: number;
+  requestsLed: number;
+  texts: number;
+  tokens: number;
+  images: number;
+}
+
+/** By how much a counter changes; below zero what was reserved in vain is given back. */
+export interface CounterChange extends CounterKey {
+  units: number;
+}
+
+export interface UsageBatch {
+  /** Names the process's ledger; with `sequence`, which only grows, the flush. */
+  readonly ledgerId: string;
+  readonly sequence: number;
+  readonly rows: readonly LedgerRow[];
+  readonly counters: readonly CounterChange[];
+}
+
+/**
+ * Add a batch to the ledger and the counters, in one transaction. Given again, it does nothing: after a lost answer it
+ * may simply be tried again. What belongs to a deleted organization is dropped.
+ */
+export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
+  const { rows, counters } = batch;
+  const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
+  await inTransaction(sql, async (tx) => {
+    const isNew = await tx`
+      INSERT INTO usage_flushes AS known (ledger_id, sequence) VALUES (${batch.ledgerId}, ${batch.sequence})
+      ON CONFLICT (ledger_id) DO UPDATE SET sequence = excluded.sequence, flushed_at = now()
+        WHERE known.sequence < excluded.sequence
+      RETURNING 1`;
+    if (isNew.length === 0) return;
+    // In the order of the keys, as every process does: two flushes cannot wait for each other.
+    if (rows.length > 0) {
+      await tx`
+        INSERT INTO usage_ledger AS known
+          (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+        SELECT new.* FROM unnest(
+          ${column(rows, 'orgId')}::text[], ${column(rows, 'day')}::date[], ${column(rows, 'axis')}::text[],
+          ${column(rows, 'model')}::text[], ${sql.array(column(rows, 'internal'))}::boolean[],
+          ${column(rows, 'requests')}::bigint[], ${column(rows, 'requestsLed')}::bigint[],
+          ${column(rows, 'texts')}::bigint[], ${column(rows, 'tokens')}::bigint[], ${column(rows, 'images')}::bigint[]
+        ) AS new (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+        JOIN organizations ON organizations.id = new.org_id
+        ORDER BY new.org_id, new.day, new.axis, new.model, new.internal
+        ON CONFLICT (org_id, day, axis, model, internal) DO UPDATE SET
+          requests = known.requests + excluded.requests,
+          requests_led = known.requests_led + excluded.requests_led,
+          texts = known.texts + excluded.texts,
+          tokens = known.tokens + excluded.tokens,
+          images = known.images + excluded.images`;
+    }
+    if (counters.length > 0) {
+      await tx`
+        INSERT INTO usage_counters AS known (org_id, axis, month, used)
+        SELECT new.* FROM unnest(
+          ${column(counters, 'orgId')}::text[], ${column(counters, 'axis')}::text[],
+          ${column(counters, 'month')}::date[], ${column(counters, 'units')}::bigint[]
+        ) AS new (org_id, axis, month, used)
+        JOIN organizations ON organizations.id = new.org_id
+        ORDER BY new.org_id, new.axis, new.month
+        ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
+    }
+  });
+}
+
+/** Forget the ledgers of processes that are long gone. */
+export async function deleteOldFlushes(sql: Sql): Promise<void> {
+  await sql`DELETE FROM usage_flushes WHERE flushed_at < now() - interval '7 days'`;
+}
+
+/** What counts against the quotas of a month. */
+export async function selectCounters(sql: Sql, orgId: string, month: string): Promise<Map<Axis, number>> {
+  const rows = await sql<{ axis: Axis; used: number }[]>`
+    SELECT axis, used FROM usage_counters WHERE org_id = ${orgId} AND month = ${month}::date`;
+  return new Map(rows.map(({ axis, used }) => [axis, used]));
+}
+
+interface Sums {
+  readonly requests: number;
+  readonly texts: number;
+  readonly tokens: number;
+  readonly images: number;
+}
+
+export interface UsageSums {
+  readonly byAxis: readonly (Sums & { axis: Axis })[];
+  /** Most tokens first. */
+  readonly byModel: readonly { model: string; requests: number; tokens: number }[];
+  /** In order; `YYYY-MM-DD`. */
+  readonly byDay: readonly { date: string; requests: number; tokens: number }[];
+}
+
+/** Sums over the days from `start` to before `end`, `YYYY-MM-DD`; all of one snapshot. */
+export async function selectUsage(sql: Sql, orgId: string, start: string, end: string): Promise<UsageSums> {
+  type Row = Sums & { axis: Axis | null; model: string | null; date: string | null; requests_led: number };
+  const rows = await sql<Row[]>`
+    SELECT axis, model, to_char(day, 'YYYY-MM-DD') AS date,
+           sum(requests)::bigint AS requests, sum(requests_led)::bigint AS requests_led,
+           sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens, sum(images)::bigint AS images
+    FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
+    GROUP BY GROUPING SETS ((axis), (model), (day))
+    ORDER BY day, tokens DESC, model`;
+  const byAxis: (Sums & { axis: Axis })[] = [];
+  const byModel: { model: string; requests: number; tokens: number }[] = [];
+  const byDay: { date: string; requests: number; tokens: number }[] = [];
+  for (const { axis, model, date, requests, requests_led, texts, tokens, images } of rows) {
+    if (axis !== null) byAxis.push({ axis, requests: requests_led, texts, tokens, images });
+    else if (model !== null) byModel.push({ model, requests, tokens });
+    else if (date !== null) byDay.push({ date, requests: requests_led, tokens });
+  }
+  return { byAxis, byModel, byDay };
+}

@@ -1,0 +1,48 @@
+import { findOrganization } from '../access/organizations.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { bookingDay, toDate, toPeriod } from './calendar.ts';
+import type { Account, Meter } from './meter.ts';
+import { type PlanSettings, quotaOf } from './quotas.ts';
+import type { Axis, UsageSummary } from './schema.ts';
+import { selectCounters, selectUsage } from './store.ts';
+
+/**
+ * What an organization used from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to whole UTC
+ * days; this calendar month by default), and what is left of its quotas in the month that is now. This process's own
+ * usage is written first; that of others may be missing for as long as a second.
+ *
+ * @throws AppError `invalid_request` (400) for a period that cannot be, `organization_not_found` (404) where the plan
+ *   is looked up
+ */
+export async function summarizeUsage(
+  sql: Sql,
+  meter: Pick<Meter, 'flush'>,
+  plans: PlanSettings,
+  account: Account,
+  range: { from?: string | undefined; to?: string | undefined } = {},
+  nowMs: number = Date.now(),
+): Promise<UsageSummary> {
+  const { startMs, endMs } = toPeriod(range, nowMs);
+  await meter.flush();
+  const { orgId } = account;
+  const plan = account.plan ?? (await findOrganization(sql, orgId)).plan;
+  const sums = await selectUsage(sql, orgId, toDate(startMs), toDate(endMs));
+  const counters = await selectCounters(sql, orgId, bookingDay(nowMs).month);
+  const usageOf = (axis: Axis) => {
+    const { requests, texts, tokens, images } = sums.byAxis.find((row) => row.axis === axis) ?? NOTHING;
+    const limit = quotaOf(plans, plan, axis);
+    const remaining = limit === null ? null : Math.max(0, limit - (counters.get(axis) ?? 0));
+    return { requests, texts, tokens, images, limit, remaining };
+  };
+  return {
+    object: 'usage.summary',
+    org_id: orgId,
+    plan,
+    period: { start: new Date(startMs).toISOString(), end: new Date(endMs).toISOString() },
+    axes: { embed: usageOf('embed'), embed_batch: usageOf('embed_batch'), embed_image: usageOf('embed_image') },
+    by_model: [...sums.byModel],
+    by_day: [...sums.byDay],
+  };
+}
+
+const NOTHING = { requests: 0, texts: 0, tokens: 0, images: 0 } as const;

@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { PostgresConnection } from '../../src/platform/postgres.ts';
+
+export interface PostgresProxy {
+  /** The same database, through the proxy. */
+  readonly connection: PostgresConnection;
+  /** Cut every connection and refuse new ones, until `open`. */
+  cut(): Promise<void>;
+  open(): Promise<void>;
+  /** Cut the connection on which the server confirms the next COMMIT, instead of passing that on. */
+  loseNextCommit(): void;
+  close(): Promise<void>;
+}
+
+/** Stands between a pool and PostgreSQL, to be a network that fails at chosen moments. */
+export async function openPostgresProxy(server: PostgresConnection): Promise<PostgresProxy> {
+  const sockets = new Set<Socket>();
+  let losesCommit = false;
+
+  const listener = createServer((client) => {
+    const upstream = server.host.startsWith('/')
+      ? connect(`${server.host}/.s.PGSQL.${server.port}`)
+      : connect(server.port, server.host);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    client.on('data', (data) => upstream.write(data));
+    upstream.on('data', (data) => {
+      const isLost = losesCommit && data.includes('COMMIT\0');
+      if (!isLost) return client.write(data);
+      losesCommit = false;
+      upstream.destroy();
+    });
+  });
+  const listen = async (port: number) => {
+    await once(listener.listen(port, '127.0.0.1'), 'listening');
+  };
+  const cut = async () => {
+    const closed = listener.listening ? once(listener, 'close') : null;
+    listener.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await listen(0);
+  const address = listener.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const { port } = address;
+
+  return {
+    connection: { ...server, host: '127.0.0.1', port },
+    cut,
+    open: async () => {
+      if (!listener.listening) await listen(port);
+    },
+    loseNextCommit() {
+      losesCommit = true;
+    },
+    close: cut,
+  };
+}

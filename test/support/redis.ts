@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { until } from './until.ts';
+
+export interface TestRedis {
+  /** For `REDIS_URL`. */
+  readonly url: string;
+  /** Everything in it is lost. */
+  stop(): Promise<void>;
+  /** Start again, empty, on the same port; stops it first where it runs. */
+  restart(): Promise<void>;
+  /** Connections stay open and nothing is answered, until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Stop it and remove its directory. */
+  drop(): Promise<void>;
+}
+
+/** Whether this machine has a redis-server; says so once on stderr where it has none, for tests to be skipped. */
+export function redisAvailable(): boolean {
+  const isThere = spawnSync('redis-server', ['--version']).status === 0;
+  if (!isThere) process.stderr.write('no redis-server on this machine: tests that need one are skipped\n');
+  return isThere;
+}
+
+/** A Redis of the test's own, on a free port of the loopback address; nothing is written to disk. */
+export async function startRedis(options: { password?: string } = {}): Promise<TestRedis> {
+  const { password } = options;
+  const directory = await mkdtemp(path.join(tmpdir(), 'service-test-redis-'));
+  const port = await freePort();
+  let server: ChildProcess | null = null;
+
+  const start = async () => {
+    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
+    if (password !== undefined) settings.push('--requirepass', password);
+    const child = spawn('redis-server', [...settings, '--appendonly', 'no'], { stdio: 'ignore' });
+    server = child;
+    await until(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+        return answers(port);
+      },
+      { what: 'redis-server' },
+    );
+  };
+  const stop = async () => {
+    const child = server;
+    server = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+
+  await start();
+  return {
+    url: `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`,
+    stop,
+    restart: async () => {
+      await stop();
+      await start();
+    },
+    pause: () => {
+      server?.kill('SIGSTOP');
+    },
+    resume: () => {
+      server?.kill('SIGCONT');
+    },
+    drop: async () => {
+      await stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** With a password it answers PING by an error, which is a sign of life too. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.once('data', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,16 @@
+import { pino } from 'pino';
+import { openPostgres } from '../../src/platform/postgres.ts';
+import { openMeter } from '../../src/usage/meter.ts';
+
+// Started by a test that kills it: `usage-child.ts <database url> <organization>`. Books requests of one text without
+// an end, and tells after each how many there were.
+const [url = '', orgId = ''] = process.argv.slice(2);
+const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'usage-child' });
+const meter = openMeter({ sql, plans: {}, logger: pino({ level: 'silent' }) });
+await meter.service.start(new AbortController().signal);
+for (let settled = 1; ; settled++) {
+  const reservation = await meter.reserve({ orgId, plan: 'enterprise' }, 'embed', 1);
+  reservation.settle([{ model: 'm', texts: 1, tokens: 1 }]);
+  await new Promise((resolve) => process.stdout.write(`${settled}\n`, resolve));
+  if (settled % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+}
