@@ -1,0 +1,45 @@
+import type { Account, Meter } from '../../usage/meter.ts';
+import type { EmbeddedTexts, Embedder } from '../embedder.ts';
+import type { DecodedImage } from './decode-images.ts';
+import { type ImageReader, NO_TEXT_PLACEHOLDER } from './read-images.ts';
+
+export interface ImageContext {
+  readonly embedder: Embedder;
+  readonly meter: Meter;
+  readonly reader: ImageReader;
+}
+
+export interface EmbedImagesRequest {
+  readonly images: readonly DecodedImage[];
+  readonly model?: string | undefined;
+  readonly dimensions?: number | null | undefined;
+  readonly account: Account;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Images to vectors, by the text that is found in them. An image without text gets the vector of a fixed placeholder
+ * and the warning `no-text-in-image`.
+ *
+ * @throws AppError `quota_exceeded` (402) before anything is read, and those of `ImageReader` and `Embedder`
+ */
+export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
+  const { images, model, dimensions, account, signal } = request;
+  const reservation = await context.meter.reserve(account, 'embed_image', images.length);
+  try {
+    const read = await context.reader.read(images, signal);
+    const texts = read.map(({ text }) => text || NO_TEXT_PLACEHOLDER);
+    const embedded = await context.embedder.embed({
+      ...{ texts, model, dimensions, taskType: null },
+      ...{ orgId: account.orgId, charge: null, signal },
+    });
+    reservation.settle([
+      { model: embedded.model, texts: texts.length, tokens: embedded.tokens, images: images.length },
+    ]);
+    const isTextless = read.some(({ text }) => text === '');
+    return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
+  } catch (error) {
+    await reservation.release();
+    throw error;
+  }
+}

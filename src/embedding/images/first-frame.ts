@@ -1,0 +1,67 @@
+import type { DecodedImage } from './decode-images.ts';
+import {
+  bitstreamSize,
+  findGifFrame,
+  viewOf,
+  WEBP_FRAME_HEAD_BYTES,
+  type WebpChunk,
+  webpChunks,
+  webpFileChunks,
+} from './image-header.ts';
+
+/**
+ * The file of the first frame alone: decoders unpack every frame of a GIF before they look at one, and refuse animated
+ * WebP.
+ *
+ * @returns the same bytes where there is nothing to cut off
+ */
+export function firstFrameOf(image: Pick<DecodedImage, 'bytes' | 'format'>): Uint8Array {
+  const file = viewOf(image.bytes);
+  if (image.format === 'gif') return firstGifFrame(file);
+  if (image.format === 'webp') return firstWebpFrame(file);
+  return image.bytes;
+}
+
+function firstGifFrame(file: Buffer): Uint8Array {
+  const frame = findGifFrame(file);
+  if (frame === null) return file;
+  const trailer = Buffer.from([0x3b]);
+  return Buffer.concat([file.subarray(0, frame.headLength), file.subarray(frame.start, frame.end), trailer]);
+}
+
+/** An animation frame holds the chunks of a still image (RFC 9649, 2.7.1.1). */
+function firstWebpFrame(file: Buffer): Uint8Array {
+  for (const { type, data } of webpFileChunks(file)) {
+    if (type !== 'ANMF') continue;
+    let alpha: WebpChunk | null = null;
+    for (const chunk of webpChunks(data.subarray(WEBP_FRAME_HEAD_BYTES))) {
+      if (chunk.type === 'ALPH') alpha = chunk;
+      const size = bitstreamSize(chunk.type, chunk.data);
+      if (size !== null) return webpFile(alpha === null ? [chunk] : [alphaHeader(size), alpha, chunk]);
+    }
+    return file;
+  }
+  return file;
+}
+
+/** `VP8X` for an image with a separate alpha channel. */
+function alphaHeader(size: { width: number; height: number }): WebpChunk {
+  const data = Buffer.alloc(10);
+  data[0] = 0x10;
+  data.writeUIntLE(size.width - 1, 4, 3);
+  data.writeUIntLE(size.height - 1, 7, 3);
+  return { type: 'VP8X', data };
+}
+
+function webpFile(chunks: readonly WebpChunk[]): Buffer {
+  const body = chunks.flatMap(({ type, data }) => [riffHead(type, data.length), data, Buffer.alloc(data.length & 1)]);
+  const length = body.reduce((sum, part) => sum + part.length, 4);
+  return Buffer.concat([riffHead('RIFF', length), Buffer.from('WEBP', 'latin1'), ...body]);
+}
+
+function riffHead(type: string, length: number): Buffer {
+  const head = Buffer.alloc(8);
+  head.write(type, 'latin1');
+  head.writeUInt32LE(length, 4);
+  return head;
+}
