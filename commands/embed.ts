@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
+import { orgFlag } from '../src/cli/flags.ts';
 import { parseRequest } from '../src/cli/parse-request.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 
@@ -13,6 +14,7 @@ export default class Embed extends BaseCommand {
     text: Args.string({ description: 'a text; as many as you like', multiple: true, ignoreStdin: true }),
   };
   static override flags = {
+    org: orgFlag,
     model: Flags.string({ description: 'model to embed with; the default one otherwise', env: 'SERVICE_MODEL' }),
     dimensions: Flags.integer({
       description: "numbers a vector; the model's default otherwise",
@@ -44,13 +46,16 @@ export default class Embed extends BaseCommand {
       },
       { input: 'TEXT' },
     );
-    await this.withAppliance(flags, async ({ embedder }, signal) => {
+    await this.withOperator(flags, async ({ embedder }, operator, signal) => {
+      const { axisOf } = await import('../src/embedding/embedder.ts');
       const { renderEmbeddingList } = await import('../src/embedding/printing/print-floats.ts');
       const result = await embedder.embed({
         texts: request.input,
         model: request.model,
         dimensions: request.dimensions,
         taskType: request.task_type,
+        orgId: operator.orgId,
+        charge: { account: operator, axis: axisOf(request.input) },
         signal,
       });
       const { vectors, dimensions, model, tokens } = result;

@@ -12,9 +12,13 @@ import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
+import { imageRoutes } from './routes/images.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
+import { usageRoutes } from './routes/usage.ts';
 
 /** Requests in flight get this long to finish once a stop is asked for; then they are aborted, and soon cut off. */
 const ABORT_MS = 9_000;
@@ -31,9 +35,16 @@ export interface ApiService extends Service {
 
 /** Every route of the API over an appliance. */
 export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
-  const { sql, embedder, config } = appliance;
+  const { sql, embedding, config } = appliance;
   const routes = [
-    ...embeddingRoutes(embedder, config.embeddings),
+    ...embeddingRoutes(embedding.embedder, config.embeddings),
+    ...imageRoutes(
+      { embedder: embedding.embedder, meter: appliance.meter, reader: appliance.images },
+      { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
+    ),
+    ...modelRoutes(embedding.backends),
+    ...routingRoutes(embedding.routing),
+    ...usageRoutes(appliance.summarizeUsage),
     ...bucketRoutes(sql, purge),
     ...documentRoutes(appliance.uploads, purge),
     ...jobRoutes(sql),
@@ -71,6 +82,7 @@ export function apiService(
       finish: (lock, response) => finishIdempotent(sql, lock, response),
       abandon: (lock) => abandonIdempotent(sql, lock),
     },
+    rates: appliance.rates,
     logger,
     metrics,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
@@ -84,6 +96,7 @@ export function apiService(
       return listening.url;
     },
     async start() {
+      await appliance.embedding.prepare();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       listening = await server.listen({ host: options.host ?? config.host, port: options.port ?? config.port });
       logger.info({ url: listening.url }, 'API listens');

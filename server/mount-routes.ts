@@ -3,9 +3,11 @@ import Router, { type RouterContext } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
+import type { RateLimiter } from '../src/usage/rates.ts';
 import type { Exchange } from './exchange.ts';
 import { authorize, isAccessPolicy, type ResolveCaller } from './middleware/authorize.ts';
 import { type Idempotency, idempotencyKeyOf, runIdempotent } from './middleware/idempotency.ts';
+import { limitRate } from './middleware/limit-rate.ts';
 import { type BodyLimits, type BodyReader, bodyReaderOf, NO_BODY, type ReceivedBody } from './middleware/read-body.ts';
 import { removeUpload } from './middleware/read-upload.ts';
 import { validate } from './middleware/validate.ts';
@@ -21,6 +23,7 @@ type FrameContext = RouterContext<FrameState>;
 export interface MountSettings {
   readonly resolveCaller: ResolveCaller;
   readonly idempotency: Idempotency;
+  readonly rates: RateLimiter;
   readonly logger: Logger;
   readonly limits: BodyLimits;
 }
@@ -51,6 +54,12 @@ function refuseContradictions(route: Route): void {
   if (!isAccessPolicy(route.access)) throw new TypeError(`${name} has no access policy`);
   if (/[:*]/.test(route.path) !== (route.params !== undefined)) throw new TypeError(`${name}: path and params differ`);
   if ((route.reads === 'none') !== (route.body === undefined)) throw new TypeError(`${name}: reads and body differ`);
+  if (route.axis && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
+    throw new TypeError(`${name}: without a caller there is no rate to limit`);
+  }
+  if (route.parse && (route.reads !== 'json' || route.idempotent)) {
+    throw new TypeError(`${name}: only a route that reads JSON and is not idempotent can parse by itself`);
+  }
   if (route.idempotent && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
     throw new TypeError(`${name}: without a caller nothing can be idempotent`);
   }
@@ -77,6 +86,7 @@ async function serve(
 ): Promise<void> {
   const { exchange } = ctx.state;
   exchange.route = route;
+  for (const name in route.headers) ctx.res.setHeader(name, route.headers[name] ?? '');
   let caller: Caller | null = null;
   if (route.access !== 'public') {
     caller = await authorize(route.access, ctx.req, settings.resolveCaller);
@@ -103,7 +113,8 @@ async function answer(
   if (url.includes('%00')) throw invalidRequest('the URL must not contain NUL');
   const params = route.params === undefined ? undefined : validate(route.params, ctx.params);
   const query = route.query === undefined ? undefined : validate(route.query, parseQuery(url));
-  const body = route.body === undefined ? undefined : validate(route.body, received.body);
+  const body = await bodyOf(route, received, exchange);
+  if (route.axis !== undefined && caller !== null) await limitRate(ctx, settings.rates, caller, route.axis(body));
   const context: RouteContext<unknown, unknown, unknown> = {
     params,
     query,
@@ -121,6 +132,11 @@ async function answer(
   const identity = { operationId, params, query, body: received.body, file: received.file };
   const request = { caller, key, identity, logger: settings.logger };
   return runIdempotent(settings.idempotency, request, () => route.handle(context));
+}
+
+async function bodyOf(route: Route, received: ReceivedBody, exchange: Exchange): Promise<unknown> {
+  if (route.parse !== undefined) return route.parse(received.body as Buffer, exchange.signal);
+  return route.body === undefined ? undefined : validate(route.body, received.body);
 }
 
 /** Query parameters; one that came more than once is an array. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller, Scope } from '../src/access/caller.ts';
+import type { Axis } from '../src/usage/schema.ts';
 
 /**
  * Who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
@@ -76,6 +77,15 @@ export interface Route<
   readonly bodyLimitBytes?: number;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
+  /** Headers of every answer of this route, refusals too. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The axis of the organization's request rate that a request counts on; 429 beyond it. */
+  readonly axis?: (body: z.output<B>) => Axis;
+  /**
+   * Turn the body's bytes into what the handler gets, where parsing them would hold the event loop. It does what the
+   * frame does with `body` otherwise: refuse what is not JSON and what the schema refuses (AppError 400).
+   */
+  readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
-import { AppError } from '../../src/platform/errors.ts';
+import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { announcesBody } from '../exchange.ts';
 import { boundaryOf } from '../multipart.ts';
 import type { Route, UploadedFile } from '../route.ts';
 import { bodyTooLarge } from './errors.ts';
-import { JSON_UPLOAD_BYTES_MAX, jsonReader } from './read-json.ts';
+import { JSON_UPLOAD_BYTES_MAX, jsonBytesReader, jsonReader } from './read-json.ts';
 import { MULTIPART_OVERHEAD_BYTES_MAX, receiveUpload } from './read-upload.ts';
 
 export interface BodyLimits {
@@ -61,12 +61,22 @@ function jsonReaderOf(route: Route, limits: BodyLimits): (ctx: Context, emptyIsF
   const ownLimit = route.bodyLimitBytes ?? (isUpload ? limits.uploadBytes : limits.bodyBytes);
   const limitBytes = isUpload ? Math.min(ownLimit, JSON_UPLOAD_BYTES_MAX) : ownLimit;
   const advice = isUpload ? 'send the file as multipart/form-data' : undefined;
-  const read = jsonReader(limitBytes, advice);
+  const read = route.parse ? bytesReader(limitBytes) : jsonReader(limitBytes, advice);
   return (ctx, emptyIsFine) => {
     refuseAnnouncedSize(ctx, limitBytes, limitBytes, advice);
     refuseEncoding(ctx);
     continueIfAsked(ctx);
     return read(ctx, emptyIsFine);
+  };
+}
+
+/** For a route that parses by itself. */
+function bytesReader(limitBytes: number): (ctx: Context) => Promise<Buffer> {
+  const read = jsonBytesReader(limitBytes);
+  return async (ctx) => {
+    const bytes = await read(ctx);
+    if (bytes === null) throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
+    return bytes;
   };
 }
 

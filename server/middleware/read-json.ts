@@ -23,6 +23,17 @@ const MIB = 1024 * 1024;
  * @throws AppError 400, 413, or `client_gone`
  */
 export function jsonReader(limitBytes: number, advice?: string): JsonReader {
+  const readBytes = jsonBytesReader(limitBytes, advice);
+  return async (ctx, emptyIsFine) => {
+    const bytes = await readBytes(ctx);
+    if (bytes !== null) return parseJsonObject(bytes);
+    if (emptyIsFine) return undefined;
+    throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
+  };
+}
+
+/** The bytes alone, up to `limitBytes`; null for an empty body. */
+export function jsonBytesReader(limitBytes: number, advice?: string): (ctx: Context) => Promise<Buffer | null> {
   const readBytes = koaBody({
     json: false,
     urlencoded: false,
@@ -33,7 +44,7 @@ export function jsonReader(limitBytes: number, advice?: string): JsonReader {
     encoding: '',
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
   });
-  return async (ctx, emptyIsFine) => {
+  return async (ctx) => {
     try {
       await readBytes(ctx, nothingNext);
     } catch (error) {
@@ -43,12 +54,9 @@ export function jsonReader(limitBytes: number, advice?: string): JsonReader {
     if (bytes === undefined && announcesBody(ctx.req)) {
       throw new AppError({ code: 'unsupported_media_type', status: 415, message: 'the Content-Type is malformed' });
     }
-    if (bytes === undefined || (Buffer.isBuffer(bytes) && bytes.length === 0)) {
-      if (emptyIsFine) return undefined;
-      throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
-    }
+    if (bytes === undefined || (Buffer.isBuffer(bytes) && bytes.length === 0)) return null;
     if (!Buffer.isBuffer(bytes)) throw new TypeError('koa-body decoded a body that was to stay bytes');
-    return parseJsonObject(bytes);
+    return bytes;
   };
 }
 
@@ -57,7 +65,7 @@ export type JsonReader = (ctx: Context, emptyIsFine: boolean) => Promise<unknown
 const nothingNext = () => Promise.resolve();
 
 /** @throws AppError 400 saying what is wrong with the bytes */
-function parseJsonObject(bytes: Buffer): Record<string, unknown> {
+export function parseJsonObject(bytes: Buffer): Record<string, unknown> {
   if (!isUtf8(bytes)) throw invalidRequest('the body is not valid UTF-8', null, 'invalid_utf8');
   const text = bytes.toString('utf8');
   let value: unknown;

@@ -1,10 +1,23 @@
-import { z } from 'zod';
-import type { Embedder } from '../../src/embedding/embedder.ts';
-import { renderEmbeddingList } from '../../src/embedding/printing/print-floats.ts';
-import { EmbeddingsRequest, EmbeddingsResponse } from '../../src/embedding/schema.ts';
-import { findModel, listModels, ModelView, viewOf } from '../../src/models/catalog.ts';
-import { AppError } from '../../src/platform/errors.ts';
-import { defineRoute, type Route } from '../route.ts';
+import type { Caller } from '../../src/access/caller.ts';
+import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
+import { JsonWriter } from '../../src/embedding/printing/json-writer.ts';
+import { renderEmbeddingList, writeVectorRows } from '../../src/embedding/printing/print-floats.ts';
+import {
+  EmbedBatchRequest,
+  EmbedBatchResponse,
+  EmbeddingsRequest,
+  EmbeddingsResponse,
+} from '../../src/embedding/schema.ts';
+import { defineRoute, type Route, type RouteReply } from '../route.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Contract 4.3 and 9.3; RFC 9745 for the form of `Deprecation`. */
+const BATCH_IS_DEPRECATED = {
+  Deprecation: '@1754179200',
+  Sunset: 'Mon, 03 Aug 2026 00:00:00 GMT',
+  Link: '</v1/embeddings>; rel="successor-version"',
+} as const;
 
 export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boolean }): Route[] {
   return [
@@ -17,13 +30,16 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
       errors: 'embedding',
       reads: 'json',
       body: EmbeddingsRequest,
+      axis: (body) => axisOf(body.input),
       responses: { 200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse } },
-      async handle({ body, signal }) {
+      async handle({ body, caller, signal }) {
         const result = await embedder.embed({
           texts: body.input,
           model: body.model,
           dimensions: body.dimensions,
           taskType: body.task_type,
+          orgId: caller.orgId,
+          charge: { account: accountOf(caller), axis: axisOf(body.input) },
           signal,
         });
         const base64 = settings.honorBase64 && body.encoding_format === 'base64';
@@ -33,54 +49,63 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
             promptTokens: result.tokens,
             base64,
           }),
-          type: 'application/json; charset=utf-8',
-          headers: {
-            'X-Service-Projection': 'uncalibrated',
-            ...(result.effectiveDimensions < result.dimensions
-              ? { 'X-Service-Effective-Dimensions': String(result.effectiveDimensions) }
-              : {}),
-            ...(result.warnings.length > 0 ? { 'X-Service-Warning': result.warnings.join(', ') } : {}),
-          },
+          type: JSON_TYPE,
+          headers: headersOf(result),
         };
       },
     }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/embed/batch',
+      operationId: 'embedBatch',
+      summary: 'Deprecated; use POST /v1/embeddings',
+      access: 'embed',
+      errors: 'embedding',
+      reads: 'json',
+      body: EmbedBatchRequest,
+      axis: () => 'embed_batch',
+      headers: BATCH_IS_DEPRECATED,
+      responses: { 200: { description: 'Vectors in the order of the texts', schema: EmbedBatchResponse } },
+      async handle({ body, caller, signal }) {
+        const result = await embedder.embed({
+          texts: body.texts,
+          model: body.model,
+          dimensions: body.dimensions,
+          taskType: body.task_type,
+          orgId: caller.orgId,
+          charge: { account: accountOf(caller), axis: 'embed_batch' },
+          signal,
+        });
+        const usage = { tokens: result.tokens, count: body.texts.length };
+        return vectorRowsReply(result, usage);
+      },
+    }),
     retiredEmbed(),
-    defineRoute({
-      method: 'GET',
-      path: '/v1/models',
-      operationId: 'listModels',
-      summary: 'Every model a request may name, and whether it can be used here',
-      access: 'caller',
-      errors: 'embedding',
-      reads: 'none',
-      responses: {
-        200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
-      },
-      async handle() {
-        return { body: { object: 'list', data: listModels((model) => embedder.isAvailable(model)) } };
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/v1/models/*id',
-      operationId: 'getModel',
-      summary: 'One model; its id may contain a slash',
-      access: 'caller',
-      errors: 'embedding',
-      reads: 'none',
-      params: z.object({ id: z.union([z.string(), z.array(z.string())]).transform((id) => [id].flat().join('/')) }),
-      responses: { 200: { description: 'The model', schema: ModelView } },
-      async handle({ params }) {
-        try {
-          const model = findModel(params.id);
-          return { body: viewOf(model, embedder.isAvailable(model)) };
-        } catch (error) {
-          if (!(error instanceof AppError) || error.code !== 'unknown_model') throw error;
-          throw new AppError({ code: 'model_not_found', status: 404, param: 'model', message: error.message });
-        }
-      },
-    }),
   ];
+}
+
+/** `{embeddings: number[][], model, dimensions, usage}`, the shape of the batch and image endpoints. */
+export function vectorRowsReply(result: EmbeddedTexts, usage: Readonly<Record<string, number>>): RouteReply {
+  const { vectors, dimensions, model } = result;
+  const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
+  writer.text('{"embeddings":');
+  writeVectorRows(writer, vectors, dimensions);
+  writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
+  return { body: writer.finish(), type: JSON_TYPE, headers: headersOf(result) };
+}
+
+/** What an answer says of its vectors beside them. */
+function headersOf(result: EmbeddedTexts): Record<string, string> {
+  const headers: Record<string, string> = { 'X-Service-Projection': result.projection };
+  if (result.effectiveDimensions < result.dimensions) {
+    headers['X-Service-Effective-Dimensions'] = String(result.effectiveDimensions);
+  }
+  if (result.warnings.length > 0) headers['X-Service-Warning'] = result.warnings.join(', ');
+  return headers;
+}
+
+export function accountOf(caller: Caller): { orgId: string; plan: Caller['plan'] } {
+  return { orgId: caller.orgId, plan: caller.plan };
 }
 
 /** Retired (contract 4.2 a): answered before authentication, and before a byte of the body is read. */

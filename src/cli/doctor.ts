@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { openEmbedder } from '../embedding/embedder.ts';
+import { openCatalog } from '../embedding/open-embedding.ts';
+import { openLocalProvider } from '../embedding/providers/local-provider.ts';
+import { openProvider } from '../embedding/providers/open-provider.ts';
+import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import { MIGRATIONS, openDatabase, openObjects, openTables, probeObjects } from '../platform/compose.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { openMetrics } from '../platform/metrics.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { openRedis } from '../platform/redis.ts';
+import type { Secret } from '../platform/secret.ts';
 import { openThreads } from '../platform/threads.ts';
 import { formatBytes } from './table.ts';
 
@@ -38,8 +42,40 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield await check('objects', () => tryObjects(config));
   yield await check('index', () => tryIndex(config));
   signal.throwIfAborted();
-  yield await check('embedding model', () => tryEmbedding(signal));
-  for (const name of ['redis', 's3', 'providers']) yield { name, status: 'not configured', detail: 'not configured' };
+  yield await check('built-in model', () => tryLexicalModel(signal));
+  signal.throwIfAborted();
+  yield config.redisUrl === null ? notConfigured('redis') : await check('redis', () => tryRedis(config, logger));
+  yield notConfigured('s3');
+  yield* examineProviders(config, logger, signal);
+}
+
+/** One real call to every provider, by the first model that it serves. */
+async function* examineProviders(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
+  const providers = Object.entries(config.providers);
+  if (providers.length === 0) yield notConfigured('providers');
+  const catalog = openCatalog(config);
+  for (const [name, settings] of providers) {
+    signal.throwIfAborted();
+    yield await check(`provider ${name}`, async () => {
+      const model = catalog.list().find((each) => each.vendor === name);
+      if (!model) throw down(`no model of the catalog or of "models" has the vendor ${name}`);
+      const threads = openThreads();
+      const provider = openProvider({ name, settings, threads, logger });
+      const beganMs = performance.now();
+      try {
+        await provider.embed({ model, texts: ['Is the model there?'], counts: [5], taskType: null, signal });
+      } finally {
+        await provider.close();
+        await threads.close();
+      }
+      const ms = Math.round(performance.now() - beganMs);
+      return `${model.id} answers with ${model.nativeDimension} dimensions in ${ms} ms`;
+    });
+  }
+}
+
+function notConfigured(name: string): Check {
+  return { name, status: 'not configured', detail: 'not configured' };
 }
 
 async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<Check> {
@@ -125,14 +161,25 @@ async function tryIndex(config: Config): Promise<string> {
   }
 }
 
-async function tryEmbedding(signal: AbortSignal): Promise<string> {
+async function tryLexicalModel(signal: AbortSignal): Promise<string> {
   const threads = openThreads();
   try {
-    const embedder = openEmbedder({ threads, metrics: openMetrics() });
-    const { model, dimensions } = await embedder.embed({ texts: ['Is the model there?'], signal });
-    return `${model} answers with ${dimensions} dimensions`;
+    const model = new Catalog().find(LEXICAL_ID);
+    const texts = ['Is the model there?'];
+    await openLocalProvider(threads).embed({ model, texts, counts: [5], taskType: null, signal });
+    return `${model.id} answers with ${model.nativeDimension} dimensions`;
   } finally {
     await threads.close();
+  }
+}
+
+async function tryRedis(config: Config, logger: Logger): Promise<string> {
+  const redis = openRedis({ url: config.redisUrl as Secret }, logger);
+  try {
+    await redis.ping();
+    return 'answers';
+  } finally {
+    await redis.close();
   }
 }
 

@@ -1,14 +1,21 @@
-import { ALIAS_ID, findModel, LEXICAL_ID, type Model } from '../models/catalog.ts';
+import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
-import { countTokens, tokenUpperBound } from '../models/tokens.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { Threads } from '../platform/threads.ts';
-import { INDEX_DIMENSIONS, resizeVectors } from '../projection/resize.ts';
-import { embedLexical, embedLexicalPassages, LEXICAL_DIMENSIONS } from './providers/local.ts';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import type { Account, Meter } from '../usage/meter.ts';
+import type { Axis } from '../usage/schema.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
+import type { Routing } from './routing.ts';
 
-/** Above this much text, hashing takes longer than the event loop may be held. */
-const INLINE_CHARS_MAX = 32_768;
+/** Whose quota a call counts against. */
+export interface Charge {
+  readonly account: Account;
+  readonly axis: Axis;
+  /** Made inside the service (search, ingest), not asked for by a client as such. */
+  readonly internal?: boolean;
+}
 
 export interface EmbedRequest {
   readonly texts: readonly string[];
@@ -17,6 +24,16 @@ export interface EmbedRequest {
   /** Output dimension, 1..4096; the model's default when absent. Ignored by fixed-dimension models. */
   readonly dimensions?: number | null | undefined;
   readonly taskType?: TaskType | null | undefined;
+  readonly orgId: string;
+  /** Null: the operator's own trial, or metered by whoever calls (a bulk job reserves at submit). */
+  readonly charge: Charge | null;
+  /**
+   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide whatever the model's own flag, and always of
+   * the space that the organization's primary model gives; nothing incomparable steps in for it.
+   */
+  readonly forIndex?: boolean;
+  /** Nothing steps in for the model that is asked for. */
+  readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -24,91 +41,206 @@ export interface EmbeddedTexts {
   /** Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
-  /** The model that was really used. */
+  /** The model that was really used; of a batch in several languages the backends joined by `+`. */
   readonly model: string;
   readonly kind: 'lexical' | 'semantic';
   /** Latent space of the vectors: only vectors of one space can be compared. */
   readonly space: string;
   readonly tokens: number;
+  /** Tokens times the price that the operator gave the model; 0 where none is set. */
+  readonly cost: number;
   /** Informative dimensions where the rest is zero padding, else `dimensions`. */
   readonly effectiveDimensions: number;
+  /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
+  readonly projection: string;
+  /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
 }
 
-/** Texts in, unit vectors out: picks the model, keeps its limits, calls its provider, resizes. */
+/** Texts in, unit vectors out: picks the model, keeps its limits, calls its provider, projects, meters. */
 export interface Embedder {
   /**
-   * @throws AppError `unknown_model`, `token_limit_exceeded` (400); `provider_unavailable` (502)
+   * @throws AppError `unknown_model`, `token_limit_exceeded`, `upstream_rejected` (400), `quota_exceeded` (402),
+   *   `axis_not_in_plan` (403), `provider_unavailable` (502)
    */
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
 }
 
-export function openEmbedder(context: { threads: Threads; metrics: Metrics }): Embedder {
-  const isAvailable = (model: Model) => model.vendor === 'local' || model.id === ALIAS_ID;
+export interface EmbedderContext extends ModelContext {
+  /** Which model embeds what names none. */
+  readonly routing: { of(orgId: string): Routing | Promise<Routing> };
+  readonly meter: Meter;
+  readonly metrics: Pick<Metrics, 'textsEmbedded'>;
+  /** Of a request, its retries and its fallback together. */
+  readonly deadlineMs: number;
+}
+
+/** Share of the deadline that the primary may use where a fallback waits. */
+const PRIMARY_SHARE = 0.5;
+
+export function openEmbedder(context: EmbedderContext): Embedder {
+  const { backends } = context;
   return {
-    isAvailable,
+    isAvailable: (model) => backends.isAvailable(model),
     async embed(request) {
-      const asked = findModel(request.model ?? ALIAS_ID);
-      if (!isAvailable(asked)) throw notConfigured(asked);
-      // The alias falls to the built-in model as long as no vendor is configured.
-      const model = asked.id === ALIAS_ID ? findModel(LEXICAL_ID) : asked;
-      const counts = checkTokenLimit(request.texts, model);
-      const native = await embedLocally(context.threads, request);
-      const dimensions = request.dimensions ?? model.defaultDimension;
-      context.metrics.textsEmbedded.inc({ model: model.id }, request.texts.length);
-      return {
-        vectors: resizeVectors(native, LEXICAL_DIMENSIONS, dimensions),
-        dimensions,
-        model: model.id,
-        kind: 'lexical',
-        space: 'lexical-1',
-        tokens: counts,
-        effectiveDimensions: Math.min(dimensions, LEXICAL_DIMENSIONS),
-        warnings: [],
-      };
+      const stages = await stagesOf(context, request);
+      const { charge } = request;
+      const reservation = charge
+        ? await context.meter.reserve(charge.account, charge.axis, request.texts.length, {
+            internal: charge.internal ?? false,
+          })
+        : null;
+      const deadline = startDeadline(context.deadlineMs, request.signal, timedOut);
+      try {
+        const { embedded, used } = await embedInStages(context, request, stages, deadline);
+        reservation?.settle(used);
+        for (const { model, texts } of used) context.metrics.textsEmbedded.inc({ model }, texts);
+        return embedded;
+      } catch (error) {
+        await reservation?.release();
+        throw error;
+      } finally {
+        deadline.clear();
+      }
     },
   };
 }
 
-/** Vectors as the index stores them: always `INDEX_DIMENSIONS` wide, whatever the model's own flag. */
-export function embedForIndex(embedder: Embedder, request: Omit<EmbedRequest, 'dimensions'>): Promise<EmbeddedTexts> {
-  return embedder.embed({ ...request, dimensions: INDEX_DIMENSIONS });
+/** Vectors as the index stores them. */
+export function embedForIndex(
+  embedder: Embedder,
+  request: Omit<EmbedRequest, 'dimensions' | 'forIndex'>,
+): Promise<EmbeddedTexts> {
+  return embedder.embed({ ...request, dimensions: INDEX_DIMENSIONS, forIndex: true });
 }
 
-function notConfigured(model: Model): AppError {
+function timedOut(): AppError {
   return new AppError({
     code: 'provider_unavailable',
     status: 502,
-    param: 'model',
-    message: `no provider is configured for ${model.id}; ask the operator, or use ${ALIAS_ID}`,
+    message: 'no provider answered in time; try again',
+    retryable: true,
+    details: { cause: 'timeout' },
   });
 }
 
-/** @returns tokens of all texts together */
-function checkTokenLimit(texts: readonly string[], model: Model): number {
-  let total = 0;
-  for (const [index, text] of texts.entries()) {
-    const tokens = countTokens(text);
-    if (tokens > model.maxTokens && tokenUpperBound(text) > model.maxTokens) {
-      throw invalidRequest(
-        `input[${index}] has about ${tokens} tokens; ${model.id} takes at most ${model.maxTokens}`,
-        `input[${index}]`,
-        'token_limit_exceeded',
-      );
-    }
-    total += tokens;
+/** The models to try, in order: one, or the primary and its fallback. */
+async function stagesOf({ routing, backends }: EmbedderContext, request: EmbedRequest): Promise<Model[]> {
+  const { primary, fallback, mode } = await routing.of(request.orgId);
+  const asked = request.model ?? primary;
+  const stages = [backends.catalog.find(asked)];
+  if (mode === 'fallback' && fallback !== null && asked === primary && !request.exactly) {
+    if (!request.forIndex || backends.areComparable([primary, fallback])) stages.push(backends.catalog.find(fallback));
   }
-  return total;
+  return stages;
 }
 
-async function embedLocally(threads: Threads, request: EmbedRequest): Promise<Float32Array> {
-  const { texts, signal } = request;
-  const passages = request.taskType === 'retrieval_document';
-  let chars = 0;
-  for (const text of texts) chars += text.length;
-  if (chars <= INLINE_CHARS_MAX) return passages ? embedLexicalPassages(texts) : embedLexical(texts);
-  const provider = new URL('./providers/local.ts', import.meta.url);
-  const name = passages ? 'embedLexicalPassages' : 'embedLexical';
-  return threads.run(provider, name, texts, signal ? { signal } : {});
+interface StageResult {
+  readonly embedded: EmbeddedTexts;
+  readonly used: { model: string; texts: number; tokens: number }[];
+}
+
+async function embedInStages(
+  context: EmbedderContext,
+  request: EmbedRequest,
+  stages: readonly Model[],
+  deadline: Deadline,
+): Promise<StageResult> {
+  const failures: AppError[] = [];
+  for (const [index, model] of stages.entries()) {
+    const isLast = index === stages.length - 1;
+    const stage = isLast ? null : startDeadline(deadline.leftMs() * PRIMARY_SHARE, deadline.signal, timedOut);
+    try {
+      return await embedAll(context, request, model, stage?.signal ?? deadline.signal);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'provider_unavailable' || request.signal?.aborted) throw error;
+      if (stages.length === 1) throw error;
+      failures.push(error);
+    } finally {
+      stage?.clear();
+    }
+  }
+  throw allFailed(stages, failures);
+}
+
+function allFailed(stages: readonly Model[], failures: readonly AppError[]): AppError {
+  const causes = failures.map(
+    (failure, index) => `${stages[index]?.id}: ${String(failure.details?.['cause'] ?? failure.code)}`,
+  );
+  return new AppError({
+    code: 'provider_unavailable',
+    status: 502,
+    message: `the primary model and its fallback both failed (${causes.join('; ')})`,
+    retryable: true,
+    details: { causes },
+    cause: failures.at(-1),
+  });
+}
+
+/** All texts by one model, or by the backends that the alias stands for. */
+async function embedAll(
+  context: EmbedderContext,
+  request: EmbedRequest,
+  asked: Model,
+  signal: AbortSignal,
+): Promise<StageResult> {
+  const { texts } = request;
+  const taskType = request.taskType ?? null;
+  const { dimensions, isIgnored } = dimensionsOf(asked, request);
+  const groups = await context.backends.choose(asked, texts, request.forIndex ?? false);
+  const parts = await Promise.all(
+    groups.map(async ({ modelId, indexes }) => {
+      const model = context.backends.catalog.find(modelId);
+      const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
+      const answer = await embedWithModel(context, { model, texts: own, indexes, taskType, dimensions, signal });
+      return { model, indexes, answer };
+    }),
+  );
+  const [first] = parts;
+  if (!first) throw new Error('nothing to embed');
+  return {
+    embedded: {
+      vectors: parts.length === 1 ? first.answer.vectors : reassemble(parts, texts.length, dimensions),
+      dimensions,
+      model: parts.map(({ model }) => model.id).join('+'),
+      kind: parts.some(({ model }) => model.kind === 'lexical') ? 'lexical' : 'semantic',
+      space: first.answer.space,
+      tokens: parts.reduce((sum, { answer }) => sum + answer.tokens, 0),
+      cost: parts.reduce((sum, { model, answer }) => sum + (answer.tokens * model.pricePerMillion) / 1e6, 0),
+      effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
+      projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
+      warnings: isIgnored ? ['dimensions-ignored'] : [],
+    },
+    used: parts.map(({ model, indexes, answer }) => ({
+      model: model.id,
+      texts: indexes.length,
+      tokens: answer.tokens,
+    })),
+  };
+}
+
+function dimensionsOf(asked: Model, request: EmbedRequest): { dimensions: number; isIgnored: boolean } {
+  const wanted = request.dimensions ?? asked.defaultDimension;
+  if (request.forIndex || asked.variableDimensions) return { dimensions: wanted, isIgnored: false };
+  return { dimensions: asked.defaultDimension, isIgnored: wanted !== asked.defaultDimension };
+}
+
+function reassemble(
+  parts: readonly { indexes: readonly number[]; answer: ModelAnswer }[],
+  count: number,
+  dimensions: number,
+): Float32Array {
+  const vectors = new Float32Array(count * dimensions);
+  for (const { indexes, answer } of parts) {
+    for (const [row, index] of indexes.entries()) {
+      vectors.set(answer.vectors.subarray(row * dimensions, (row + 1) * dimensions), index * dimensions);
+    }
+  }
+  return vectors;
+}
+
+/** The axis of a request by how many texts it has. */
+export function axisOf(texts: readonly string[]): Axis {
+  return texts.length === 1 ? 'embed' : 'embed_batch';
 }

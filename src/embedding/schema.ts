@@ -4,37 +4,64 @@ import { DIMENSIONS_MAX } from '../projection/resize.ts';
 
 export const SYNCHRONOUS_TEXTS_MAX = 100;
 
-/** One text or a list of them; checked by hand so that a fault names its item (`input[3]`). */
+interface Fault {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+/** Checked by hand so that a fault names its item (`input[3]`), and in one pass. Null: nothing is wrong. */
+function faultOfTexts(input: unknown, form: string): Fault | null {
+  if (input === undefined) return { path: [], message: `is required: ${form}` };
+  const items: unknown = typeof input === 'string' ? [input] : input;
+  if (!Array.isArray(items)) return { path: [], message: `must be ${form}` };
+  if (items.length === 0) return { path: [], message: 'must have at least one text' };
+  if (items.length > SYNCHRONOUS_TEXTS_MAX) {
+    const message = `takes up to ${SYNCHRONOUS_TEXTS_MAX} texts; use POST /v1/embed/jobs for up to 10,000`;
+    return { path: [], message };
+  }
+  for (const [index, item] of items.entries()) {
+    const path = typeof input === 'string' ? [] : [index];
+    if (typeof item !== 'string') return { path, message: 'items must be strings; token ids are not accepted' };
+    if (item === '') return { path, message: 'must not be empty' };
+  }
+  return null;
+}
+
+const LIST_OF_TEXTS = {
+  type: 'array',
+  items: { type: 'string', minLength: 1 },
+  minItems: 1,
+  maxItems: SYNCHRONOUS_TEXTS_MAX,
+} as const;
+
+/** One text or a list of them. */
 const Input = z
   .unknown()
   .superRefine((input, context) => {
-    const fault = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
-    if (input === undefined) return fault([], 'is required: a string or a list of strings');
-    const items: unknown = typeof input === 'string' ? [input] : input;
-    if (!Array.isArray(items)) return fault([], 'must be a string or a list of strings');
-    if (items.length === 0) return fault([], 'must have at least one text');
-    if (items.length > SYNCHRONOUS_TEXTS_MAX) {
-      return fault([], `takes up to ${SYNCHRONOUS_TEXTS_MAX} texts; use POST /v1/embed/jobs for up to 10,000`);
-    }
-    for (const [index, item] of items.entries()) {
-      const path = typeof input === 'string' ? [] : [index];
-      if (typeof item !== 'string') return fault(path, 'items must be strings; token ids are not accepted');
-      if (item === '') return fault(path, 'must not be empty');
-    }
+    const fault = faultOfTexts(input, 'a string or a list of strings');
+    if (fault) context.addIssue({ code: 'custom', ...fault });
   })
   .transform((input) => (typeof input === 'string' ? [input] : (input as string[])))
-  .meta({
-    oneOf: [
-      { type: 'string', minLength: 1 },
-      { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: SYNCHRONOUS_TEXTS_MAX },
-    ],
-  });
+  .meta({ oneOf: [{ type: 'string', minLength: 1 }, LIST_OF_TEXTS] });
+
+const Texts = z
+  .unknown()
+  .superRefine((texts, context) => {
+    // A string would pass for a list of one.
+    const fault = faultOfTexts(typeof texts === 'string' ? null : texts, 'a list of strings');
+    if (fault) context.addIssue({ code: 'custom', ...fault });
+  })
+  .transform((texts) => texts as string[])
+  .meta({ ...LIST_OF_TEXTS });
+
+const ModelId = z.string().min(1).max(200);
+const Dimensions = z.int().min(1).max(DIMENSIONS_MAX);
 
 /** `POST /v1/embeddings` (contract 4.1). */
 export const EmbeddingsRequest = z.object({
   input: Input,
-  model: z.string().min(1).max(200).optional(),
-  dimensions: z.int().min(1).max(DIMENSIONS_MAX).nullish(),
+  model: ModelId.optional(),
+  dimensions: Dimensions.nullish(),
   task_type: TaskType.nullish(),
   encoding_format: z.string().max(32).nullish().describe('accepted and ignored unless the operator honours base64'),
   user: z.string().nullish().describe('accepted and ignored'),
@@ -49,3 +76,20 @@ export const EmbeddingsResponse = z
     usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
   })
   .meta({ id: 'Embeddings' });
+
+/** `POST /v1/embed/batch` (contract 4.3, deprecated). */
+export const EmbedBatchRequest = z.object({
+  texts: Texts,
+  model: ModelId.optional(),
+  dimensions: Dimensions.nullish(),
+  task_type: TaskType.nullish(),
+});
+
+export const EmbedBatchResponse = z
+  .object({
+    embeddings: z.array(z.array(z.number())),
+    model: z.string(),
+    dimensions: z.int(),
+    usage: z.object({ tokens: z.int(), count: z.int() }),
+  })
+  .meta({ id: 'EmbeddedBatch' });

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
-import type { Job } from '../jobs/schema.ts';
+import type { ErrorCategory, Job } from '../jobs/schema.ts';
 import type { JobHandler } from '../jobs/worker.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -80,7 +80,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   if (chunks.length === 0) throw noText(extracted);
 
   await lease.advance('embedding');
-  const embedded = await embedChunks(context.embedder, chunks, signal);
+  const embedded = await embedChunks(context.embedder, source.orgId, chunks, signal);
 
   const generation: NewGeneration = {
     id: job.generation as number,
@@ -99,7 +99,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
 
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
-    await lease.complete(tx, { chunksCount: chunks.length, fileType: extracted.format, actualCost: 0 });
+    await lease.complete(tx, { chunksCount: chunks.length, fileType: extracted.format, actualCost: embedded.cost });
     const found = { fileType: extracted.format, pageCount: extracted.pages };
     if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
   });
@@ -146,15 +146,25 @@ function noText(extracted: ExtractedDocument): JobError {
 
 async function embedChunks(
   embedder: Embedder,
+  orgId: string,
   chunks: readonly PreparedChunk[],
   signal: AbortSignal,
-): Promise<Pick<EmbeddedTexts, 'vectors' | 'model' | 'space'>> {
+): Promise<Pick<EmbeddedTexts, 'vectors' | 'model' | 'space' | 'cost'>> {
   const vectors = new Float32Array(chunks.length * INDEX_DIMENSIONS);
   let last: EmbeddedTexts | null = null;
+  let cost = 0;
   for (let start = 0; start < chunks.length; start += EMBED_BATCH_TEXTS) {
     signal.throwIfAborted();
     const texts = chunks.slice(start, start + EMBED_BATCH_TEXTS).map((chunk) => chunk.embedText);
-    const batch: EmbeddedTexts = await embedForIndex(embedder, { texts, taskType: 'retrieval_document', signal });
+    const batch: EmbeddedTexts = await embedForIndex(embedder, {
+      texts,
+      taskType: 'retrieval_document',
+      orgId,
+      charge: { account: { orgId }, axis: 'embed_batch', internal: true },
+      signal,
+    }).catch((error: unknown) => {
+      throw asJobError(error);
+    });
     if (last && last.space !== batch.space) {
       throw new JobError({
         category: 'not_comparable',
@@ -163,10 +173,26 @@ async function embedChunks(
       });
     }
     vectors.set(batch.vectors, start * INDEX_DIMENSIONS);
+    cost += batch.cost;
     last = batch;
   }
   const { model, space } = last as EmbeddedTexts;
-  return { vectors, model, space };
+  return { vectors, model, space, cost };
+}
+
+/** Why a job failed, by what the embedder says. */
+const CATEGORY_BY_CODE: Readonly<Record<string, { category: ErrorCategory; retryable: boolean }>> = {
+  provider_unavailable: { category: 'upstream_unavailable', retryable: true },
+  upstream_rejected: { category: 'upstream_rejected', retryable: false },
+  token_limit_exceeded: { category: 'too_large', retryable: false },
+  quota_exceeded: { category: 'quota', retryable: false },
+  axis_not_in_plan: { category: 'quota', retryable: false },
+};
+
+function asJobError(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const known = CATEGORY_BY_CODE[error.code];
+  return known ? new JobError({ ...known, message: error.message }, error) : error;
 }
 
 /** The artifact first: an index can be rebuilt from it, not the other way round. */

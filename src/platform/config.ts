@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
+import { embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
 
@@ -41,7 +42,18 @@ const ConfigFile = z.strictObject({
         .default('RS256'),
     })
     .optional(),
-  embeddings: z.strictObject({ honor_base64: z.boolean().default(false) }).prefault({}),
+  ...embeddingSettings,
+  embeddings: z
+    .strictObject({
+      honor_base64: z.boolean().default(false),
+      deadline_seconds: z.number().positive().max(600).default(30),
+      cache_bytes: z
+        .number()
+        .int()
+        .min(0)
+        .default(128 * MIB),
+    })
+    .prefault({}),
   limits: z
     .strictObject({
       body_bytes: z
@@ -54,6 +66,11 @@ const ConfigFile = z.strictObject({
         .int()
         .positive()
         .default(512 * MIB),
+      image_body_bytes: z
+        .number()
+        .int()
+        .positive()
+        .default(280 * MIB),
       document_memory_bytes: z
         .number()
         .int()
@@ -85,10 +102,20 @@ const ConfigSchema = ConfigFile.transform((file) => ({
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,
   oidc: file.oidc ?? null,
-  embeddings: { honorBase64: file.embeddings.honor_base64 },
+  providers: file.providers,
+  models: file.models,
+  alias: file.alias['service-embed-1-small'] ?? null,
+  vision: file.vision ?? null,
+  plans: file.plans,
+  embeddings: {
+    honorBase64: file.embeddings.honor_base64,
+    deadlineMs: file.embeddings.deadline_seconds * 1000,
+    cacheBytes: file.embeddings.cache_bytes,
+  },
   limits: {
     bodyBytes: file.limits.body_bytes,
     uploadBytes: file.limits.upload_bytes,
+    imageBodyBytes: file.limits.image_body_bytes,
     documentMemoryBytes: file.limits.document_memory_bytes,
     documentMs: file.limits.document_seconds * 1000,
   },
@@ -212,7 +239,6 @@ function gather(options: LoadOptions): {
 /** Shapes that the design has and this version cannot run yet are refused, never half-served. */
 function unsupported(config: Config): string[] {
   const lines: string[] = [];
-  if (config.redisUrl) lines.push('REDIS_URL: this version does not use Redis yet; unset it');
   if (config.s3Bucket) lines.push('S3_BUCKET: this version stores files on disk only; unset it');
   return lines;
 }

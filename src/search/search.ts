@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { findBucket, findCollection } from '../documents/store.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { analyse, type WeightedTerms, weighTerms } from './analyser.ts';
 import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
@@ -54,7 +55,7 @@ export async function searchBucket(
   if (request.rerank) warnings.push('no reranker is configured; results are in fused order');
 
   const indexTable = await getIndexTable(sql, bucket.id);
-  const query = await prepareQuery(context, request, indexTable?.space ?? null, warnings, signal);
+  const query = await prepareQuery(context, caller, request, indexTable?.space ?? null, warnings, signal);
   const reply = {
     object: 'list' as const,
     bucket_id: bucket.id,
@@ -110,6 +111,7 @@ interface PreparedQuery {
 /** Analyse and embed. A query vector of another space than the bucket's leaves the keyword leg alone. */
 async function prepareQuery(
   context: SearchContext,
+  caller: Caller,
   request: SearchRequest,
   space: string | null,
   warnings: string[],
@@ -119,7 +121,8 @@ async function prepareQuery(
   if (request.mode === 'keyword') {
     return { mode: 'keyword', terms, vector: null, embedded: null, weights: weightsFor('lexical') };
   }
-  const embedded = await embedForIndex(context.embedder, { texts: [request.query], taskType: request.task, signal });
+  const embedded = await embedQuery(context.embedder, caller, request, warnings, signal);
+  if (embedded === null) return { mode: 'keyword', terms, vector: null, embedded, weights: weightsFor('lexical') };
   const weights = weightsFor(embedded.kind);
   if (space !== null && space !== embedded.space) {
     warnings.push(
@@ -130,6 +133,33 @@ async function prepareQuery(
   // A query of stop words or punctuation has no direction worth following.
   const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
   return { mode: request.mode, terms, vector, embedded, weights };
+}
+
+/** Reasons for which a search does without the query's vector instead of failing. */
+const DEGRADES = new Set(['provider_unavailable', 'upstream_rejected', 'quota_exceeded', 'axis_not_in_plan']);
+
+/** Null, with a warning: there is no vector for this query now. */
+async function embedQuery(
+  embedder: Embedder,
+  caller: Caller,
+  request: SearchRequest,
+  warnings: string[],
+  signal: AbortSignal | undefined,
+): Promise<EmbeddedTexts | null> {
+  const account = { orgId: caller.orgId, plan: caller.plan };
+  try {
+    return await embedForIndex(embedder, {
+      texts: [request.query],
+      taskType: request.task,
+      orgId: caller.orgId,
+      charge: { account, axis: 'embed', internal: true },
+      signal,
+    });
+  } catch (error) {
+    if (!(error instanceof AppError) || !DEGRADES.has(error.code) || signal?.aborted) throw error;
+    warnings.push(`the query could not be embedded (${error.message}); searched by keyword only`);
+    return null;
+  }
 }
 
 function rank(

@@ -486,6 +486,7 @@ function createAppWith(routes: Route[]) {
     logger: openLogger('silent'),
     metrics: openMetrics(),
     limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
+    rates: { take: () => null },
     trustProxy: false,
   });
 }

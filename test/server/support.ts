@@ -45,6 +45,7 @@ export async function startFrame(
     logger,
     metrics,
     limits,
+    rates: { take: () => null },
     trustProxy: false,
     ...overrides.settings,
   });

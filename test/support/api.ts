@@ -2,7 +2,7 @@ import { type ApiService, apiService } from '../../server/api-service.ts';
 import type { Scope } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
-import { openTestAppliance, type TestAppliance } from './appliance.ts';
+import { openTestAppliance, type TestAppliance, type TestApplianceOptions } from './appliance.ts';
 
 export interface TestApi extends TestAppliance {
   readonly api: ApiService;
@@ -28,9 +28,9 @@ export interface Answer {
 
 /** A whole installation with its API on a free port and, unless told otherwise, an ingest worker. */
 export async function openTestApi(
-  options: { worker?: boolean; settings?: Record<string, unknown> } = {},
+  options: { worker?: boolean; settings?: Record<string, unknown> } & TestApplianceOptions = {},
 ): Promise<TestApi> {
-  const test = await openTestAppliance(options.settings);
+  const test = await openTestAppliance(options.settings, options);
   const { appliance } = test;
   const api = apiService(appliance, { port: 0 });
   const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.ingestWorker()])];

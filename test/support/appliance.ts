@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
 import { type Appliance, openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
-import { openLogger } from '../../src/platform/logger.ts';
+import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import { createTestDatabase } from './postgres.ts';
 
 export interface TestAppliance {
@@ -12,7 +12,15 @@ export interface TestAppliance {
   /** The operator, acting for organization `default`. */
   readonly operator: Caller;
   readonly dataDir: string;
+  readonly databaseUrl: string;
   close(): Promise<void>;
+}
+
+export interface TestApplianceOptions {
+  /** On the database and data directory of this one, as a second process of the same installation; it outlives it. */
+  readonly beside?: TestAppliance;
+  /** Errors on stderr, unless told otherwise. */
+  readonly logger?: Logger;
 }
 
 /** A data directory that another user may pass through, as embedded PostgreSQL needs under root. */
@@ -23,17 +31,33 @@ export function makeDataDir(): { dataDir: string; remove: () => void } {
 }
 
 /** A whole installation on a database of its own; only its PostgreSQL server is shared with other tests. */
-export async function openTestAppliance(overrides: Record<string, unknown> = {}): Promise<TestAppliance> {
-  const database = await createTestDatabase();
-  const { dataDir, remove } = makeDataDir();
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: database.url, ...overrides } });
-  const appliance = await openAppliance(config, { logger: openLogger('error'), poolMax: 10 });
+export async function openTestAppliance(
+  overrides: Record<string, unknown> = {},
+  { beside, logger = openLogger('error') }: TestApplianceOptions = {},
+): Promise<TestAppliance> {
+  const place = beside ?? (await makePlace());
+  const { dataDir, databaseUrl } = place;
+  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: databaseUrl, ...overrides } });
+  const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
     appliance,
     operator: await appliance.operator('default'),
     dataDir,
+    databaseUrl,
     async close() {
       await appliance.close();
+      if (!beside) await place.close();
+    },
+  };
+}
+
+async function makePlace(): Promise<{ dataDir: string; databaseUrl: string; close(): Promise<void> }> {
+  const database = await createTestDatabase();
+  const { dataDir, remove } = makeDataDir();
+  return {
+    dataDir,
+    databaseUrl: database.url,
+    async close() {
       await database.drop();
       remove();
     },

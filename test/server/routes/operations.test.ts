@@ -65,6 +65,7 @@ describe('operations', () => {
       logger,
       metrics: openMetrics(),
       limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
+      rates: { take: () => null },
       trustProxy: false,
     });
     const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });

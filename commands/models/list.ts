@@ -1,0 +1,28 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class ModelsList extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'List the models that a request may name. With --json this prints what GET /v1/models answers.';
+  static override examples = [
+    '<%= config.bin %> models list',
+    '<%= config.bin %> models list --json | jq -r ".data[].id"',
+  ];
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ModelsList);
+    return this.withAppliance(flags, async ({ embedding }) => {
+      const { listModels } = await import('../../src/embedding/list-models.ts');
+      const models = listModels(embedding.backends);
+      await this.showTable('models', models, [
+        ['model', (model) => model.id],
+        ['kind', (model) => model.kind],
+        ['dimensions', (model) => `${model.default_dimension}${model.variable_dimensions ? '' : ' (fixed)'}`],
+        ['max tokens', (model) => model.max_tokens],
+        ['available', (model) => (model.available ? 'yes' : 'no provider')],
+        ['calibrated', (model) => (model.calibrated ? 'yes' : 'no')],
+      ]);
+      return { object: 'list', data: models };
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class ModelsTest extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Make one real call to a model, or to all that have a provider, and show how it went. Exits with 5 if one fails.';
+  static override examples = [
+    '<%= config.bin %> models test vendor-a/text-embedding-3-small',
+    '<%= config.bin %> models test --all --json',
+  ];
+  static override args = {
+    model: Args.string({ description: 'model id; as many as you like', multiple: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    all: Flags.boolean({ description: 'every model that has a provider', env: 'SERVICE_ALL' }),
+    org: orgFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ModelsTest);
+    const ids = args.model ?? [];
+    if (ids.length > 0 === (flags.all ?? false)) throw invalidRequest('give model ids, or --all', 'model');
+    return this.withOperator(flags, async ({ embedding }, operator, signal) => {
+      const { testModels } = await import('../../src/embedding/test-models.ts');
+      const { embedder, backends } = embedding;
+      const models = flags.all
+        ? backends.catalog.list().filter((model) => backends.isAvailable(model))
+        : ids.map((id) => backends.catalog.find(id));
+      const tests = [];
+      for await (const test of testModels(embedder, backends, models, { orgId: operator.orgId, signal })) {
+        this.logToStderr(`${test.model}: ${test.error ?? test.status}`);
+        tests.push(test);
+      }
+      await this.showTable('models', tests, [
+        ['model', (test) => test.model],
+        ['status', (test) => test.status],
+        ['ms', (test) => test.latency_ms],
+        ['dimensions', (test) => test.dimensions],
+        ['norm', (test) => test.norm],
+        ['tokens', (test) => test.tokens],
+      ]);
+      if (tests.some((test) => test.status !== 'ok')) process.exitCode = EXIT.dependency;
+      return tests;
+    });
+  }
+}

@@ -1,0 +1,19 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class RoutingGet extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Show which model embeds what names none, and which one steps in for it.';
+  static override examples = ['<%= config.bin %> routing get', '<%= config.bin %> routing get --org acme --json'];
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(RoutingGet);
+    return this.withOperator(flags, async ({ embedding }, operator) => {
+      const { warnings, ...routing } = await embedding.routing.view(operator);
+      await this.showFields(routing);
+      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+      return { ...routing, warnings };
+    });
+  }
+}

@@ -1,0 +1,36 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+import { orgFlag } from '../src/cli/flags.ts';
+
+export default class Usage extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show what an organization used and what is left of its quotas. With --json this prints what GET /v1/usage/summary answers.';
+  static override examples = [
+    '<%= config.bin %> usage --by model',
+    '<%= config.bin %> usage --org acme --from 2026-10-01 --to 2026-11-01 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    by: Flags.string({
+      description: 'what the bars show',
+      options: ['day', 'model', 'axis'],
+      default: 'day',
+      env: 'SERVICE_BY',
+    }),
+    from: Flags.string({ description: 'first day or moment; the start of this month otherwise', env: 'SERVICE_FROM' }),
+    to: Flags.string({ description: 'end, exclusive; the end of this month otherwise', env: 'SERVICE_TO' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Usage);
+    return this.withOperator(flags, async ({ summarizeUsage }, operator) => {
+      const { renderUsage } = await import('../src/cli/usage-chart.ts');
+      const { hasColours, terminalColumns } = await import('../src/cli/output.ts');
+      const summary = await summarizeUsage(operator, { from: flags.from, to: flags.to });
+      const width = terminalColumns();
+      this.log(renderUsage(summary, { width, color: hasColours() }, flags.by as 'day' | 'model' | 'axis'));
+      return summary;
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../src/embedding/images/embed-images.ts';
+import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/images/schema.ts';
+import type { Threads } from '../../src/platform/threads.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { accountOf, vectorRowsReply } from './embeddings.ts';
+import { parseImageBody } from './parse-image-body.ts';
+
+export function imageRoutes(context: ImageContext, settings: { threads: Threads; bodyBytes: number }): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/embed/image',
+      operationId: 'embedImages',
+      summary: 'Embed up to 20 images by the text that is found in them',
+      access: 'embed',
+      errors: 'embedding',
+      reads: 'json',
+      bodyLimitBytes: settings.bodyBytes,
+      body: EmbedImageRequest,
+      parse: (bytes, signal) => parseImageBody(settings.threads, bytes, signal),
+      axis: () => 'embed_image',
+      responses: { 200: { description: 'Vectors in the order of the images', schema: EmbedImageResponse } },
+      async handle({ body, caller, signal }) {
+        const { images, model, dimensions } = body;
+        const request: EmbedImagesRequest = { images, model, dimensions, account: accountOf(caller), signal };
+        const result = await embedImages(context, request);
+        return vectorRowsReply(result, { image_count: images.length, tokens: result.tokens });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import { EmbedImageRequest } from '../../src/embedding/images/schema.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import type { Threads } from '../../src/platform/threads.ts';
+import { parseJsonObject } from '../middleware/read-json.ts';
+import { validate } from '../middleware/validate.ts';
+
+/** Larger bodies take longer to parse and to decode than the event loop may be held. */
+const INLINE_BYTES_MAX = 1024 * 1024;
+
+/** Errors lose their class between threads, so that a fault travels as its fields. */
+type ParsedOrFault =
+  | { readonly request: EmbedImageRequest }
+  | { readonly fault: { code: string; message: string; param: string | null } };
+
+/** Runs on a worker thread, and just as well on the calling one. */
+export function parseImageRequest(bytes: Uint8Array): ParsedOrFault {
+  try {
+    const json = parseJsonObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return { request: validate(EmbedImageRequest, json) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { fault: { code: error.code, message: error.message, param: error.param } };
+  }
+}
+
+/**
+ * The request, its images decoded.
+ *
+ * @throws AppError 400 saying what is wrong with the bytes or with which image
+ */
+export async function parseImageBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<EmbedImageRequest> {
+  const outcome =
+    bytes.length <= INLINE_BYTES_MAX
+      ? parseImageRequest(bytes)
+      : await threads.run<ParsedOrFault>(new URL(import.meta.url), 'parseImageRequest', bytes, { signal });
+  if ('request' in outcome) return outcome.request;
+  throw new AppError({ ...outcome.fault, status: 400 });
+}

@@ -1,0 +1,34 @@
+import { RoutingRequest, type RoutingTable, RoutingView } from '../../src/embedding/routing.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+export function routingRoutes(routing: RoutingTable): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/routing',
+      operationId: 'getRouting',
+      summary: 'Which model embeds what names none, and which one steps in for it',
+      access: 'caller',
+      errors: 'embedding',
+      reads: 'none',
+      responses: { 200: { description: 'The organization’s routing', schema: RoutingView } },
+      async handle({ caller }) {
+        return { body: await routing.view(caller) };
+      },
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/v1/routing',
+      operationId: 'setRouting',
+      summary: 'Choose the primary model and its fallback',
+      access: 'routing:manage',
+      errors: 'embedding',
+      reads: 'json',
+      body: RoutingRequest,
+      responses: { 200: { description: 'What is stored now, with warnings', schema: RoutingView } },
+      async handle({ body, caller }) {
+        return { body: await routing.set(caller, body) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,104 @@
+import { ALIAS_ID, type Catalog, LEXICAL_ID, type Model } from '../models/catalog.ts';
+import { loadLanguageDetector } from '../models/detect-language.ts';
+import { AppError } from '../platform/errors.ts';
+import { type Projections, spaceOf } from '../projection/projections.ts';
+import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';
+import type { Provider } from './providers/provider.ts';
+
+/** What the alias stands for where the operator does not say: the first of these that is configured. */
+const ALIAS_PREFERENCES = { ko: 'vendor-d/bge-m3-ko', default: 'vendor-e/embeddings-v3' } as const;
+
+interface BackendsContext {
+  readonly catalog: Catalog;
+  /** By vendor, the built-in `local` among them. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly projections: Projections;
+  readonly alias: AliasSettings | null;
+}
+
+/** Which model is served by whom, and which models' vectors can be compared. */
+export class Backends {
+  readonly catalog: Catalog;
+  readonly #providers: ReadonlyMap<string, Provider>;
+  readonly #projections: Projections;
+  readonly #alias: AliasSettings;
+
+  /** @throws AppError `config_invalid` where the alias names a model that is not there */
+  constructor(context: BackendsContext) {
+    this.catalog = context.catalog;
+    this.#providers = context.providers;
+    this.#projections = context.projections;
+    this.#alias = context.alias ?? this.#defaultAlias();
+    for (const id of Object.values(this.#alias)) this.#refuseBadBackend(id);
+  }
+
+  /** Load the language detector where the alias needs one. */
+  async prepare(): Promise<void> {
+    if (needsLanguageDetector(this.#alias)) await loadLanguageDetector();
+  }
+
+  isAvailable(model: Model): boolean {
+    return model.kind === 'alias' || this.#providers.has(model.vendor);
+  }
+
+  /** @throws AppError `provider_unavailable` (502) where the vendor is not configured */
+  providerOf(model: Model): Provider {
+    const provider = this.#providers.get(model.vendor);
+    if (provider) return provider;
+    throw new AppError({
+      code: 'provider_unavailable',
+      status: 502,
+      param: 'model',
+      message: `no provider is configured for ${model.id}; ask the operator, or use ${ALIAS_ID}`,
+      details: { provider: model.vendor, cause: 'not_configured' },
+    });
+  }
+
+  /** Whether vectors of these models, aliases among them, all live in one space. */
+  areComparable(modelIds: readonly string[]): boolean {
+    const spaces = new Set(
+      modelIds
+        .flatMap((id) => (id === ALIAS_ID ? Object.values(this.#alias) : [id]))
+        .map((id) => spaceOf(this.#projections, this.catalog.find(id))),
+    );
+    return spaces.size <= 1;
+  }
+
+  /** Whether the alias, or the model, gives vectors of the canonical space. */
+  isCalibrated(model: Model): boolean {
+    const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
+    return ids.every((id) => this.#projections.mapOf(this.catalog.find(id)) !== null);
+  }
+
+  /**
+   * Which model really embeds which text. `oneSpace`: vectors of other calls must stay comparable too, so that the
+   * language of this one text decides nothing unless all backends share a space.
+   */
+  async choose(model: Model, texts: readonly string[], oneSpace: boolean): Promise<readonly BackendGroup[]> {
+    if (model.kind !== 'alias') return [{ modelId: model.id, indexes: texts.map((_, index) => index) }];
+    const areComparable = (ids: readonly string[]) => this.areComparable(ids);
+    if (oneSpace && !this.areComparable([ALIAS_ID])) {
+      return [{ modelId: this.#alias.default, indexes: texts.map((_, index) => index) }];
+    }
+    return chooseBackends(texts, this.#alias, areComparable);
+  }
+
+  #defaultAlias(): AliasSettings {
+    const isServed = (id: string) => this.#providers.has(this.catalog.find(id).vendor);
+    const served = this.catalog.list().filter((model) => model.kind === 'semantic' && isServed(model.id));
+    const fallback = served[0]?.id ?? LEXICAL_ID;
+    const byDefault = isServed(ALIAS_PREFERENCES.default) ? ALIAS_PREFERENCES.default : fallback;
+    return isServed(ALIAS_PREFERENCES.ko) ? { default: byDefault, ko: ALIAS_PREFERENCES.ko } : { default: byDefault };
+  }
+
+  #refuseBadBackend(id: string): void {
+    const model = this.catalog.list().find((each) => each.id === id);
+    if (model && model.kind !== 'alias') return;
+    const what = model ? 'cannot stand for itself' : 'is not in the catalog; add it to models';
+    throw new AppError({
+      code: 'config_invalid',
+      status: 500,
+      message: `settings are not valid:\n  - alias.${ALIAS_ID}: ${id} ${what}`,
+    });
+  }
+}

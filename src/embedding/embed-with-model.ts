@@ -1,0 +1,71 @@
+import type { Model } from '../models/catalog.ts';
+import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
+import type { TaskType } from '../models/task-types.ts';
+import { type Projections, spaceOf } from '../projection/projections.ts';
+import { resizeVectors } from '../projection/resize.ts';
+import type { Backends } from './backends.ts';
+import type { NativeVectors } from './native-vectors.ts';
+
+export interface ModelCall {
+  readonly model: Model;
+  readonly texts: readonly string[];
+  /** Position of each text in the request, by which a fault names it. */
+  readonly indexes: readonly number[];
+  readonly taskType: TaskType | null;
+  /** Length of the vectors wanted. */
+  readonly dimensions: number;
+  readonly signal: AbortSignal;
+}
+
+export interface ModelAnswer {
+  /** Float32Array [n x dimensions], row-major, rows of unit length. */
+  readonly vectors: Float32Array;
+  readonly tokens: number;
+  readonly space: string;
+  /** Axes that carry information; the rest is zero padding. */
+  readonly effectiveDimensions: number;
+  /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
+  readonly projection: string;
+}
+
+export interface ModelContext {
+  readonly backends: Backends;
+  readonly projections: Projections;
+  readonly counters: TokenCounters;
+  readonly natives: NativeVectors;
+}
+
+/**
+ * Texts to vectors by one model: prefix, limit, cache and provider, projection.
+ *
+ * @throws AppError `token_limit_exceeded`, `upstream_rejected` (400); `provider_unavailable` (502)
+ */
+export async function embedWithModel(context: ModelContext, call: ModelCall): Promise<ModelAnswer> {
+  const { model, taskType, dimensions, signal } = call;
+  const { counters, projections } = context;
+  const provider = context.backends.providerOf(model);
+  const prefix = taskType === null ? undefined : model.prefixes[taskType];
+  const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
+  await checkTokenLimit(counters, model, texts, { indexes: call.indexes, signal });
+  const count = (some: readonly string[]) => counters.count(model, some, signal);
+  // Computing a lexical vector costs less than finding it in a cache.
+  const native =
+    model.kind === 'lexical'
+      ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
+      : await context.natives.embed({ model, provider, texts, taskType, signal, count });
+  const map = projections.mapOf(model);
+  const vectors = map
+    ? await map.project(native.vectors, dimensions, signal)
+    : resizeVectors(native.vectors, model.nativeDimension, dimensions);
+  let tokens = 0;
+  for (const each of native.tokens) tokens += each;
+  return {
+    vectors,
+    tokens,
+    space: spaceOf(projections, model),
+    effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
+    projection: map
+      ? `${map.space}; map=${map.version}${map.score === null ? '' : `; score=${map.score.toFixed(2)}`}`
+      : 'uncalibrated',
+  };
+}

@@ -1,0 +1,103 @@
+import type { Registry } from 'prom-client';
+import { Catalog } from '../models/catalog.ts';
+import { openTokenCounters } from '../models/count-tokens.ts';
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { RedisConnection } from '../platform/redis.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { EmbedNative } from '../projection/calibration.ts';
+import type { Projections } from '../projection/projections.ts';
+import type { Meter } from '../usage/meter.ts';
+import { Backends } from './backends.ts';
+import { openCacheMetrics } from './cache/cache-metrics.ts';
+import { openRedisCache } from './cache/redis-cache.ts';
+import { type Embedder, openEmbedder } from './embedder.ts';
+import { openNativeVectors } from './native-vectors.ts';
+import { openLocalProvider } from './providers/local-provider.ts';
+import { openProvider } from './providers/open-provider.ts';
+import type { Provider } from './providers/provider.ts';
+import { openUpstreamMetrics } from './providers/upstream-metrics.ts';
+import { openRoutingTable, type RoutingTable } from './routing.ts';
+
+export interface Embedding {
+  readonly embedder: Embedder;
+  readonly backends: Backends;
+  readonly routing: RoutingTable;
+  /** Load what small requests are to find loaded: call it before listening. @throws AppError `config_invalid` */
+  prepare(): Promise<void>;
+  /** Native vectors straight from the provider: no cache, no projection, unmetered. For fitting and for canaries. */
+  readonly embedNative: EmbedNative;
+  close(): Promise<void>;
+}
+
+export interface EmbeddingContext {
+  readonly config: Pick<Config, 'providers' | 'models' | 'alias' | 'embeddings'>;
+  readonly sql: Sql;
+  readonly threads: Threads;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly projections: Projections;
+  readonly meter: Meter;
+  readonly redis: RedisConnection | null;
+}
+
+/**
+ * Everything between a request's texts and their vectors, wired as the operator configured it.
+ *
+ * @throws AppError `config_invalid` where models, alias and providers do not fit together
+ */
+export function openEmbedding(context: EmbeddingContext): Embedding {
+  const { config, threads, logger, metrics, projections, meter } = context;
+  const catalog = openCatalog(config);
+  const providers = openProviders(config.providers, { threads, logger, registry: metrics.registry });
+  const backends = new Backends({ catalog, providers, projections, alias: config.alias });
+  const counters = openTokenCounters(threads);
+  const natives = openNativeVectors({
+    cacheBytes: config.embeddings.cacheBytes,
+    redis: context.redis === null ? null : openRedisCache({ redis: context.redis, logger }),
+    metrics: openCacheMetrics(metrics.registry),
+  });
+  const routing = openRoutingTable(context.sql, backends);
+  const { deadlineMs } = config.embeddings;
+  return {
+    embedder: openEmbedder({ backends, projections, counters, natives, routing, meter, metrics, deadlineMs }),
+    backends,
+    routing,
+    async prepare() {
+      const served = catalog.list().filter((model) => model.kind === 'semantic' && backends.isAvailable(model));
+      await counters.prepare(served);
+      await backends.prepare();
+    },
+    async embedNative({ model, texts, taskType, signal }) {
+      const prefix = model.prefixes[taskType] ?? '';
+      const sent = texts.map((text) => prefix + text);
+      const counts = await counters.count(model, sent, signal);
+      const provider = backends.providerOf(model);
+      return (await provider.embed({ model, texts: sent, counts, taskType, signal })).vectors;
+    },
+    async close() {
+      await natives.close();
+      await Promise.all([...providers.values()].map((provider) => provider.close()));
+    },
+  };
+}
+
+/** @throws AppError `config_invalid` */
+export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catalog {
+  return new Catalog(config.models, Object.assign({}, ...Object.values(config.providers).map(({ models }) => models)));
+}
+
+function openProviders(
+  settings: Config['providers'],
+  context: { threads: Threads; logger: Logger; registry: Registry },
+): Map<string, Provider> {
+  const { threads, logger } = context;
+  const metrics = openUpstreamMetrics(context.registry);
+  const providers = new Map<string, Provider>([['local', openLocalProvider(threads)]]);
+  for (const [name, own] of Object.entries(settings)) {
+    providers.set(name, openProvider({ name, settings: own, threads, logger, metrics }));
+  }
+  return providers;
+}

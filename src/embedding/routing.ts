@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { recordAudit } from '../access/audit.ts';
+import { type Caller, requireScope } from '../access/caller.ts';
+import { ALIAS_ID } from '../models/catalog.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import type { Backends } from './backends.ts';
+import { selectRouting, upsertRouting } from './routing-store.ts';
+
+/** Which model embeds what names none, and which one steps in for it. */
+export interface Routing {
+  readonly primary: string;
+  readonly fallback: string | null;
+  readonly mode: 'fallback' | 'single';
+  /** Null: the default, never set by the organization. */
+  readonly updatedAt: Date | null;
+}
+
+const DEFAULT_ROUTING: Routing = { primary: ALIAS_ID, fallback: null, mode: 'single', updatedAt: null };
+
+/** How long a change made by another process may go unnoticed. */
+const CACHE_MS = 1_000;
+const CACHED_ORGANIZATIONS_MAX = 10_000;
+
+const ModelId = z.string().min(1).max(200);
+
+/** `PUT /v1/routing` (contract 2.4). */
+export const RoutingRequest = z.object({
+  primary: ModelId,
+  fallback: ModelId.nullish(),
+  mode: z.enum(['fallback', 'single']).default('single'),
+});
+export type RoutingRequest = z.output<typeof RoutingRequest>;
+
+export const RoutingView = z
+  .object({
+    primary: z.string(),
+    fallback: z.string().nullable(),
+    mode: z.enum(['fallback', 'single']),
+    updated_at: z.iso.datetime().nullable(),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'Routing' });
+export type RoutingView = z.output<typeof RoutingView>;
+
+/** The organizations' choices, read at every request and remembered for a second. */
+export interface RoutingTable {
+  of(orgId: string): Routing | Promise<Routing>;
+  view(caller: Caller): Promise<RoutingView>;
+  /** @throws AppError `unknown_model`, `invalid_request` (400), `scope_missing` (403) */
+  set(caller: Caller, request: RoutingRequest): Promise<RoutingView>;
+}
+
+export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
+  const cache = new Map<string, { routing: Routing; untilMs: number }>();
+  const remember = (orgId: string, routing: Routing) => {
+    if (cache.size >= CACHED_ORGANIZATIONS_MAX) cache.clear();
+    cache.set(orgId, { routing, untilMs: performance.now() + CACHE_MS });
+    return routing;
+  };
+  const read = async (orgId: string) => remember(orgId, (await selectRouting(sql, orgId)) ?? DEFAULT_ROUTING);
+  return {
+    of(orgId) {
+      const cached = cache.get(orgId);
+      return cached && cached.untilMs > performance.now() ? cached.routing : read(orgId);
+    },
+    async view(caller) {
+      return viewOf(await read(caller.orgId), backends);
+    },
+    async set(caller, request) {
+      requireScope(caller, 'routing:manage');
+      const { primary, mode } = request;
+      const fallback = request.fallback ?? null;
+      backends.catalog.find(primary);
+      if (fallback !== null) findFallback(backends, fallback);
+      if (mode === 'fallback' && fallback === null) {
+        throw invalidRequest('mode "fallback" needs a fallback model', 'fallback');
+      }
+      if (fallback === primary) throw invalidRequest('the fallback must be another model than the primary', 'fallback');
+      const routing = await inTransaction(sql, async (tx) => {
+        const detail = { primary, fallback, mode };
+        await recordAudit(tx, {
+          orgId: caller.orgId,
+          actor: caller.actor,
+          action: 'routing.set',
+          target: null,
+          detail,
+        });
+        return upsertRouting(tx, caller.orgId, { ...detail, updatedBy: caller.actor });
+      });
+      return viewOf(remember(caller.orgId, routing), backends);
+    },
+  };
+}
+
+function findFallback(backends: Backends, id: string): void {
+  if (backends.catalog.list().some((model) => model.id === id)) return;
+  throw invalidRequest(`unknown model "${id}"; GET /v1/models lists the models`, 'fallback', 'unknown_model');
+}
+
+function viewOf(routing: Routing, backends: Backends): RoutingView {
+  const { primary, fallback, mode, updatedAt } = routing;
+  return {
+    primary,
+    fallback,
+    mode,
+    updated_at: updatedAt?.toISOString() ?? null,
+    warnings: warningsOf(routing, backends),
+  };
+}
+
+/** What will surprise whoever relies on this. */
+function warningsOf({ primary, fallback, mode }: Routing, backends: Backends): string[] {
+  const warnings: string[] = [];
+  for (const id of fallback === null ? [primary] : [primary, fallback]) {
+    if (!backends.isAvailable(backends.catalog.find(id))) {
+      warnings.push(`no provider is configured for ${id}; ask the operator`);
+    }
+  }
+  if (fallback === null) return warnings;
+  if (mode === 'single') warnings.push('the fallback is not used in mode "single"; set mode "fallback"');
+  if (!backends.areComparable([primary, fallback])) {
+    warnings.push(
+      `vectors of ${fallback} cannot be compared with those of ${primary}; calibrate both (service projections fit)`,
+    );
+  }
+  return warnings;
+}

@@ -1,0 +1,235 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { KOREAN, LARGE, MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
+
+let test: TestGateway;
+let key: string;
+
+beforeAll(async () => {
+  test = await openTestGateway();
+  key = await test.key({ scopes: ['embed', 'routing:manage'] });
+});
+afterAll(() => test.close());
+afterEach(() => {
+  test.upstream.decide = () => null;
+  test.korean.decide = () => null;
+  expect([...test.upstream.violations, ...test.korean.violations]).toEqual([]);
+});
+
+let serial = 0;
+const fresh = (text = 'text') => `${text} number ${++serial}`;
+const embed = (json: unknown, as = key) => test.call('POST', '/v1/embeddings', { key: as, json });
+const route = (json: unknown, as = key) => test.call('PUT', '/v1/routing', { key: as, json });
+
+/** The upstream's vector, cut or padded to `dimensions` and normalised, as an uncalibrated model's comes out. */
+function expected(native: Float32Array, dimensions: number): number[] {
+  const kept = Array.from({ length: dimensions }, (_, i) => native[i] ?? 0);
+  const norm = Math.sqrt(kept.reduce((sum, x) => sum + x * x, 0));
+  return kept.map((x) => x / norm);
+}
+
+function expectClose(actual: number[], wanted: number[]): void {
+  expect(actual).toHaveLength(wanted.length);
+  for (const [i, value] of actual.entries()) expect(Math.abs(value - (wanted[i] as number))).toBeLessThan(1e-6);
+}
+
+describe('POST /v1/embeddings through a vendor', () => {
+  it.each([
+    [SMALL, 1536, 'openai', 'text-embedding-3-small'],
+    [LARGE, 3072, 'openai', 'text-embedding-3-large'],
+  ])('gives the vectors of %s in the order of the texts', async (model, dimensions, _protocol, name) => {
+    const texts = [fresh(), fresh('한국어'), fresh('ünï')];
+    const { status, body, headers } = await embed({ input: texts, model });
+    expect(status).toBe(200);
+    expect(body.model).toBe(model);
+    for (const [index, text] of texts.entries()) {
+      expectClose(body.data[index].embedding, expected(test.upstream.vectorOf(name, text), dimensions));
+    }
+    expect(headers.get('x-service-projection')).toBe('uncalibrated');
+    expect(body.usage.prompt_tokens).toBeGreaterThan(texts.length);
+  });
+
+  it('cuts and pads a variable model, and says where the padding begins', async () => {
+    const input = fresh();
+    const native = test.upstream.vectorOf('text-embedding-3-small', input);
+    const cut = await embed({ input, model: SMALL, dimensions: 256 });
+    expectClose(cut.body.data[0].embedding, expected(native, 256));
+    const padded = await embed({ input, model: SMALL, dimensions: 4096 });
+    expectClose(padded.body.data[0].embedding, expected(native, 4096));
+    expect(padded.headers.get('x-service-effective-dimensions')).toBe('1536');
+  });
+
+  it('does not honour dimensions on a fixed model, and warns', async () => {
+    const { status, body, headers } = await embed({ input: fresh(), model: KOREAN, dimensions: 256 });
+    expect(status).toBe(200);
+    expect(body.data[0].embedding).toHaveLength(1024);
+    expect(headers.get('x-service-warning')).toBe('dimensions-ignored');
+    expect((await embed({ input: fresh(), model: KOREAN, dimensions: 1024 })).headers.get('x-service-warning')).toBe(
+      null,
+    );
+  });
+
+  it('passes the task type on in the vendor’s own words, and keeps it apart in the cache', async () => {
+    const input = fresh();
+    const before = test.upstream.calls.length;
+    await embed({ input, model: MULTILINGUAL, task_type: 'retrieval_query' });
+    await embed({ input, model: MULTILINGUAL, task_type: 'retrieval_document' });
+    await embed({ input, model: MULTILINGUAL, task_type: 'retrieval_query' });
+    expect(test.upstream.calls.slice(before).map((call) => call.taskType)).toEqual([
+      'retrieval.query',
+      'retrieval.passage',
+    ]);
+  });
+
+  it('meters a cached text like a new one', async () => {
+    const input = [fresh(), fresh()];
+    const first = await embed({ input, model: SMALL });
+    const calls = test.upstream.calls.length;
+    const second = await embed({ input: [...input].reverse(), model: SMALL });
+    expect(test.upstream.calls).toHaveLength(calls);
+    expect(second.body.usage).toEqual(first.body.usage);
+    expect(second.body.data[0].embedding).toEqual(first.body.data[1].embedding);
+  });
+
+  it('gives a 400 for what the vendor says is the input’s fault, and does not fall back', async () => {
+    test.upstream.next({ kind: 'status', status: 400, body: { error: { message: 'bad input', code: 'bad' } } });
+    const { status, body } = await embed({ input: fresh(), model: SMALL });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: 'upstream_rejected', type: 'invalid_request_error' });
+  });
+
+  it('gives a 502 without a fallback when the vendor is down', async () => {
+    test.upstream.decide = () => ({ kind: 'status', status: 500 });
+    const { status, body } = await embed({ input: fresh(), model: LARGE });
+    expect(status).toBe(502);
+    expect(body.error).toMatchObject({ code: 'provider_unavailable', type: 'api_error' });
+  });
+
+  it('refuses a text over the model’s own limit before any call', async () => {
+    const calls = test.upstream.calls.length;
+    const { status, body } = await embed({ input: ['ok', 'word '.repeat(9_000)], model: SMALL });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: 'token_limit_exceeded', param: 'input[1]' });
+    expect(body.error.message).toContain('8191');
+    expect(test.upstream.calls).toHaveLength(calls);
+  });
+});
+
+describe('the alias', () => {
+  it('picks the backend by language, and names it', async () => {
+    const english = await embed({ input: fresh('The ferry leaves the harbour at seven in the morning') });
+    expect(english.body.model).toBe(MULTILINGUAL);
+    const korean = await embed({ input: fresh('배는 아침 일곱 시에 항구를 떠납니다') });
+    expect(korean.body.model).toBe(KOREAN);
+    expect(korean.body.data[0].embedding).toHaveLength(1024);
+  });
+
+  it('sends a batch in several languages to one backend while the backends cannot be compared', async () => {
+    const input = [fresh('The ferry leaves at seven'), fresh('배는 일곱 시에 떠납니다')];
+    expect((await embed({ input })).body.model).toBe(MULTILINGUAL);
+  });
+});
+
+describe('POST /v1/embed/batch', () => {
+  it('still works, and says that it is deprecated', async () => {
+    const texts = [fresh(), fresh()];
+    const { status, body, headers } = await test.call('POST', '/v1/embed/batch', {
+      key,
+      json: { texts, model: SMALL, dimensions: 64 },
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ model: SMALL, dimensions: 64, usage: { count: 2, tokens: expect.any(Number) } });
+    for (const [index, text] of texts.entries()) {
+      const native = test.upstream.vectorOf('text-embedding-3-small', text);
+      expectClose(body.embeddings[index], expected(native, 64));
+    }
+    expect(headers.get('deprecation')).toBe('@1754179200');
+    expect(headers.get('sunset')).toBe('Mon, 03 Aug 2026 00:00:00 GMT');
+    expect(headers.get('link')).toBe('</v1/embeddings>; rel="successor-version"');
+  });
+
+  it.each([
+    ['more than 100 texts', { texts: new Array(101).fill('a') }, 'texts'],
+    ['a string', { texts: 'a' }, 'texts'],
+    ['no texts', {}, 'texts'],
+    ['an empty list', { texts: [] }, 'texts'],
+    ['numbers', { texts: ['a', 1] }, 'texts[1]'],
+  ])('refuses %s', async (_, json, param) => {
+    const { status, body, headers } = await test.call('POST', '/v1/embed/batch', { key, json });
+    expect(status).toBe(400);
+    expect(body.error.param).toBe(param);
+    expect(headers.get('deprecation')).toBe('@1754179200');
+  });
+});
+
+describe('GET /v1/models', () => {
+  it('shows which models have a provider', async () => {
+    const { body } = await test.call('GET', '/v1/models', { key });
+    const available = new Map(
+      body.data.map((model: { id: string; available: boolean }) => [model.id, model.available]),
+    );
+    expect(available.get(SMALL)).toBe(true);
+    expect(available.get(KOREAN)).toBe(true);
+    expect(available.get('service-embed-1-small')).toBe(true);
+    expect(available.get('vendor-b/embedding-001')).toBe(false);
+    expect((await test.call('GET', `/v1/models/${SMALL}`, { key })).body).toMatchObject({
+      id: SMALL,
+      calibrated: false,
+    });
+  });
+});
+
+describe('routing', () => {
+  it('has defaults before it is set, and is read with any key', async () => {
+    const other = await test.key({ org: 'routing-defaults', scopes: ['search'] });
+    const { status, body } = await test.call('GET', '/v1/routing', { key: other });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      primary: 'service-embed-1-small',
+      fallback: null,
+      mode: 'single',
+      updated_at: null,
+      warnings: [],
+    });
+    expect((await route({ primary: SMALL }, other)).status).toBe(403);
+  });
+
+  it.each([
+    ['an unknown primary', { primary: 'vendor-z/none' }, 'unknown_model'],
+    ['an unknown fallback', { primary: SMALL, fallback: 'vendor-z/none', mode: 'fallback' }, 'unknown_model'],
+    ['no primary', { fallback: SMALL }, 'invalid_request'],
+    ['another mode', { primary: SMALL, mode: 'random' }, 'invalid_request'],
+    ['mode fallback without one', { primary: SMALL, mode: 'fallback' }, 'invalid_request'],
+    ['a fallback that is the primary', { primary: SMALL, fallback: SMALL, mode: 'fallback' }, 'invalid_request'],
+    ['wrong types', { primary: 7 }, 'invalid_request'],
+  ])('refuses %s', async (_, json, code) => {
+    const { status, body } = await route(json);
+    expect(status).toBe(400);
+    expect(body.error.code).toBe(code);
+  });
+
+  it('falls back for what names no model or the primary, and for nothing else', async () => {
+    const own = await test.key({ org: 'routing-fallback', scopes: ['embed', 'routing:manage'] });
+    const stored = await route({ primary: SMALL, fallback: KOREAN, mode: 'fallback' }, own);
+    expect(stored.status).toBe(200);
+    expect(stored.body).toMatchObject({ primary: SMALL, fallback: KOREAN, mode: 'fallback' });
+    expect(stored.body.warnings).toEqual([expect.stringContaining('cannot be compared')]);
+
+    expect((await embed({ input: fresh() }, own)).body.model).toBe(SMALL);
+    test.upstream.decide = () => ({ kind: 'status', status: 503 });
+    expect((await embed({ input: fresh() }, own)).body.model).toBe(KOREAN);
+    expect((await embed({ input: fresh(), model: SMALL }, own)).body.model).toBe(KOREAN);
+    expect((await embed({ input: fresh(), model: LARGE }, own)).status).toBe(502);
+
+    test.korean.decide = () => ({ kind: 'status', status: 500 });
+    const both = await embed({ input: fresh() }, own);
+    expect(both.status).toBe(502);
+    expect(both.body.error.message).toMatch(/vendor-a\/text-embedding-3-small: \w+; vendor-d\/bge-m3-ko: \w+/);
+  });
+
+  it('does not fall back in mode single', async () => {
+    const own = await test.key({ org: 'routing-single', scopes: ['embed', 'routing:manage'] });
+    await route({ primary: LARGE, fallback: KOREAN, mode: 'single' }, own);
+    test.upstream.decide = () => ({ kind: 'status', status: 503 });
+    expect((await embed({ input: fresh() }, own)).status).toBe(502);
+  });
+});
