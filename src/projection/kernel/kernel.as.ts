@@ -1,0 +1,309 @@
+/**
+ * Products of float32 matrices. AssemblyScript, compiled by `build.ts`; not TypeScript for `tsc`.
+ *
+ * Memory is given from outside, and all arguments are byte addresses in it: the host decides what lies where.
+ * A and C are row-major. W is packed: panels of 8 columns one after the other, each [k x 8] row-major, the last one
+ * filled up with zeros (`pack-panels.ts`).
+ *
+ * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes: with two vectors of W and one value of A that fills the
+ * 15 registers that V8 has to give on x86-64. (4 x 8 was 15 % slower, unrolled loops 5 %, measured.) Rows that are
+ * left over take tiles of 1 x 32: 8 sums, the least that keeps two multiply-adds of 4 cycles starting in each cycle.
+ * Every element of C is summed in the same order in all tiles, so that a row's result does not depend on the rows
+ * beside it.
+ */
+
+/**
+ * k is cut into runs of so many, summed on their own: a run of a panel (12 KiB) stays in the first-level cache while
+ * the rows pass by, and rounding errors grow with the length of a run and with the number of runs, not with k.
+ */
+const runLength: usize = 384;
+
+/** Below, one over the norm may be too large for float32. */
+const tinySquares: f64 = 1e-70;
+
+/** Bytes of one row of a panel. */
+const panelRowBytes: usize = 32;
+
+/**
+ * C [rows x 8 * panels] = A [rows x k] · W, packed.
+ * `aStride` and `cStride` are the bytes from one row to the next.
+ */
+export function multiply(
+  a: usize,
+  aStride: usize,
+  rows: usize,
+  k: usize,
+  w: usize,
+  panels: usize,
+  c: usize,
+  cStride: usize,
+): void {
+  const panelBytes = k * panelRowBytes;
+  const tiledRows = rows - (rows % 6);
+  let group: usize = 4;
+  for (let panel: usize = 0; panel < panels; panel += group) {
+    if (panels - panel < 4) group = 1;
+    for (let from: usize = 0; from < k; from += runLength) {
+      const run = min(runLength, k - from);
+      const add = from != 0;
+      const wRun = w + panel * panelBytes + from * panelRowBytes;
+      const aRun = a + (from << 2);
+      const cRun = c + panel * panelRowBytes;
+      for (let i: usize = 0; i < group; i++) {
+        for (let row: usize = 0; row < tiledRows; row += 6) {
+          const cTile = cRun + row * cStride + i * panelRowBytes;
+          tile6x8(aRun + row * aStride, aStride, run, wRun + i * panelBytes, cTile, cStride, add);
+        }
+      }
+      for (let row = tiledRows; row < rows; row++) {
+        if (group == 4) tile1x32(aRun + row * aStride, run, wRun, panelBytes, cRun + row * cStride, add);
+        else tile1x8(aRun + row * aStride, run, wRun, cRun + row * cStride, add);
+      }
+    }
+  }
+}
+
+/** Take the mean [k], at `mean`, off every row of A [rows x k], in place. */
+export function subtractMean(a: usize, rows: usize, k: usize, mean: usize): void {
+  const bytes = k << 2;
+  const wide = bytes & ~15;
+  for (let row: usize = 0; row < rows; row++) {
+    let i: usize = 0;
+    for (; i < wide; i += 16) v128.store(a + i, f32x4.sub(v128.load(a + i), v128.load(mean + i)));
+    for (; i < bytes; i += 4) store<f32>(a + i, load<f32>(a + i) - load<f32>(mean + i));
+    a += bytes;
+  }
+}
+
+/**
+ * Cut every row of C, `cStride` bytes apart, to its first d columns and bring it to unit length; the rows then lie
+ * without gaps from `c` on. A row of zeros becomes the first axis.
+ * Returns the first row that holds a NaN or an infinity, or -1.
+ */
+export function normalizeRows(c: usize, rows: usize, cStride: usize, d: usize): i32 {
+  const bytes = d << 2;
+  const wide = bytes & ~15;
+  let target = c;
+  for (let row: usize = 0; row < rows; row++) {
+    const squares = sumOfSquares(c, bytes);
+    if (!(squares < Infinity)) return <i32>row;
+    let i: usize = 0;
+    if (squares == 0) {
+      memory.fill(target, 0, bytes);
+      store<f32>(target, 1);
+    } else if (squares < tinySquares) {
+      const scale = 1 / Math.sqrt(squares);
+      for (; i < bytes; i += 4) store<f32>(target + i, <f32>(<f64>load<f32>(c + i) * scale));
+    } else {
+      const scale = <f32>(1 / Math.sqrt(squares));
+      const scales = f32x4.splat(scale);
+      for (; i < wide; i += 16) v128.store(target + i, f32x4.mul(v128.load(c + i), scales));
+      for (; i < bytes; i += 4) store<f32>(target + i, load<f32>(c + i) * scale);
+    }
+    target += bytes;
+    c += cStride;
+  }
+  return -1;
+}
+
+/** In float64, where squares of float32 neither overflow nor vanish. */
+function sumOfSquares(c: usize, bytes: usize): f64 {
+  let sums0 = f64x2.splat(0);
+  let sums1 = f64x2.splat(0);
+  const wide = bytes & ~15;
+  let i: usize = 0;
+  for (; i < wide; i += 16) {
+    const low = f64x2.promote_low_f32x4(v128.load64_zero(c + i));
+    const high = f64x2.promote_low_f32x4(v128.load64_zero(c + i, 8));
+    sums0 = f64x2.add(sums0, f64x2.mul(low, low));
+    sums1 = f64x2.add(sums1, f64x2.mul(high, high));
+  }
+  sums0 = f64x2.add(sums0, sums1);
+  let sum = f64x2.extract_lane(sums0, 0) + f64x2.extract_lane(sums0, 1);
+  for (; i < bytes; i += 4) {
+    const value = <f64>load<f32>(c + i);
+    sum += value * value;
+  }
+  return sum;
+}
+
+/** target [columns x rows] = source [rows x columns] transposed; both without gaps. */
+export function transpose(source: usize, rows: usize, columns: usize, target: usize): void {
+  const sourceStride = columns << 2;
+  const targetStride = rows << 2;
+  const rowFours = rows & ~3;
+  const columnFours = columns & ~3;
+  for (let row: usize = 0; row < rowFours; row += 4) {
+    for (let column: usize = 0; column < columnFours; column += 4) {
+      const from = source + row * sourceStride + (column << 2);
+      const r0 = v128.load(from);
+      const r1 = v128.load(from + sourceStride);
+      const r2 = v128.load(from + 2 * sourceStride);
+      const r3 = v128.load(from + 3 * sourceStride);
+      const p0 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5);
+      const p1 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5);
+      const p2 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7);
+      const p3 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7);
+      const to = target + column * targetStride + (row << 2);
+      v128.store(to, v128.shuffle<f64>(p0, p1, 0, 2));
+      v128.store(to + targetStride, v128.shuffle<f64>(p0, p1, 1, 3));
+      v128.store(to + 2 * targetStride, v128.shuffle<f64>(p2, p3, 0, 2));
+      v128.store(to + 3 * targetStride, v128.shuffle<f64>(p2, p3, 1, 3));
+    }
+    for (let column = columnFours; column < columns; column++) {
+      copyColumn(source, sourceStride, row, row + 4, column, target, targetStride);
+    }
+  }
+  for (let column: usize = 0; column < columns; column++) {
+    copyColumn(source, sourceStride, rowFours, rows, column, target, targetStride);
+  }
+}
+
+function copyColumn(
+  source: usize,
+  sourceStride: usize,
+  fromRow: usize,
+  toRow: usize,
+  column: usize,
+  target: usize,
+  targetStride: usize,
+): void {
+  for (let row = fromRow; row < toRow; row++) {
+    store<f32>(target + column * targetStride + (row << 2), load<f32>(source + row * sourceStride + (column << 2)));
+  }
+}
+
+/** x * y + sum, rounded once where the engine offers it. */
+// @ts-ignore: decorator
+@inline
+function multiplyAdd(x: v128, y: v128, sum: v128): v128 {
+  return ASC_FEATURE_RELAXED_SIMD ? f32x4.relaxed_madd(x, y, sum) : f32x4.add(f32x4.mul(x, y), sum);
+}
+
+/** Store the sums, or add them to what earlier runs have left. */
+// @ts-ignore: decorator
+@inline
+function put(c: usize, sums: v128, add: bool): void {
+  v128.store(c, add ? f32x4.add(v128.load(c), sums) : sums);
+}
+
+function tile6x8(a: usize, aStride: usize, k: usize, w: usize, c: usize, cStride: usize, add: bool): void {
+  let a1 = a + aStride;
+  let a2 = a1 + aStride;
+  let a3 = a2 + aStride;
+  let a4 = a3 + aStride;
+  let a5 = a4 + aStride;
+  let s00 = f32x4.splat(0);
+  let s01 = s00;
+  let s10 = s00;
+  let s11 = s00;
+  let s20 = s00;
+  let s21 = s00;
+  let s30 = s00;
+  let s31 = s00;
+  let s40 = s00;
+  let s41 = s00;
+  let s50 = s00;
+  let s51 = s00;
+  const end = w + k * panelRowBytes;
+  while (w < end) {
+    const w0 = v128.load(w);
+    const w1 = v128.load(w, 16);
+    let x = v128.load32_splat(a);
+    s00 = multiplyAdd(x, w0, s00);
+    s01 = multiplyAdd(x, w1, s01);
+    x = v128.load32_splat(a1);
+    s10 = multiplyAdd(x, w0, s10);
+    s11 = multiplyAdd(x, w1, s11);
+    x = v128.load32_splat(a2);
+    s20 = multiplyAdd(x, w0, s20);
+    s21 = multiplyAdd(x, w1, s21);
+    x = v128.load32_splat(a3);
+    s30 = multiplyAdd(x, w0, s30);
+    s31 = multiplyAdd(x, w1, s31);
+    x = v128.load32_splat(a4);
+    s40 = multiplyAdd(x, w0, s40);
+    s41 = multiplyAdd(x, w1, s41);
+    x = v128.load32_splat(a5);
+    s50 = multiplyAdd(x, w0, s50);
+    s51 = multiplyAdd(x, w1, s51);
+    a += 4;
+    a1 += 4;
+    a2 += 4;
+    a3 += 4;
+    a4 += 4;
+    a5 += 4;
+    w += panelRowBytes;
+  }
+  put(c, s00, add);
+  put(c + 16, s01, add);
+  c += cStride;
+  put(c, s10, add);
+  put(c + 16, s11, add);
+  c += cStride;
+  put(c, s20, add);
+  put(c + 16, s21, add);
+  c += cStride;
+  put(c, s30, add);
+  put(c + 16, s31, add);
+  c += cStride;
+  put(c, s40, add);
+  put(c + 16, s41, add);
+  c += cStride;
+  put(c, s50, add);
+  put(c + 16, s51, add);
+}
+
+function tile1x32(a: usize, k: usize, w: usize, panelBytes: usize, c: usize, add: bool): void {
+  let w1 = w + panelBytes;
+  let w2 = w1 + panelBytes;
+  let w3 = w2 + panelBytes;
+  let s0 = f32x4.splat(0);
+  let s1 = s0;
+  let s2 = s0;
+  let s3 = s0;
+  let s4 = s0;
+  let s5 = s0;
+  let s6 = s0;
+  let s7 = s0;
+  const end = a + (k << 2);
+  while (a < end) {
+    const x = v128.load32_splat(a);
+    s0 = multiplyAdd(x, v128.load(w), s0);
+    s1 = multiplyAdd(x, v128.load(w, 16), s1);
+    s2 = multiplyAdd(x, v128.load(w1), s2);
+    s3 = multiplyAdd(x, v128.load(w1, 16), s3);
+    s4 = multiplyAdd(x, v128.load(w2), s4);
+    s5 = multiplyAdd(x, v128.load(w2, 16), s5);
+    s6 = multiplyAdd(x, v128.load(w3), s6);
+    s7 = multiplyAdd(x, v128.load(w3, 16), s7);
+    a += 4;
+    w += panelRowBytes;
+    w1 += panelRowBytes;
+    w2 += panelRowBytes;
+    w3 += panelRowBytes;
+  }
+  put(c, s0, add);
+  put(c + 16, s1, add);
+  put(c + 32, s2, add);
+  put(c + 48, s3, add);
+  put(c + 64, s4, add);
+  put(c + 80, s5, add);
+  put(c + 96, s6, add);
+  put(c + 112, s7, add);
+}
+
+function tile1x8(a: usize, k: usize, w: usize, c: usize, add: bool): void {
+  let s0 = f32x4.splat(0);
+  let s1 = s0;
+  const end = a + (k << 2);
+  while (a < end) {
+    const x = v128.load32_splat(a);
+    s0 = multiplyAdd(x, v128.load(w), s0);
+    s1 = multiplyAdd(x, v128.load(w, 16), s1);
+    a += 4;
+    w += panelRowBytes;
+  }
+  put(c, s0, add);
+  put(c + 16, s1, add);
+}

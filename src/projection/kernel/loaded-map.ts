@@ -1,0 +1,122 @@
+import { availableParallelism } from 'node:os';
+import { BLOCK_ROWS_MAX, floatsAt, layOutMap, type MapLayout, projectArea, putSlice, takeSlice } from './map-memory.ts';
+import { paddedColumns } from './pack-panels.ts';
+import {
+  allocateKernelMemory,
+  instantiateKernel,
+  type Kernel,
+  type KernelMemory,
+  type KernelModule,
+  kernelModule,
+} from './wasm-kernel.ts';
+import { WorkingAreas } from './working-areas.ts';
+
+/** An affine map into the canonical space, as fitted and stored. */
+export interface MapWeights {
+  /** Columns of the vectors that go in (k). */
+  readonly nativeDimension: number;
+  /** Axes that the map has (D). */
+  readonly dimensions: number;
+  /** The matrix [k x D] as `packPanels` lays it out. */
+  readonly packed: Float32Array;
+  /** Float32Array [k], taken off every row before; null for none. */
+  readonly mean: Float32Array | null;
+}
+
+/**
+ * A map in the memory of a kernel of its own. A map that nothing refers to any more is garbage. The engine does not
+ * count shared memory when it decides to collect, though: load a map once and keep it, not once a call.
+ */
+export interface LoadedMap {
+  readonly layout: MapLayout;
+  readonly module: KernelModule;
+  readonly memory: KernelMemory;
+  readonly kernel: Kernel;
+  /** Working areas for other threads; `OWN_AREA` is not among them. */
+  readonly areas: WorkingAreas;
+}
+
+/** The working area of the thread that loaded the map. */
+const OWN_AREA = 0;
+
+/**
+ * Copy a map into memory that all threads can multiply from: 4 * k * D bytes, and up to 3 MiB for each thread.
+ *
+ * @param threadsMax how many worker threads may project with it at a time, besides the thread that loads it
+ * @throws RangeError where lengths and shapes disagree, or on a weight that is not finite
+ */
+export function loadMap(
+  weights: MapWeights,
+  { module = kernelModule(), threadsMax = availableParallelism() }: { module?: KernelModule; threadsMax?: number } = {},
+): LoadedMap {
+  const { nativeDimension, dimensions, packed, mean } = weights;
+  checkWeights(weights);
+  const layout = layOutMap(nativeDimension, dimensions, mean !== null);
+  const memory = allocateKernelMemory(layout.areasAddress + (1 + threadsMax) * layout.areaBytes);
+  floatsAt(memory, 0, packed.length).set(packed);
+  if (mean && layout.meanAddress !== null) floatsAt(memory, layout.meanAddress, nativeDimension).set(mean);
+  return {
+    layout,
+    module,
+    memory,
+    kernel: instantiateKernel(module, memory),
+    areas: new WorkingAreas(OWN_AREA + 1, threadsMax),
+  };
+}
+
+/**
+ * Take off the mean, multiply, keep the first `d` axes, L2-normalise; on the calling thread, which must be the one
+ * that loaded the map.
+ *
+ * @param native Float32Array [n x k], row-major
+ * @param d output dimension; axes beyond those of the map are zero
+ * @returns Float32Array [n x d]. Every smaller d gives the normalised prefix of the larger. A row whose kept axes are
+ *   all zero becomes the first axis. A row's values do not depend on the rows beside it.
+ * @throws RangeError where lengths and shapes disagree
+ * @throws AppError `embedding_not_finite` (502) when a row holds NaN or an infinity
+ */
+export function project(map: LoadedMap, native: Float32Array, d: number): Float32Array {
+  const { kernel, layout, memory } = map;
+  const rows = checkRows(layout, native, d);
+  const projected = new Float32Array(rows * d);
+  for (let from = 0; from < rows; from += BLOCK_ROWS_MAX) {
+    const slice = { native, projected, d, from, to: Math.min(rows, from + BLOCK_ROWS_MAX) };
+    putSlice(layout, memory, OWN_AREA, slice);
+    const faultyRow = projectArea(kernel, layout, OWN_AREA, slice.to - from, d);
+    takeSlice(layout, memory, OWN_AREA, slice, faultyRow);
+  }
+  return projected;
+}
+
+/** @returns the number of rows; throws RangeError where lengths and shapes disagree */
+export function checkRows(layout: MapLayout, native: Float32Array, d: number): number {
+  const rows = native.length / layout.nativeDimension;
+  if (!Number.isInteger(rows)) {
+    throw new RangeError(`${native.length} values are no whole rows of ${layout.nativeDimension}`);
+  }
+  if (!(Number.isInteger(d) && d >= 1)) throw new RangeError(`cannot project to ${d} dimensions`);
+  return rows;
+}
+
+function checkWeights({ nativeDimension, dimensions, packed, mean }: MapWeights): void {
+  if (!(Number.isInteger(nativeDimension) && Number.isInteger(dimensions) && nativeDimension >= 1 && dimensions >= 1)) {
+    throw new RangeError(`a map cannot have ${nativeDimension} x ${dimensions} weights`);
+  }
+  const expected = nativeDimension * paddedColumns(dimensions);
+  if (packed.length !== expected) {
+    throw new RangeError(
+      `a map of ${nativeDimension} x ${dimensions} has ${expected} packed weights, not ${packed.length}`,
+    );
+  }
+  if (mean && mean.length !== nativeDimension) {
+    throw new RangeError(`the mean of ${nativeDimension} dimensions has ${mean.length} values`);
+  }
+  if (!(allFinite(packed) && (!mean || allFinite(mean)))) throw new RangeError('a map has a weight that is not finite');
+}
+
+function allFinite(values: Float32Array): boolean {
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) return false;
+  }
+  return true;
+}

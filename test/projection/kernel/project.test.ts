@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadMap, project } from '../../../src/projection/kernel/loaded-map.ts';
+import { packPanels } from '../../../src/projection/kernel/pack-panels.ts';
+import { compileFirstValid, KERNEL_BUILDS } from '../../../src/projection/kernel/wasm-kernel.ts';
+import { largestError, norm, projection, randomValues, unitRows } from './reference.ts';
+
+describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
+  const module = compileFirstValid([build]);
+
+  function load(weights: Float32Array, k: number, mean: Float32Array | null = null) {
+    const dimensions = weights.length / k;
+    const packed = packPanels(weights, k, dimensions);
+    return loadMap({ nativeDimension: k, dimensions, packed, mean }, { module, threadsMax: 0 });
+  }
+
+  const shapes = fc.record({
+    rows: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 90, max: 200 })),
+    k: fc.integer({ min: 1, max: 70 }),
+    columns: fc.integer({ min: 1, max: 70 }),
+    seed: fc.nat(),
+    centred: fc.boolean(),
+  });
+
+  it('agrees with float64, whatever the shape', () => {
+    fc.assert(
+      fc.property(shapes, fc.nat(), ({ rows, k, columns, seed, centred }, pick) => {
+        const d = 1 + (pick % columns);
+        const weights = randomValues(k * columns, seed);
+        const mean = centred ? randomValues(k, seed + 1) : null;
+        const native = unitRows(randomValues(rows * k, seed + 2), k);
+        const expected = projection(native, weights, mean, k, d);
+        // Where the sum of the kept axes cancels out, the direction is rounding noise: scale to what was summed.
+        const noisy = relativeNorms(native, weights, mean, k, d).some((length) => length < 0.05);
+        fc.pre(!noisy);
+        expect(largestError(project(load(weights, k, mean), native, d), expected)).toBeLessThan(1e-5);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    [101, 1536, 1024, 1024],
+    [7, 1537, 200, 131],
+    [25, 4096, 96, 96],
+  ])('agrees with float64 to 1e-6 at %i x %i by %i, %i kept', (rows, k, columns, d) => {
+    const weights = randomValues(k * columns, 1);
+    const mean = randomValues(k, 2).map((x) => x / 50);
+    const native = unitRows(randomValues(rows * k, 3), k);
+    const projected = project(load(weights, k, mean), native, d);
+    expect(largestError(projected, projection(native, weights, mean, k, d))).toBeLessThan(1e-6);
+  });
+
+  it('gives the normalised prefix for every smaller dimension', () => {
+    fc.assert(
+      fc.property(shapes, fc.nat(), fc.nat(), ({ rows, k, columns, seed }, pickSmall, pickLarge) => {
+        const large = 1 + (pickLarge % columns);
+        const small = 1 + (pickSmall % large);
+        const map = load(randomValues(k * columns, seed), k, randomValues(k, seed + 1));
+        const native = randomValues(rows * k, seed + 2);
+        const whole = project(map, native, large);
+        const cut = project(map, native, small);
+        for (let row = 0; row < rows; row++) {
+          const prefix = whole.subarray(row * large, row * large + small);
+          const length = norm(prefix);
+          fc.pre(length > 1e-6);
+          const expected = prefix.map((x) => x / length);
+          expect(largestError(cut.subarray(row * small, (row + 1) * small), expected)).toBeLessThan(1e-6);
+        }
+      }),
+    );
+  });
+
+  it('leaves axes beyond those of the map at zero', () => {
+    const map = load(randomValues(5 * 11, 1), 5);
+    const native = randomValues(3 * 5, 2);
+    const own = project(map, native, 11);
+    const wide = project(map, native, 4096);
+    for (let row = 0; row < 3; row++) {
+      expect(wide.subarray(row * 4096, row * 4096 + 11)).toEqual(own.subarray(row * 11, (row + 1) * 11));
+      expect(wide.subarray(row * 4096 + 11, (row + 1) * 4096).every((x) => x === 0)).toBe(true);
+    }
+  });
+
+  it('gives a row the same values, to the last bit, whatever rows are beside it', () => {
+    const [k, d] = [700, 61];
+    const map = load(randomValues(k * 64, 1), k, randomValues(k, 2));
+    const native = randomValues(103 * k, 3);
+    const together = project(map, native, d);
+    for (const row of [0, 5, 6, 95, 96, 101, 102]) {
+      const alone = project(map, native.subarray(row * k, (row + 1) * k), d);
+      expect(alone).toEqual(together.slice(row * d, (row + 1) * d));
+    }
+  });
+
+  it('makes a row without direction the first axis', () => {
+    const mean = Float32Array.of(0.5, -0.25, 1);
+    const map = load(randomValues(3 * 10, 1), 3, mean);
+    const native = Float32Array.from([...mean, 1, 0, 0, ...mean]);
+    for (const d of [1, 9, 10, 12]) {
+      const projected = project(map, native, d);
+      const axis = Float32Array.from({ length: d }, (_, i) => Number(i === 0));
+      expect(projected.slice(0, d)).toEqual(axis);
+      expect(projected.slice(2 * d)).toEqual(axis);
+      expect(norm(projected.subarray(d, 2 * d))).toBeCloseTo(1, 6);
+    }
+  });
+
+  it.each([1e-42, 1e-30, 1e30])('brings rows of size %d to unit length', (size) => {
+    const map = load(
+      Float32Array.from({ length: 36 }, (_, i) => (i % 7 === 0 ? 1 : 0)),
+      6,
+    ); // identity
+    const native = Float32Array.of(3, 0, 0, 0, 0, 4).map((x) => x * size);
+    const projected = project(map, native, 6);
+    expect(norm(projected)).toBeCloseTo(1, 5);
+    expect(projected[5]).toBeGreaterThan(0.79);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuses %d and names the row', (value) => {
+    const map = load(randomValues(20 * 12, 1), 20, randomValues(20, 2));
+    for (const row of [0, 5, 99, 129]) {
+      const native = randomValues(130 * 20, 3);
+      native[row * 20 + 13] = value;
+      expect(() => project(map, native, 3)).toThrow(
+        expect.objectContaining({ code: 'embedding_not_finite', details: { row } }),
+      );
+    }
+  });
+
+  it('works again after a row that was refused', () => {
+    const map = load(randomValues(4 * 4, 1), 4);
+    const native = randomValues(8, 2);
+    const before = project(map, native, 4);
+    expect(() => project(map, new Float32Array(8).fill(Number.NaN), 4)).toThrow();
+    expect(project(map, native, 4)).toEqual(before);
+  });
+});
+
+function relativeNorms(
+  native: Float32Array,
+  weights: Float32Array,
+  mean: Float32Array | null,
+  k: number,
+  d: number,
+): number[] {
+  const columns = weights.length / k;
+  return Array.from({ length: native.length / k }, (_, row) => {
+    let squares = 0;
+    let scale = 0;
+    for (let column = 0; column < d; column++) {
+      let sum = 0;
+      for (let i = 0; i < k; i++) {
+        const term = ((native[row * k + i] as number) - (mean?.[i] ?? 0)) * (weights[i * columns + column] as number);
+        sum += term;
+        scale += term * term;
+      }
+      squares += sum * sum;
+    }
+    return Math.sqrt(squares / scale);
+  });
+}
+
+it('gives nothing for no rows', () => {
+  const map = loadMap({
+    nativeDimension: 2,
+    dimensions: 1,
+    packed: packPanels(Float32Array.of(1, 1), 2, 1),
+    mean: null,
+  });
+  expect(project(map, new Float32Array(0), 1)).toHaveLength(0);
+});
+
+it('refuses rows and dimensions that make no sense', () => {
+  const map = loadMap({
+    nativeDimension: 2,
+    dimensions: 1,
+    packed: packPanels(Float32Array.of(1, 1), 2, 1),
+    mean: null,
+  });
+  expect(() => project(map, new Float32Array(3), 1)).toThrow(RangeError);
+  expect(() => project(map, new Float32Array(2), 0)).toThrow(RangeError);
+  expect(() => project(map, new Float32Array(2), 1.5)).toThrow(RangeError);
+});
+
+it('refuses weights of the wrong length or with a value that is not finite', () => {
+  const packed = packPanels(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
+  const weights = { nativeDimension: 2, dimensions: 3, packed, mean: Float32Array.of(1, 2) };
+  expect(() => loadMap(weights)).not.toThrow();
+  expect(() => loadMap({ ...weights, packed: packed.subarray(1) })).toThrow(RangeError);
+  expect(() => loadMap({ ...weights, nativeDimension: 3 })).toThrow(RangeError);
+  expect(() => loadMap({ ...weights, nativeDimension: 0, packed: new Float32Array(0) })).toThrow(RangeError);
+  expect(() => loadMap({ ...weights, mean: Float32Array.of(1) })).toThrow(RangeError);
+  expect(() => loadMap({ ...weights, mean: Float32Array.of(1, Number.NaN) })).toThrow(/finite/);
+  expect(() => loadMap({ ...weights, packed: packed.with(3, Number.POSITIVE_INFINITY) })).toThrow(/finite/);
+});
+
+it('packs columns in panels of eight and fills the last one up with zeros', () => {
+  const packed = packPanels(
+    Float32Array.from({ length: 20 }, (_, i) => i + 1),
+    2,
+    10,
+  );
+  expect([...packed.slice(0, 16)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18]);
+  expect([...packed.slice(16)]).toEqual([9, 10, 0, 0, 0, 0, 0, 0, 19, 20, 0, 0, 0, 0, 0, 0]);
+  expect(() => packPanels(new Float32Array(7), 2, 4)).toThrow(RangeError);
+});
