@@ -130,7 +130,7 @@ export abstract class BaseCommand extends Command {
   protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
     const config = await this.loadSettings(flags);
     return this.#whileOpen(async (signal) => {
-      const { openDatabase } = await import('../platform/compose.ts');
+      const { openDatabase } = await import('../platform/stores.ts');
       const database = await openDatabase(config, await this.openCommandLogger(config));
       try {
         signal.throwIfAborted();

@@ -5,7 +5,6 @@ import { openCatalog } from '../embedding/open-embedding.ts';
 import { openLocalProvider } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
-import { MIGRATIONS, openDatabase, openObjects, openTables, probeObjects } from '../platform/compose.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -14,6 +13,7 @@ import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
+import { MIGRATIONS, openDatabase, openObjects, openTables, probeObjects } from '../platform/stores.ts';
 import { openThreads } from '../platform/threads.ts';
 import { formatBytes } from './table.ts';
 

@@ -6,8 +6,13 @@ export interface Progress {
   begin(label: string, total: number): void;
   /** One more is done. `line` says it in words, `last` names it. */
   step(options: { last: string; line: string; failed: boolean }): void;
+  /** `done` of them are done now: for work in many small steps, of which only some are worth a line. */
+  reach(done: number): void;
   close(): void;
 }
+
+/** Lines that a run without a terminal prints of `reach`. */
+const LINES_MAX = 20;
 
 export async function openProgress(): Promise<Progress> {
   if (!process.stderr.isTTY) return lines();
@@ -23,6 +28,10 @@ export async function openProgress(): Promise<Progress> {
       state = { ...state, last, done: state.done + 1, failed: state.failed + (failed ? 1 : 0) };
       view.update(state);
     },
+    reach(done) {
+      state = { ...state, done };
+      view.update(state);
+    },
     close: () => view.close(),
   };
 }
@@ -30,15 +39,22 @@ export async function openProgress(): Promise<Progress> {
 function lines(): Progress {
   let done = 0;
   let total = 0;
+  let label = '';
   return {
-    begin(label, count) {
+    begin(what, count) {
       done = 0;
       total = count;
+      label = what;
       note(`${label} ${count}`);
     },
     step({ line }) {
       done++;
       note(`[${done}/${total}] ${line}`);
+    },
+    reach(now) {
+      const lineOf = (count: number) => Math.floor((count / Math.max(1, total)) * LINES_MAX);
+      if (lineOf(now) > lineOf(done)) note(`[${now}/${total}] ${label}`);
+      done = now;
     },
     close() {},
   };

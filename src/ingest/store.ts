@@ -84,3 +84,18 @@ export async function markIngestFailed(sql: Sql, orgId: string, documentId: stri
     UPDATE documents SET status = CASE WHEN active_generation IS NULL THEN 'failed' ELSE 'ready' END, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting'`;
 }
+
+/** The chunk artifacts behind a bucket's live generations, in random order. */
+export async function selectLiveArtifacts(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  limit: number,
+): Promise<{ artifactKey: string }[]> {
+  const rows = await sql<{ artifact_key: string }[]>`
+    SELECT artifact_key FROM generations
+    JOIN documents ON documents.active_generation = generations.id AND documents.id = generations.document_id
+    WHERE documents.org_id = ${orgId} AND documents.bucket_id = ${bucketId} AND documents.status = 'ready'
+    ORDER BY random() LIMIT ${limit}`;
+  return rows.map((row) => ({ artifactKey: row.artifact_key }));
+}

@@ -1,6 +1,3 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { bootstrap } from '../access/bootstrap.ts';
 import type { Caller } from '../access/caller.ts';
 import { sweepIdempotencyKeys } from '../access/idempotency.ts';
@@ -13,37 +10,47 @@ import { purgeDeleted } from '../documents/documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket } from '../documents/store.ts';
 import { sweepOrphans } from '../documents/sweep-orphans.ts';
-import { type Embedder, openEmbedder } from '../embedding/embedder.ts';
+import type { Embedder } from '../embedding/embedder.ts';
+import { type ImageReader, openImageReader } from '../embedding/images/read-images.ts';
+import { type Embedding, openEmbedding } from '../embedding/open-embedding.ts';
 import { ingestHandler } from '../ingest/ingest-handler.ts';
 import type { UploadContext } from '../ingest/upload.ts';
 import { type Doorbell, openPostgresDoorbell } from '../jobs/doorbell.ts';
 import { jobRecovery } from '../jobs/recovery.ts';
 import { JobWorker } from '../jobs/worker.ts';
+import type { Model } from '../models/catalog.ts';
+import { checkCanaries } from '../projection/check-canaries.ts';
+import type { ProjectionContext } from '../projection/fit-projection.ts';
+import { openProjectionRegistry, type ProjectionRegistry } from '../projection/registry.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { LanceTables } from '../search/lance.ts';
+import type { LanceTables } from '../search/lance.ts';
 import type { SearchContext } from '../search/search.ts';
 import { sweepGenerations } from '../search/sweep.ts';
+import { type Account, type Meter, openMeter } from '../usage/meter.ts';
+import { openRateLimiter, type RateLimiter } from '../usage/rates.ts';
+import type { UsageSummary } from '../usage/schema.ts';
+import { summarizeUsage } from '../usage/summarize-usage.ts';
 import type { Config } from './config.ts';
-import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
 import type { Service } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { type Metrics, openMetrics } from './metrics.ts';
 import { migrate } from './migrate.ts';
-import { openDiskObjects } from './objects/disk.ts';
 import type { Objects } from './objects/objects.ts';
 import { osUserName } from './os-user.ts';
-import { inTransaction, openPostgres, type PostgresTarget, type Sql } from './postgres.ts';
+import { inTransaction, openPostgres, type Sql } from './postgres.ts';
+import { openRedis, type RedisConnection } from './redis.ts';
 import { repeatingTask } from './repeating-task.ts';
 import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from './secret-key.ts';
+import { findDatabase, MIGRATIONS, makeDataDir, openObjects, openTables, probeObjects } from './stores.ts';
 import { openThreads, type Threads } from './threads.ts';
-
-export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
 const HOUSEKEEPING_MS = 60_000;
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 3_600_000;
+const CANARIES_EVERY_MS = 3_600_000;
+const CANARIES_AGE_MS = 24 * 3_600_000;
 
 /** Everything a running installation consists of, wired together. Commands, routes and tests start here. */
 export interface Appliance {
@@ -55,10 +62,22 @@ export interface Appliance {
   readonly threads: Threads;
   readonly keyRing: KeyRing;
   readonly callers: CallerResolver;
+  readonly projections: ProjectionRegistry;
+  /** What fitting, evaluating and activating projections works on. */
+  readonly calibration: ProjectionContext;
+  readonly embedding: Embedding;
   readonly embedder: Embedder;
+  readonly images: ImageReader;
+  readonly meter: Meter;
+  readonly rates: RateLimiter;
   readonly doorbell: Doorbell;
   readonly uploads: UploadContext;
   readonly search: SearchContext;
+  /** What an organization used in a period; this month by default. */
+  summarizeUsage(
+    account: Account,
+    period: { from?: string | undefined; to?: string | undefined },
+  ): Promise<UsageSummary>;
   /** Where the first start put the admin key. */
   readonly adminKeyFile: string;
   /** How the audit log names the person at the command line. */
@@ -120,7 +139,26 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const index = new IndexWriter({ sql, direct, tables, logger });
     cleanups.push(() => index.close());
     const metrics = openMetrics();
-    const embedder = openEmbedder({ threads, metrics });
+    const redis = openRedisWhereSet(config, logger, cleanups);
+    const meter = openMeter({ sql, plans: config.plans, logger });
+    await meter.service.start(new AbortController().signal);
+    cleanups.push(() => meter.service.stop());
+    const projections = openProjectionRegistry({ sql, objects, threads, logger });
+    await projections.refresh();
+    await projections.service.start(new AbortController().signal);
+    cleanups.push(() => projections.service.stop());
+    const embedding = openEmbedding({
+      ...{ config, sql, threads, metrics, logger, meter, redis },
+      projections,
+    });
+    cleanups.push(() => embedding.close());
+    const { embedder } = embedding;
+    const calibration: ProjectionContext = {
+      ...{ sql, objects, threads, logger, embed: embedding.embedNative },
+      findModel: (id) => embedding.backends.catalog.find(id),
+    };
+    const images = openImageReader({ vision: config.vision, logger });
+    cleanups.push(() => images.close());
     const doorbell = openPostgresDoorbell(sql, direct);
     const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
     const handler = ingestHandler({ sql, objects, threads, embedder, index, limits: config.limits });
@@ -137,10 +175,17 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       threads,
       keyRing,
       callers,
+      projections,
+      calibration,
+      embedding,
       embedder,
+      images,
+      meter,
+      rates: openRateLimiter({ plans: config.plans, redis, logger }),
       doorbell,
       uploads: { sql, objects, doorbell, logger },
       search: { sql, tables, embedder },
+      summarizeUsage: (account, period) => summarizeUsage(sql, meter, config.plans, account, period),
       adminKeyFile: keyFile,
       operatorActor: operatorActor(osUserName()),
       createOrganization: (input) =>
@@ -166,6 +211,10 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
             await index.settleAbandoned(signal);
             await sweepIdempotencyKeys(sql);
           }),
+          repeatingTask('check of projections', CANARIES_EVERY_MS, logger, async (signal) => {
+            const isServed = (model: Model) => embedding.backends.isAvailable(model);
+            await checkCanaries({ ...calibration, isServed }, { olderThanMs: CANARIES_AGE_MS, signal });
+          }),
           repeatingTask('removal of orphaned files', ORPHANS_EVERY_MS, logger, async (signal) => {
             await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal);
           }),
@@ -180,66 +229,11 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
   }
 }
 
-/**
- * Only the database, as it is: for commands that look at it or migrate it.
- *
- * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and those of `openEmbeddedPostgres`
- */
-export async function openDatabase(config: Config, logger: Logger): Promise<{ sql: Sql; close(): Promise<void> }> {
-  const cleanups: (() => Promise<void>)[] = [];
-  makeDataDir(config.dataDir);
-  const { direct } = await findDatabase(config, logger, cleanups);
-  const sql = openPostgres(direct, { poolMax: 2, applicationName: 'service', logger });
-  return {
-    sql,
-    async close() {
-      await sql.end({ timeout: 5 });
-      for (const cleanup of cleanups) await cleanup();
-    },
-  };
-}
-
-/** The storage of files alone. */
-export function openObjects(config: Config): Promise<Objects> {
-  return openDiskObjects({ directory: path.join(config.dataDir, 'objects') });
-}
-
-/** The search index alone. */
-export function openTables(config: Config): LanceTables {
-  const directory = path.join(config.dataDir, 'index');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  return new LanceTables(directory);
-}
-
-interface Database {
-  readonly pooled: PostgresTarget;
-  /** For LISTEN and advisory locks, which do not survive a transaction pooler. */
-  readonly direct: PostgresTarget;
-}
-
-async function findDatabase(config: Config, logger: Logger, cleanups: (() => Promise<void>)[]): Promise<Database> {
-  if (config.databaseUrl) {
-    return { pooled: { url: config.databaseUrl }, direct: { url: config.databaseDirectUrl ?? config.databaseUrl } };
-  }
-  const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
-  cleanups.push(() => embedded.release());
-  return { pooled: embedded.connection, direct: embedded.connection };
-}
-
-function makeDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-    const probe = path.join(dataDir, `.probe-${process.pid}`);
-    writeFileSync(probe, '');
-    rmSync(probe);
-  } catch (error) {
-    throw new AppError({
-      code: 'data_dir_unusable',
-      status: 503,
-      message: `cannot write to the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code}); choose another with --data-dir`,
-      cause: error,
-    });
-  }
+function openRedisWhereSet(config: Config, logger: Logger, cleanups: (() => Promise<void>)[]): RedisConnection | null {
+  if (!config.redisUrl) return null;
+  const redis = openRedis({ url: config.redisUrl }, logger);
+  cleanups.push(() => redis.close());
+  return redis;
 }
 
 async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTables }) {
@@ -263,14 +257,6 @@ async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTabl
 
 async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
   await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
-}
-
-/** Write, read back, delete: what every upload needs. */
-export async function probeObjects(objects: Objects): Promise<void> {
-  const key = `probes/${newId('probe')}`;
-  await objects.put(key, Buffer.from('probe'));
-  await objects.get(key);
-  await objects.delete(key);
 }
 
 /** Several services as one, started in order and stopped in reverse. */

@@ -1,7 +1,11 @@
 /** `npm run eval -- NAME…`: evaluations that need data beside the checkout. */
+import { evaluateProjection } from './projection.ts';
 import { evaluateSearch } from './search.ts';
 
-const evaluations: Record<string, () => Promise<void>> = { search: evaluateSearch };
+const evaluations: Record<string, () => Promise<void>> = {
+  search: evaluateSearch,
+  projection: evaluateProjection,
+};
 const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {
   const evaluate = evaluations[name];

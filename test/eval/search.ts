@@ -14,7 +14,7 @@ import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
-import { ndcgAt, recallAt } from './metrics.ts';
+import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 
 const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);
 const SETS = ['cranfield', 'korquad-a'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ndcgAt, recallAt } from './metrics.ts';
+import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 
 const relevant = new Set(['a', 'b', 'c']);
 

@@ -1,0 +1,60 @@
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/buckets.ts';
+import { sampleChunks } from '../ingest/sample-chunks.ts';
+import type { Appliance } from '../platform/compose.ts';
+import type { CalibrationText } from '../projection/calibration.ts';
+import { readCorpusFile } from '../projection/corpus/read-corpus-file.ts';
+import type { FitPlan, FitSummary } from '../projection/fit-projection.ts';
+import { note } from './output.ts';
+import { openProgress } from './progress.ts';
+
+interface CorpusFlags {
+  readonly corpus?: string | undefined;
+  readonly 'from-bucket'?: string | undefined;
+  readonly pairs: number;
+}
+
+/**
+ * The texts that the flags name; null: those of the space, or the built-in ones. Texts of which nobody says whether
+ * they are queries or passages are taken for either in turn, so that asymmetric models are aligned on both.
+ */
+export async function readCalibration(
+  { sql, objects }: Pick<Appliance, 'sql' | 'objects'>,
+  operator: Caller,
+  flags: CorpusFlags,
+): Promise<CalibrationText[] | null> {
+  const kindAt = (index: number) => (index % 2 === 0 ? 'passage' : 'query');
+  if (flags.corpus !== undefined) {
+    const lines = await readCorpusFile(flags.corpus);
+    return lines.map(({ text, kind }, index) => ({ text, kind: kind ?? kindAt(index) }));
+  }
+  const bucketRef = flags['from-bucket'];
+  if (bucketRef === undefined) return null;
+  const bucket = await findBucket(sql, operator.orgId, bucketRef);
+  const texts = await sampleChunks({ sql, objects }, operator.orgId, bucket.id, flags.pairs);
+  return texts.map((text, index) => ({ text, kind: kindAt(index) }));
+}
+
+/** What a fit costs, before it begins. */
+export function describePlan({ texts, textsToEmbed, tokens, cost, model }: FitPlan): string {
+  const price = cost > 0 ? `, ${cost.toFixed(4)} by the price that is set` : '';
+  return `${model.id}: ${texts.length} pairs, ${textsToEmbed} texts to embed, about ${tokens} tokens${price}`;
+}
+
+/** Run a fit under a progress bar. */
+export async function showFit(
+  plan: FitPlan,
+  fit: (onProgress: (embedded: number | null) => void) => Promise<FitSummary>,
+): Promise<FitSummary> {
+  const progress = await openProgress();
+  try {
+    progress.begin('embedding', plan.textsToEmbed);
+    return await fit((embedded) => {
+      if (embedded !== null) return progress.reach(embedded);
+      progress.close();
+      note('fitting and measuring; this may take two minutes');
+    });
+  } finally {
+    progress.close();
+  }
+}

@@ -1,0 +1,75 @@
+import { writeFile } from 'node:fs/promises';
+import type { Appliance } from '../platform/compose.ts';
+import { notFound } from '../platform/errors.ts';
+import { evaluateProjection } from '../projection/evaluate-projection.ts';
+import { evaluateRetrieval, type RetrievalScores, textsToEmbed } from '../projection/evaluate-retrieval.ts';
+import type { Evaluation } from '../projection/fit/evaluate-map.ts';
+import { renderReport } from '../projection/fit/report-html.ts';
+import { type MapRecord, type MapView, SPACE_ID, type SpaceRecord, viewOfMap } from '../projection/schema.ts';
+import { selectActiveMaps, selectSpace } from '../projection/store.ts';
+import { readJudgedCollection } from './judged-collection.ts';
+import { openProgress } from './progress.ts';
+
+export interface MapEvaluation {
+  readonly map: MapView;
+  readonly reference_model: string;
+  readonly evaluation: Evaluation;
+  /** Null: no judged collection was given. */
+  readonly retrieval: readonly RetrievalScores[] | null;
+}
+
+/** @throws AppError `map_not_found` (404) where no map is in use */
+export async function evaluateMaps(
+  appliance: Appliance,
+  options: {
+    model?: string | undefined;
+    files: { docs: string; queries: string; qrels: string } | null;
+    signal: AbortSignal;
+  },
+): Promise<MapEvaluation[]> {
+  const active = await selectActiveMaps(appliance.sql);
+  const maps = options.model === undefined ? active : active.filter(({ model }) => model === options.model);
+  if (maps.length === 0) throw notFound('map', `${options.model ?? 'any model'}, in use`);
+  const space = await selectSpace(appliance.sql, SPACE_ID);
+  const results: MapEvaluation[] = [];
+  for (const record of maps) {
+    const evaluation = await evaluateProjection(appliance, record, options.signal);
+    const retrieval = options.files ? await evaluateOn(appliance, record, space, options.files, options.signal) : null;
+    results.push({ map: viewOfMap(record), reference_model: space?.referenceModel ?? '', evaluation, retrieval });
+  }
+  return results;
+}
+
+async function evaluateOn(
+  { calibration, projections }: Appliance,
+  record: MapRecord,
+  space: SpaceRecord | null,
+  files: { docs: string; queries: string; qrels: string },
+  signal: AbortSignal,
+): Promise<RetrievalScores[]> {
+  const collection = await readJudgedCollection(files);
+  const model = calibration.findModel(record.model);
+  const reference = calibration.findModel(space?.referenceModel ?? record.model);
+  const progress = await openProgress();
+  try {
+    progress.begin(`embedding for ${record.model}`, textsToEmbed(collection));
+    return await evaluateRetrieval({ embed: calibration.embed, projections }, { model, reference }, collection, {
+      signal,
+      onProgress: (embedded) => progress.reach(embedded),
+    });
+  } finally {
+    progress.close();
+  }
+}
+
+/** A page for each map; with several, the model's version is put into the file's name. */
+export async function writeReport(file: string, evaluations: readonly MapEvaluation[]): Promise<void> {
+  for (const { map, reference_model: referenceModel, evaluation } of evaluations) {
+    const named = evaluations.length === 1 ? file : file.replace(/(\.html?)?$/i, `-${map.version}$1`);
+    const page = renderReport({
+      ...{ model: map.model, referenceModel, space: map.space, mapVersion: map.version, method: map.method },
+      ...{ pairs: map.pairs, createdAt: new Date(map.created_at), evaluation, warnings: [] },
+    });
+    await writeFile(named, page);
+  }
+}

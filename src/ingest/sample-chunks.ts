@@ -1,0 +1,20 @@
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { decodeArtifact } from './artifact.ts';
+import { selectLiveArtifacts } from './store.ts';
+
+/** Texts of chunks that are found by searches of a bucket, of documents picked at random; `max` of them or fewer. */
+export async function sampleChunks(
+  { sql, objects }: { sql: Sql; objects: Objects },
+  orgId: string,
+  bucketId: string,
+  max: number,
+): Promise<string[]> {
+  const texts: string[] = [];
+  for (const { artifactKey } of await selectLiveArtifacts(sql, orgId, bucketId, max)) {
+    const { chunks } = decodeArtifact(await objects.get(artifactKey));
+    for (const chunk of chunks) texts.push(chunk.text);
+    if (texts.length >= max) break;
+  }
+  return texts.slice(0, max);
+}

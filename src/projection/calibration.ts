@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import type { Model } from '../models/catalog.ts';
+import type { TaskType } from '../models/task-types.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+
+/** A text that models are aligned by. */
+export interface CalibrationText {
+  readonly text: string;
+  /** Asymmetric models embed queries and passages differently: they are aligned on both. */
+  readonly kind: 'query' | 'passage';
+}
+
+/** Native vectors straight from the model's provider: no cache, no projection. Float32Array [n x nativeDimension]. */
+export type EmbedNative = (call: {
+  model: Model;
+  texts: readonly string[];
+  taskType: TaskType;
+  signal: AbortSignal;
+}) => Promise<Float32Array>;
+
+const TASK_TYPES = { query: 'retrieval_query', passage: 'retrieval_document' } as const;
+
+/** Texts of one call, and of one object that an interrupted run finds again. */
+const BATCH_TEXTS = 100;
+const BATCHES_UNDER_WAY_MAX = 4;
+/** Vectors of an interrupted run are used for this long: later the vendor may have changed the model. */
+const RESUMABLE_MS = 24 * 3_600_000;
+
+/** Where the vectors of interrupted runs are. */
+export const CALIBRATION_PREFIX = 'projections/calibration/';
+
+/**
+ * Embed calibration texts, keeping each batch, so that an interrupted run pays for nothing twice.
+ *
+ * @param onProgress texts done so far
+ * @returns Float32Array [n x model.nativeDimension], in the order of the texts
+ */
+export async function embedCalibration(
+  context: { objects: Objects; embed: EmbedNative },
+  model: Model,
+  texts: readonly CalibrationText[],
+  options: { signal: AbortSignal; onProgress?: (done: number) => void },
+): Promise<Float32Array> {
+  const k = model.nativeDimension;
+  const vectors = new Float32Array(texts.length * k);
+  const batches = batchesOf(texts);
+  let done = 0;
+  let next = 0;
+  const work = async () => {
+    for (let batch = batches[next++]; batch; batch = batches[next++]) {
+      options.signal.throwIfAborted();
+      const rows = await embedBatch(context, model, batch, options.signal);
+      for (const [row, index] of batch.indexes.entries()) vectors.set(rows.subarray(row * k, (row + 1) * k), index * k);
+      done += batch.indexes.length;
+      options.onProgress?.(done);
+    }
+  };
+  await Promise.all(Array.from({ length: BATCHES_UNDER_WAY_MAX }, work));
+  return vectors;
+}
+
+interface Batch {
+  readonly kind: CalibrationText['kind'];
+  readonly texts: readonly string[];
+  readonly indexes: readonly number[];
+}
+
+function batchesOf(texts: readonly CalibrationText[]): Batch[] {
+  const batches: Batch[] = [];
+  for (const kind of ['query', 'passage'] as const) {
+    const indexes = texts.flatMap((text, index) => (text.kind === kind ? [index] : []));
+    for (let from = 0; from < indexes.length; from += BATCH_TEXTS) {
+      const own = indexes.slice(from, from + BATCH_TEXTS);
+      batches.push({ kind, indexes: own, texts: own.map((index) => (texts[index] as CalibrationText).text) });
+    }
+  }
+  return batches;
+}
+
+async function embedBatch(
+  { objects, embed }: { objects: Objects; embed: EmbedNative },
+  model: Model,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<Float32Array> {
+  const key = `${CALIBRATION_PREFIX}${digestOf(model, batch)}`;
+  const kept = await readKept(objects, key, batch.texts.length * model.nativeDimension);
+  if (kept) return kept;
+  const vectors = await embed({ model, texts: batch.texts, taskType: TASK_TYPES[batch.kind], signal });
+  const stamp = Buffer.alloc(8);
+  stamp.writeDoubleLE(Date.now());
+  const bytes = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+  const checksum = createHash('sha256').update(stamp).update(bytes).digest();
+  await objects.put(key, Buffer.concat([checksum, stamp, bytes]));
+  return vectors;
+}
+
+/** Layout: SHA-256 of the rest (32 bytes) · time (float64) · vectors (float32). Null: not there, old or damaged. */
+async function readKept(objects: Objects, key: string, floats: number): Promise<Float32Array | null> {
+  if ((await objects.head(key)) === null) return null;
+  const bytes = Buffer.from(await objects.get(key));
+  if (bytes.length !== 40 + floats * 4) return null;
+  if (!createHash('sha256').update(bytes.subarray(32)).digest().equals(bytes.subarray(0, 32))) return null;
+  if (Date.now() - bytes.readDoubleLE(32) > RESUMABLE_MS) return null;
+  return new Float32Array(Uint8Array.from(bytes.subarray(40)).buffer);
+}
+
+function digestOf(model: Model, batch: Batch): string {
+  const { id, revision, nativeDimension, prefixes } = model;
+  return createHash('sha256')
+    .update(JSON.stringify([id, revision, nativeDimension, prefixes, batch.kind, batch.texts]))
+    .digest('hex');
+}

@@ -1,0 +1,75 @@
+import { recordAudit } from '../access/audit.ts';
+import type { Model } from '../models/catalog.ts';
+import { AppError, conflict } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { readMap } from './artifacts.ts';
+import { type MapRecord, type MapView, viewOfMap } from './schema.ts';
+import { activateMap, retireMap, selectMap, selectMaps } from './store.ts';
+
+interface ManageContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly findModel: (id: string) => Model;
+  /** How the audit log names who does it. */
+  readonly actor: string;
+}
+
+/** Every map that was fitted, the newest first. */
+export async function listMaps(sql: Sql, options: { model?: string } = {}): Promise<MapView[]> {
+  return (await selectMaps(sql, options)).map(viewOfMap);
+}
+
+/** @throws AppError `map_not_found` (404) */
+export async function findMap(sql: Sql, version: number): Promise<MapRecord> {
+  const map = await selectMap(sql, version);
+  if (map) return map;
+  throw new AppError({
+    code: 'map_not_found',
+    status: 404,
+    message: `there is no map ${version}; "service projections list" shows them`,
+  });
+}
+
+/**
+ * Put a fitted map to use, in place of the model's present one. Every running process takes it over within 30 s.
+ *
+ * @throws AppError `map_not_found` (404), `map_retired`, `revision_differs` (409), `artifact_corrupt` (500): the map in
+ *   use stays
+ */
+export async function activate(context: ManageContext, version: number): Promise<MapView> {
+  const map = await findMap(context.sql, version);
+  if (map.status === 'retired') throw conflict(`map ${version} is retired; fit ${map.model} again`, 'map_retired');
+  const model = context.findModel(map.model);
+  if (model.revision !== map.modelRevision || model.nativeDimension !== map.nativeDimension) {
+    throw conflict(
+      `map ${version} was fitted for revision ${map.modelRevision} of ${map.model} with ${map.nativeDimension} dimensions; the catalog has revision ${model.revision} with ${model.nativeDimension}; fit it again`,
+      'revision_differs',
+    );
+  }
+  await readMap(context.objects, map);
+  await inTransaction(context.sql, async (tx) => {
+    await activateMap(tx, map);
+    await recordAudit(tx, {
+      orgId: null,
+      actor: context.actor,
+      action: 'projection.activate',
+      target: String(version),
+    });
+  });
+  return viewOfMap(await findMap(context.sql, version));
+}
+
+/**
+ * Take a map out of use for good. Its model's vectors are native again, which nothing canonical can be compared with.
+ *
+ * @throws AppError `map_not_found` (404)
+ */
+export async function retire(context: Omit<ManageContext, 'findModel'>, version: number): Promise<MapView> {
+  await findMap(context.sql, version);
+  await inTransaction(context.sql, async (tx) => {
+    await retireMap(tx, version);
+    await recordAudit(tx, { orgId: null, actor: context.actor, action: 'projection.retire', target: String(version) });
+  });
+  return viewOfMap(await findMap(context.sql, version));
+}

@@ -1,0 +1,30 @@
+import type { Model } from '../models/catalog.ts';
+
+/** A model's way into the canonical latent space, loaded and ready. */
+export interface ActiveMap {
+  /** `canon-v1`, … */
+  readonly space: string;
+  readonly version: number;
+  /** How well it did on held-out texts, 0..1; null where it was not evaluated. */
+  readonly score: number | null;
+  /** Axes that carry information; further ones are zero. */
+  readonly rank: number;
+  /**
+   * @param native Float32Array [n x model.nativeDimension], row-major, rows of unit length
+   * @returns Float32Array [n x dimensions], rows of unit length
+   */
+  project(native: Float32Array, dimensions: number, signal?: AbortSignal): Float32Array | Promise<Float32Array>;
+}
+
+/** Which models have a map now. */
+export interface Projections {
+  mapOf(model: Model): ActiveMap | null;
+}
+
+/** The latent space that a model's vectors live in: only vectors of one space can be compared. */
+export function spaceOf(projections: Projections, model: Model): string {
+  const map = projections.mapOf(model);
+  if (map) return map.space;
+  if (model.kind === 'lexical') return 'lexical-1';
+  return `native:${model.id}@${model.revision}`;
+}

@@ -1,0 +1,116 @@
+import type { Model } from '../models/catalog.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Service } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { repeatingTask } from '../platform/repeating-task.ts';
+import type { Threads } from '../platform/threads.ts';
+import { readMap } from './artifacts.ts';
+import { loadMap } from './kernel/loaded-map.ts';
+import { projectRows } from './kernel/project-rows.ts';
+import type { ActiveMap, Projections } from './projections.ts';
+import type { MapRecord } from './schema.ts';
+import { selectActiveMaps } from './store.ts';
+
+/** How long a process may use a map that was replaced. The promise is 30 s. */
+const REFRESH_MS = 10_000;
+
+interface Entry {
+  readonly record: MapRecord;
+  readonly map: ActiveMap;
+}
+
+/** The maps in use, loaded once in each process and swapped while it runs. */
+export interface ProjectionRegistry extends Projections {
+  /** Take over what was activated or retired since. A map that cannot be loaded leaves its forerunner in place. */
+  refresh(): Promise<void>;
+  /** Refreshes every 10 s. */
+  readonly service: Service;
+}
+
+export function openProjectionRegistry(context: {
+  sql: Sql;
+  objects: Objects;
+  threads: Threads;
+  logger: Logger;
+}): ProjectionRegistry {
+  const { sql, logger } = context;
+  let entries: ReadonlyMap<string, Entry> = new Map();
+  const refresh = async () => {
+    const next = new Map<string, Entry>();
+    for (const record of await selectActiveMaps(sql)) {
+      const before = entries.get(record.model);
+      next.set(record.model, before?.record.version === record.version ? before : await load(context, record, before));
+    }
+    for (const { record } of next.values()) {
+      if (entries.get(record.model)?.record.version === record.version) continue;
+      logger.info({ model: record.model, map: record.version }, 'projection in use');
+    }
+    entries = next;
+  };
+  return {
+    mapOf(model: Model) {
+      const entry = entries.get(model.id);
+      // A map of another revision, or of vectors of another length, is no map of this model.
+      if (entry?.record.modelRevision !== model.revision) return null;
+      return entry.record.nativeDimension === model.nativeDimension ? entry.map : null;
+    },
+    refresh,
+    service: repeatingTask('refresh of projections', REFRESH_MS, logger, refresh),
+  };
+}
+
+async function load(
+  context: { objects: Objects; threads: Threads; logger: Logger },
+  record: MapRecord,
+  before: Entry | undefined,
+): Promise<Entry> {
+  try {
+    return { record, map: await loadRecord(context, record) };
+  } catch (error) {
+    const { model, version } = record;
+    context.logger.error({ err: error, model, map: version }, 'a projection cannot be loaded');
+    return before ?? { record: { ...record, version: -version }, map: unusable(record, error) };
+  }
+}
+
+/** @throws AppError `artifact_corrupt` (500) */
+async function loadRecord(context: { objects: Objects; threads: Threads }, record: MapRecord): Promise<ActiveMap> {
+  const { header, packed, mean } = await readMap(context.objects, record);
+  if (header.model !== record.model || header.nativeDimension !== record.nativeDimension) {
+    throw new AppError({
+      code: 'artifact_corrupt',
+      status: 500,
+      message: `the stored map ${record.version} of ${record.model} is not what it says; fit again`,
+    });
+  }
+  const loaded = loadMap({ nativeDimension: header.nativeDimension, dimensions: header.rank, packed, mean });
+  return {
+    space: record.spaceId,
+    version: record.version,
+    score: record.score,
+    rank: record.rank,
+    project: (native, dimensions, signal) => projectRows(context.threads, loaded, native, dimensions, signal),
+  };
+}
+
+/** Vectors of the native space in place of canonical ones would be found by nobody: none are given out. */
+function unusable(record: MapRecord, cause: unknown): ActiveMap {
+  return {
+    space: record.spaceId,
+    version: record.version,
+    score: record.score,
+    rank: record.rank,
+    project() {
+      throw new AppError({
+        code: 'projection_unusable',
+        status: 503,
+        message: `map ${record.version} of ${record.model} is damaged; ask the operator to fit it again, or to activate an earlier one (service projections list)`,
+        retryable: true,
+        retryAfterSeconds: 30,
+        cause,
+      });
+    },
+  };
+}

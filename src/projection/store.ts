@@ -1,0 +1,142 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { FitMethod, Grade, MapRecord, SpaceRecord } from './schema.ts';
+
+interface SpaceRow {
+  id: string;
+  dimensions: number;
+  reference_model: string;
+  reference_revision: string;
+  pairs: number;
+  object_key: string;
+  sha256: Uint8Array;
+}
+
+interface MapRow {
+  version: string;
+  space_id: string;
+  model: string;
+  model_revision: string;
+  method: FitMethod;
+  native_dimension: number;
+  rank: number;
+  pairs: number;
+  score: number | null;
+  scores: unknown;
+  grade: Grade;
+  status: MapRecord['status'];
+  stale_at: Date | null;
+  checked_at: Date | null;
+  object_key: string;
+  sha256: Uint8Array;
+  created_by: string;
+  created_at: Date;
+}
+
+/** Null: no reference model has been fitted yet. */
+export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | null> {
+  const [row] = await sql<SpaceRow[]>`
+    SELECT id, dimensions, reference_model, reference_revision, pairs, object_key, sha256
+    FROM projection_spaces WHERE id = ${id}`;
+  if (!row) return null;
+  return {
+    id: row.id,
+    dimensions: row.dimensions,
+    referenceModel: row.reference_model,
+    referenceRevision: row.reference_revision,
+    pairs: row.pairs,
+    objectKey: row.object_key,
+    sha256: row.sha256,
+  };
+}
+
+/** False: there is one of this id, and a space is never refitted. */
+export async function insertSpace(sql: Sql, space: SpaceRecord): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO projection_spaces (id, dimensions, reference_model, reference_revision, pairs, object_key, sha256)
+    VALUES (${space.id}, ${space.dimensions}, ${space.referenceModel}, ${space.referenceRevision}, ${space.pairs},
+      ${space.objectKey}, ${space.sha256})
+    ON CONFLICT (id) DO NOTHING RETURNING id`;
+  return rows.length > 0;
+}
+
+export async function nextMapVersion(sql: Sql): Promise<number> {
+  const [row] = await sql<{ version: string }[]>`SELECT nextval('projection_versions') AS version`;
+  return Number(row?.version);
+}
+
+export type NewMap = Omit<MapRecord, 'status' | 'staleAt' | 'checkedAt' | 'createdAt'>;
+
+export async function insertMap(sql: Sql, map: NewMap): Promise<void> {
+  await sql`
+    INSERT INTO projection_maps (version, space_id, model, model_revision, method, native_dimension, rank, pairs,
+      score, scores, grade, status, object_key, sha256, created_by)
+    VALUES (${map.version}, ${map.spaceId}, ${map.model}, ${map.modelRevision}, ${map.method}, ${map.nativeDimension},
+      ${map.rank}, ${map.pairs}, ${map.score}, ${JSON.stringify(map.scores)}::text::jsonb, ${map.grade}, 'inactive',
+      ${map.objectKey}, ${map.sha256}, ${map.createdBy})`;
+}
+
+const columns = (sql: Sql) => sql`
+  version, space_id, model, model_revision, method, native_dimension, rank, pairs, score, scores, grade, status,
+  stale_at, checked_at, object_key, sha256, created_by, created_at`;
+
+export async function selectMaps(sql: Sql, options: { model?: string } = {}): Promise<MapRecord[]> {
+  const rows = await sql<MapRow[]>`
+    SELECT ${columns(sql)} FROM projection_maps
+    WHERE ${options.model ?? null}::text IS NULL OR model = ${options.model ?? null}
+    ORDER BY version DESC LIMIT 1000`;
+  return rows.map(toMap);
+}
+
+/** Null: there is none of this version. */
+export async function selectMap(sql: Sql, version: number): Promise<MapRecord | null> {
+  const [row] = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
+  return row ? toMap(row) : null;
+}
+
+export async function selectActiveMaps(sql: Sql): Promise<MapRecord[]> {
+  const rows = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE status = 'active'`;
+  return rows.map(toMap);
+}
+
+/** In one transaction: the model's map in use, if any, makes room for this one. */
+export async function activateMap(tx: Sql, map: Pick<MapRecord, 'version' | 'model'>): Promise<void> {
+  await tx`
+    UPDATE projection_maps SET status = 'inactive'
+    WHERE model = ${map.model} AND status = 'active' AND version <> ${map.version}`;
+  await tx`UPDATE projection_maps SET status = 'active', stale_at = NULL WHERE version = ${map.version}`;
+}
+
+export async function retireMap(sql: Sql, version: number): Promise<void> {
+  await sql`UPDATE projection_maps SET status = 'retired' WHERE version = ${version}`;
+}
+
+/** What a comparison of the canaries found. */
+export async function recordCanaries(sql: Sql, version: number, isStale: boolean): Promise<void> {
+  await sql`
+    UPDATE projection_maps
+    SET checked_at = now(), stale_at = CASE WHEN ${isStale} THEN coalesce(stale_at, now()) END
+    WHERE version = ${version}`;
+}
+
+function toMap(row: MapRow): MapRecord {
+  return {
+    version: Number(row.version),
+    spaceId: row.space_id,
+    model: row.model,
+    modelRevision: row.model_revision,
+    method: row.method,
+    nativeDimension: row.native_dimension,
+    rank: row.rank,
+    pairs: row.pairs,
+    score: row.score,
+    scores: row.scores,
+    grade: row.grade,
+    status: row.status,
+    staleAt: row.stale_at,
+    checkedAt: row.checked_at,
+    objectKey: row.object_key,
+    sha256: row.sha256,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+  };
+}
