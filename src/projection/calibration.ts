@@ -55,7 +55,9 @@ export async function embedCalibration(
       options.onProgress?.(done);
     }
   };
-  await Promise.all(Array.from({ length: BATCHES_UNDER_WAY_MAX }, work));
+  // All are waited for, also when one fails: what was paid for is kept.
+  const outcomes = await Promise.allSettled(Array.from({ length: BATCHES_UNDER_WAY_MAX }, work));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return vectors;
 }
 
