@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
-import { embeddingSettings } from './provider-settings.ts';
+import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
 
@@ -102,11 +102,7 @@ const ConfigSchema = ConfigFile.transform((file) => ({
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,
   oidc: file.oidc ?? null,
-  providers: file.providers,
-  models: file.models,
-  alias: file.alias['service-embed-1-small'] ?? null,
-  vision: file.vision ?? null,
-  plans: file.plans,
+  ...embeddingConfigOf(file),
   embeddings: {
     honorBase64: file.embeddings.honor_base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,
@@ -192,14 +188,15 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
     for (const key of keys) {
       const keyPlace = [...place, key];
       const value = node[key];
-      if (isTree(value) && !(value instanceof Secret)) {
-        walk(value, keyPlace, Object.keys(value));
+      const inside = Array.isArray(value) ? ({ ...value } as Tree) : value;
+      if (isTree(inside) && !(inside instanceof Secret) && Object.keys(inside).length > 0) {
+        walk(inside, keyPlace, Object.keys(inside));
         continue;
       }
       const layer = layers.findLast(([, layerTree]) => valueAt(layerTree, keyPlace) !== undefined);
       list.push({
         name: keyPlace.join('.'),
-        value: value instanceof Secret ? String(value) : (value ?? null),
+        value: value instanceof Secret ? String(value) : isTree(inside) ? null : (value ?? null),
         from: layer?.[0] ?? 'default',
       });
     }

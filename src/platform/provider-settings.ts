@@ -20,30 +20,12 @@ const Endpoint = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
 });
 
-const oneEndpoint = { base_url: baseUrl.optional(), api_key: secret.optional() };
-
-/** Several keys or base URLs of one vendor, or the one that is written without a list. */
-function endpointsOf(provider: {
-  base_url?: string | undefined;
-  api_key?: Secret | undefined;
-  endpoints?: z.output<typeof Endpoint>[] | undefined;
-}) {
-  const listed = provider.endpoints ?? [
-    { base_url: provider.base_url as string, api_key: provider.api_key, weight: 1, name: undefined },
-  ];
-  return listed.map((endpoint, index) => ({
-    name: endpoint.name ?? `key-${index + 1}`,
-    baseUrl: endpoint.base_url.replace(/\/+$/, ''),
-    apiKey: endpoint.api_key ?? null,
-    weight: endpoint.weight,
-  }));
-}
-
 /** `providers.<vendor>`: where a vendor's models are served. */
 const Provider = z
   .strictObject({
     protocol: z.enum(['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama']),
-    ...oneEndpoint,
+    base_url: baseUrl.optional(),
+    api_key: secret.optional(),
     endpoints: z.array(Endpoint).min(1).max(32).optional(),
     models: z.record(modelId, z.string().min(1).max(200)).default({}),
     concurrency_max: z.int().min(1).max(1024).default(16),
@@ -56,17 +38,52 @@ const Provider = z
   .refine((provider) => (provider.base_url === undefined) !== (provider.endpoints === undefined), {
     error: 'needs either base_url or endpoints',
   })
-  .transform((provider) => ({
+  .refine((provider) => provider.endpoints === undefined || provider.api_key === undefined, {
+    error: 'with endpoints, each has its own api_key',
+  });
+
+export interface ProviderSettings {
+  readonly protocol: z.output<typeof Provider>['protocol'];
+  /** At least one. */
+  readonly endpoints: readonly EndpointSettings[];
+  /** Names that models have upstream, by id. */
+  readonly models: Readonly<Record<string, string>>;
+  readonly concurrencyMax: number;
+  readonly timeoutMs: number;
+  readonly retriesMax: number;
+  readonly itemsMax: number | null;
+  readonly tokensMax: number | null;
+}
+
+export interface EndpointSettings {
+  readonly name: string;
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret | null;
+  readonly weight: number;
+}
+
+function providerOf(provider: z.output<typeof Provider>): ProviderSettings {
+  // Several keys or base URLs of one vendor, or the one that is written without a list.
+  const listed = provider.endpoints ?? [
+    { base_url: provider.base_url as string, api_key: provider.api_key, weight: 1, name: undefined },
+  ];
+  return {
     protocol: provider.protocol,
-    endpoints: endpointsOf(provider),
+    endpoints: listed.map((endpoint, index) => ({
+      name: endpoint.name ?? `key-${index + 1}`,
+      baseUrl: endpoint.base_url.replace(/\/+$/, ''),
+      apiKey: endpoint.api_key ?? null,
+      weight: endpoint.weight,
+    })),
     models: provider.models,
     concurrencyMax: provider.concurrency_max,
     timeoutMs: provider.timeout_seconds * 1000,
     retriesMax: provider.retries_max,
     itemsMax: provider.items_max ?? null,
     tokensMax: provider.tokens_max ?? null,
-  }));
-export type ProviderSettings = z.output<typeof Provider>;
+  };
+}
 
 const TASK_TYPES = [
   'retrieval_query',
@@ -80,64 +97,82 @@ const TASK_TYPES = [
   'factcheck',
 ] as const;
 
+/** The prefixes that models of the e5 family are trained with. */
+const E5_PREFIXES = Object.fromEntries(
+  TASK_TYPES.map((task) => [task, task === 'retrieval_document' ? 'passage: ' : 'query: ']),
+) as Record<(typeof TASK_TYPES)[number], string>;
+
 /** One of `models`: a model of the operator's own, or more about one of the catalog. */
-const OwnModel = z
-  .strictObject({
-    id: modelId,
-    vendor: name.optional(),
-    dimensions: z.int().min(1).max(16_384).optional(),
-    max_tokens: z.int().min(1).max(10_000_000).optional(),
-    variable_dimensions: z.boolean().optional(),
-    revision: z.string().min(1).max(64).optional(),
-    prefixes: z.partialRecord(z.enum(TASK_TYPES), z.string().max(1000)).optional(),
-    tokenizer: z.string().min(1).optional().describe('cl100k, estimate, or the path of a tokenizer.json'),
-    upstream_dimensions: z.int().min(1).max(16_384).optional(),
-    price_per_million: z.number().min(0).optional(),
-  })
-  .transform((model) => ({
+const OwnModel = z.strictObject({
+  id: modelId,
+  vendor: name.optional(),
+  dimensions: z.int().min(1).max(16_384).optional(),
+  max_tokens: z.int().min(1).max(10_000_000).optional(),
+  variable_dimensions: z.boolean().optional(),
+  revision: z.string().min(1).max(64).optional(),
+  prefixes: z
+    .union([z.literal('e5'), z.partialRecord(z.enum(TASK_TYPES), z.string().max(1000))])
+    .optional()
+    .describe('what is put in front of a text, by task type; e5: as models of that family want it'),
+  tokenizer: z.string().min(1).optional().describe('cl100k, estimate, or the path of a tokenizer.json'),
+  upstream_dimensions: z.int().min(1).max(16_384).optional(),
+  price_per_million: z.number().min(0).optional(),
+});
+
+function modelOf(model: z.output<typeof OwnModel>) {
+  return {
     id: model.id,
     vendor: model.vendor,
     dimensions: model.dimensions,
     maxTokens: model.max_tokens,
     variableDimensions: model.variable_dimensions,
     revision: model.revision,
-    prefixes: model.prefixes,
+    prefixes: model.prefixes === 'e5' ? E5_PREFIXES : model.prefixes,
     tokenizer: model.tokenizer,
     upstreamDimensions: model.upstream_dimensions,
     pricePerMillion: model.price_per_million,
-  }));
+  };
+}
 
 /** Which model the alias stands for, by language (ISO 639-1), and where none of these is found. */
 const Alias = z.object({ default: modelId }).catchall(modelId);
 
-const Vision = z
-  .strictObject({
-    protocol: z.enum(['openai', 'gemini', 'ollama']),
-    base_url: baseUrl,
-    api_key: secret.optional(),
-    model: z.string().min(1).max(200),
-    timeout_seconds: z.number().positive().max(600).default(20),
-    concurrency_max: z.int().min(1).max(256).default(4),
-  })
-  .transform((vision) => ({
+const Vision = z.strictObject({
+  protocol: z.enum(['openai', 'gemini', 'ollama']),
+  base_url: baseUrl,
+  api_key: secret.optional(),
+  model: z.string().min(1).max(200),
+  timeout_seconds: z.number().positive().max(600).default(20),
+  concurrency_max: z.int().min(1).max(256).default(4),
+});
+export type VisionSettings = ReturnType<typeof visionOf>;
+
+function visionOf(vision: z.output<typeof Vision>) {
+  return {
     protocol: vision.protocol,
     baseUrl: vision.base_url.replace(/\/+$/, ''),
     apiKey: vision.api_key ?? null,
     model: vision.model,
     timeoutMs: vision.timeout_seconds * 1000,
     concurrencyMax: vision.concurrency_max,
-  }));
-export type VisionSettings = z.output<typeof Vision>;
+  };
+}
 
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 
-const Plan = z
-  .strictObject({
-    quotas: perAxis.default({}),
-    requests_per_minute: z.partialRecord(z.enum(AXES), z.int().min(1)).default({}),
-  })
-  .transform((plan) => ({ quotas: plan.quotas, requestsPerMinute: plan.requests_per_minute }));
+const PlanLimits = z.strictObject({
+  quotas: perAxis.default({}),
+  requests_per_minute: z.partialRecord(z.enum(AXES), z.int().min(1)).default({}),
+});
+
+interface PlanSettings {
+  readonly quotas: z.output<typeof perAxis>;
+  readonly requestsPerMinute: z.output<typeof perAxis>;
+}
+
+const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
+type Plan = (typeof PLANS)[number];
 
 /** Settings of everything that turns texts and images into vectors, and of how much of it a plan may use. */
 export const embeddingSettings = {
@@ -145,5 +180,29 @@ export const embeddingSettings = {
   models: z.array(OwnModel).max(1000).default([]),
   alias: z.strictObject({ 'service-embed-1-small': Alias.optional() }).default({}),
   vision: Vision.optional(),
-  plans: z.partialRecord(z.enum(['enterprise', 'business', 'pro', 'paid', 'starter', 'free']), Plan).default({}),
+  plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}),
 };
+
+const EmbeddingSettings = z.object(embeddingSettings);
+
+/** The same settings as the program uses them. */
+export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
+  return {
+    providers: mapValues(file.providers, providerOf) as Record<string, ProviderSettings>,
+    models: file.models.map(modelOf),
+    alias: file.alias['service-embed-1-small'] ?? null,
+    vision: file.vision ? visionOf(file.vision) : null,
+    plans: mapValues<Plan, z.output<typeof PlanLimits>, PlanSettings>(file.plans, (plan) => ({
+      quotas: plan.quotas,
+      requestsPerMinute: plan.requests_per_minute,
+    })),
+  };
+}
+
+function mapValues<K extends string, A, B>(
+  record: Partial<Record<K, A>>,
+  change: (value: A) => B,
+): Partial<Record<K, B>> {
+  const entries = Object.entries(record) as [K, A][];
+  return Object.fromEntries(entries.map(([key, value]) => [key, change(value)])) as Partial<Record<K, B>>;
+}

@@ -4,7 +4,8 @@ export type Tree = { [key: string]: unknown };
 /** What stands at a place in the tree; undefined where nothing does. */
 export function valueAt(tree: Tree, place: readonly string[]): unknown {
   let node: unknown = tree;
-  for (const key of place) node = isTree(node) ? node[key] : undefined;
+  // Items of a list are found by their place in it.
+  for (const key of place) node = isTree(node) || Array.isArray(node) ? (node as Tree)[key] : undefined;
   return node;
 }
 

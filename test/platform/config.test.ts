@@ -59,11 +59,36 @@ describe('settings', () => {
     ['broken YAML', 'a: [\n', {}, 'not valid YAML'],
     ['a list', '- a\n', {}, 'mapping'],
     ['a missing file', '', { SERVICE_CONFIG: '/nowhere/service.yaml' }, 'SERVICE_CONFIG'],
-    ['Redis, which is not built yet', '', { REDIS_URL: 'redis://x' }, 'REDIS_URL'],
+    ['a provider without a place', 'providers: {a: {protocol: tei}}\n', {}, 'providers.a: needs either base_url'],
+    ['another protocol', 'providers: {a: {protocol: soap, base_url: "http://x"}}\n', {}, 'providers.a.protocol'],
+    ['a key in a URL', 'providers: {a: {protocol: tei, base_url: "http://u:p@x"}}\n', {}, 'providers.a.base_url'],
+    ['a model without an id', 'models: [{vendor: a}]\n', {}, 'models.0.id'],
+    ['an unknown plan', 'plans: {gold: {}}\n', {}, 'plans'],
+    ['a quota that is none', 'plans: {free: {quotas: {embed: -1}}}\n', {}, 'plans.free.quotas.embed'],
     ['S3, which is not built yet', '', { S3_BUCKET: 'b' }, 'S3_BUCKET'],
   ])('refuse %s by name', (_what, file, env, word) => {
     if (file) yaml(file);
     expect(faultsOf(() => load(env))).toContain(word);
+  });
+
+  it('of providers are shown as they are written, without their keys', () => {
+    yaml(`providers:
+  vendor-a: {protocol: openai, endpoints: [{base_url: "http://one/v1", api_key: sk-one}, {base_url: "http://two/v1/"}]}
+models: [{id: my-org/m, vendor: my-org, dimensions: 8, max_tokens: 9, prefixes: e5}]
+`);
+    const { providers, models } = load({});
+    expect(providers['vendor-a']?.endpoints).toMatchObject([
+      { name: 'key-1', baseUrl: 'http://one/v1', weight: 1 },
+      { name: 'key-2', baseUrl: 'http://two/v1', apiKey: null },
+    ]);
+    expect(models[0]?.prefixes).toMatchObject({ retrieval_document: 'passage: ', clustering: 'query: ' });
+    const shown = listSettings({ env: { SERVICE_DATA_DIR: dataDir } });
+    expect(shown).toContainEqual({
+      name: 'providers.vendor-a.endpoints.0.api_key',
+      value: '***',
+      from: 'service.yaml',
+    });
+    expect(JSON.stringify(shown)).not.toContain('sk-one');
   });
 
   it('name every fault at once', () => {
