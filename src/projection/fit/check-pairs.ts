@@ -34,7 +34,7 @@ export function checkCorpus(texts: readonly string[], { allowFewPairs = false } 
     seen.add(key);
     kept.push(i);
   }
-  refuseFew(kept.length, texts.length, allowFewPairs);
+  refuseFew(kept.length, texts.length, allowFewPairs, 'the others repeat them or are blank');
   return { kept: Int32Array.from(kept), duplicates: texts.length - kept.length, warnings: [] };
 }
 
@@ -72,16 +72,16 @@ export function checkPairs({
   checkRows(vectors, nativeDimension, "the model's");
   checkRows(canonical, rank, 'the canonical');
   const kept = distinctRows(vectors, nativeDimension, canonical, rank);
-  refuseFew(kept.length, pairs, allowFewPairs);
+  refuseFew(kept.length, pairs, allowFewPairs, 'the models give the others the very vectors of these');
   refuseCollapsed(vectors, nativeDimension, "the model's");
   refuseCollapsed(canonical, rank, 'the canonical');
   return { kept, duplicates: pairs - kept.length, warnings: warningsFor(kept.length, nativeDimension) };
 }
 
-function refuseFew(distinct: number, given: number, allowFewPairs: boolean): void {
+function refuseFew(distinct: number, given: number, allowFewPairs: boolean, why: string): void {
   const needed = allowFewPairs ? PAIRS_FLOOR : PAIRS_MIN;
   if (distinct >= needed) return;
-  const repeated = distinct < given ? ` (${given} were given, the others repeat them or are blank)` : '';
+  const repeated = distinct < given ? ` (${given} were given, ${why})` : '';
   const next = allowFewPairs
     ? 'add texts to the corpus'
     : 'add texts to the corpus, leave --corpus out to use the built-in one, or pass --allow-few-pairs';

@@ -1,0 +1,25 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class ProjectionsActivate extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    "Put a fitted map to use in place of its model's present one. Every running process takes it over within 30 s.";
+  static override examples = [
+    '<%= config.bin %> projections activate 3',
+    '<%= config.bin %> projections activate 3 --json',
+  ];
+  static override args = {
+    version: Args.integer({ description: 'version of the map', required: true, min: 1, ignoreStdin: true }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ProjectionsActivate);
+    return this.withAppliance(flags, async ({ calibration, operatorActor }) => {
+      const { activate } = await import('../../src/projection/manage-maps.ts');
+      const map = await activate({ ...calibration, actor: operatorActor }, args.version);
+      this.log(`map ${map.version} of ${map.model} is in use now`);
+      return map;
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class ProjectionsEvaluate extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    "Measure the maps in use again, on texts that were held out; no provider is called. With --docs, --queries and --qrels, search the reference model's documents by the model's queries, too.";
+  static override examples = [
+    '<%= config.bin %> projections evaluate --html report.html',
+    '<%= config.bin %> projections evaluate --model vendor-e/embeddings-v3 --docs d.jsonl --queries q.jsonl --qrels qrels.tsv --json',
+  ];
+  static override flags = {
+    model: Flags.string({ description: 'only this model', env: 'SERVICE_MODEL' }),
+    html: Flags.string({ description: 'write a report page to this file', env: 'SERVICE_HTML' }),
+    docs: Flags.string({ description: 'documents, one {"id": …, "text": …} a line', env: 'SERVICE_DOCS' }),
+    queries: Flags.string({ description: 'queries, one {"id": …, "text": …} a line', env: 'SERVICE_QUERIES' }),
+    qrels: Flags.string({ description: 'which documents answer which query, TREC form', env: 'SERVICE_QRELS' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ProjectionsEvaluate);
+    const { docs, queries, qrels } = flags;
+    const given = [docs, queries, qrels].filter((file) => file !== undefined);
+    if (given.length > 0 && given.length < 3) throw invalidRequest('--docs, --queries and --qrels go together', 'docs');
+    return this.withAppliance(flags, async (appliance, signal) => {
+      const { evaluateMaps, writeReport } = await import('../../src/cli/evaluate-maps.ts');
+      const files = docs && queries && qrels ? { docs, queries, qrels } : null;
+      const evaluations = await evaluateMaps(appliance, { model: flags.model, files, signal });
+      const { showScores } = await import('../../src/cli/projection-scores.ts');
+      for (const { map, evaluation, retrieval } of evaluations) {
+        this.log(`${map.model}, map ${map.version}: ${evaluation.grade} (${evaluation.score.toFixed(3)})`);
+        await showScores(evaluation, (noun, rows, columns) => this.showTable(noun, rows, columns));
+        if (!retrieval) continue;
+        await this.showTable('queries', retrieval, [
+          ['language', (row) => row.language],
+          ['queries', (row) => row.queries],
+          ['nDCG@10 cross', (row) => row.cross.ndcg.toFixed(4)],
+          ['native', (row) => row.native.ndcg.toFixed(4)],
+          ['relative', (row) => row.relative.ndcg.toFixed(3)],
+          ['recall@10 relative', (row) => row.relative.recall.toFixed(3)],
+        ]);
+      }
+      if (flags.html !== undefined) await writeReport(flags.html, evaluations);
+      return evaluations;
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class ProjectionsFit extends BaseCommand {
+  static override description =
+    "Fit a model's map into the canonical latent space: embed calibration texts, align, measure on held-out texts, and put the map to use. The first model of an installation makes the space, with --reference. An interrupted run goes on where it stopped.";
+  static override examples = [
+    '<%= config.bin %> projections fit --model vendor-b/embedding-001 --reference',
+    '<%= config.bin %> projections fit --model vendor-e/embeddings-v3 --from-bucket manuals --yes --json',
+  ];
+  static override flags = {
+    model: Flags.string({ description: 'model to fit', required: true, env: 'SERVICE_MODEL' }),
+    reference: Flags.boolean({ description: 'make the space from this model', env: 'SERVICE_REFERENCE' }),
+    corpus: Flags.string({
+      description: 'texts of your own, one {"text": …} a line; those of the space otherwise',
+      env: 'SERVICE_CORPUS',
+    }),
+    'from-bucket': Flags.string({
+      description: 'take the chunks of a bucket for texts, by name or id',
+      env: 'SERVICE_FROM_BUCKET',
+    }),
+    org: orgFlag,
+    pairs: Flags.integer({ description: 'texts at most', default: 5000, min: 1, env: 'SERVICE_PAIRS' }),
+    method: Flags.option({ options: ['procrustes', 'ridge'] as const, default: 'procrustes' as const })({
+      description: 'how to align',
+      env: 'SERVICE_METHOD',
+    }),
+    'allow-few-pairs': Flags.boolean({
+      description: 'fit on fewer than 500 texts, too',
+      env: 'SERVICE_ALLOW_FEW_PAIRS',
+    }),
+    activate: Flags.boolean({
+      description: 'put the map to use',
+      default: true,
+      allowNo: true,
+      env: 'SERVICE_ACTIVATE',
+    }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ProjectionsFit);
+    if (flags.corpus !== undefined && flags['from-bucket'] !== undefined) {
+      throw invalidRequest('give --corpus or --from-bucket, not both', 'corpus');
+    }
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { fitProjection, planFit } = await import('../../src/projection/fit-projection.ts');
+      const { generateCorpus } = await import('../../src/projection/corpus/generate-corpus.ts');
+      const { describePlan, readCalibration, showFit } = await import('../../src/cli/calibration.ts');
+      const request = {
+        ...{
+          model: flags.model,
+          reference: flags.reference,
+          pairsMax: flags.pairs,
+          method: flags.method,
+          activate: flags.activate,
+        },
+        allowFewPairs: flags['allow-few-pairs'],
+        corpus: await readCalibration(appliance, operator, flags),
+        actor: operator.actor,
+      };
+      const plan = await planFit(appliance.calibration, request, generateCorpus);
+      this.logToStderr(describePlan(plan));
+      await confirm('Embed them?', flags.yes, signal);
+      const report = await showFit(plan, (onProgress) =>
+        fitProjection(appliance.calibration, request, plan, { signal, onProgress }),
+      );
+      for (const warning of report.warnings) this.logToStderr(`warning: ${warning}`);
+      const { showScores } = await import('../../src/cli/projection-scores.ts');
+      await showScores(report.scores, (noun, rows, columns) => this.showTable(noun, rows, columns));
+      this.log(
+        `map ${report.map_version} of ${report.model}: ${report.grade}${report.active ? ', in use now' : ', not in use'}`,
+      );
+      return report;
+    });
+  }
+}

@@ -1,0 +1,33 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class ProjectionsList extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'List the maps that were fitted, newest first, and which of them are in use.';
+  static override examples = [
+    '<%= config.bin %> projections list',
+    '<%= config.bin %> projections list --model vendor-a/text-embedding-3-small --json',
+  ];
+  static override flags = {
+    model: Flags.string({ description: 'only those of a model', env: 'SERVICE_MODEL' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ProjectionsList);
+    return this.withAppliance(flags, async ({ sql }) => {
+      const { listMaps } = await import('../../src/projection/manage-maps.ts');
+      const maps = await listMaps(sql, flags.model === undefined ? {} : { model: flags.model });
+      await this.showTable('maps', maps, [
+        ['version', (map) => map.version],
+        ['model', (map) => map.model],
+        ['space', (map) => map.space],
+        ['status', (map) => map.status],
+        ['score', (map) => map.score?.toFixed(3)],
+        ['grade', (map) => map.grade],
+        ['pairs', (map) => map.pairs],
+        ['created', (map) => map.created_at],
+      ]);
+      return maps;
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { yesFlag } from '../../src/cli/flags.ts';
+
+export default class ProjectionsRetire extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    "Take a map out of use for good. If it is in use, its model's vectors become native again.";
+  static override examples = [
+    '<%= config.bin %> projections retire 3',
+    '<%= config.bin %> projections retire 3 --yes --json',
+  ];
+  static override args = {
+    version: Args.integer({ description: 'version of the map', required: true, min: 1, ignoreStdin: true }),
+  };
+  static override flags = { yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ProjectionsRetire);
+    return this.withAppliance(flags, async ({ sql, objects, operatorActor }, signal) => {
+      const { findMap, retire } = await import('../../src/projection/manage-maps.ts');
+      const { model, status } = await findMap(sql, args.version);
+      const effect = status === 'active' ? `; ${model} then gives native vectors again` : '';
+      await confirm(`This retires map ${args.version} for good${effect}. Retire it?`, flags.yes, signal);
+      const map = await retire({ sql, objects, actor: operatorActor }, args.version);
+      this.log(`map ${map.version} of ${map.model} is retired`);
+      return map;
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { createReadStream } from 'node:fs';
+import { z } from 'zod';
+import { type AppError, invalidRequest } from '../../platform/errors.ts';
+
+/** Texts of an operator's corpus file. A fit takes some thousands of them. */
+export const CORPUS_TEXTS_MAX = 100_000;
+const FILE_BYTES_MAX = 256 * 1024 * 1024;
+/** Beyond this it is a document, and a model would cut it. */
+const TEXT_CHARS_MAX = 32_768;
+
+const CorpusLine = z.object({
+  text: z
+    .string()
+    .max(TEXT_CHARS_MAX)
+    .refine((text) => text.trim() !== '', 'is empty'),
+  kind: z.enum(['query', 'passage']).optional(),
+});
+
+export type CorpusLine = z.infer<typeof CorpusLine>;
+
+/**
+ * An operator's calibration texts: UTF-8, one JSON object a line, `{"text": …}`, with `"kind": "query"` or
+ * `"passage"` where an asymmetric model is to embed it as one of them. Blank lines are skipped, other fields ignored.
+ *
+ * @throws AppError `corpus_not_readable`, `corpus_invalid` (names the line) or `corpus_too_long`, all 400
+ */
+export async function readCorpusFile(path: string): Promise<CorpusLine[]> {
+  const texts: CorpusLine[] = [];
+  // A JSON string has its line breaks escaped: these are the only ones.
+  for (const [index, line] of (await readText(path)).split('\n').entries()) {
+    if (line.trim() === '') continue;
+    if (texts.length === CORPUS_TEXTS_MAX) throw tooLong(path, `${CORPUS_TEXTS_MAX} texts`);
+    texts.push(parseLine(line, path, index + 1));
+  }
+  if (texts.length === 0) throw invalid(path, 1, 'there is no text in the file');
+  return texts;
+}
+
+async function readText(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of createReadStream(path)) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > FILE_BYTES_MAX) break;
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw invalidRequest(`the corpus file cannot be read: ${reason}`, null, 'corpus_not_readable');
+  }
+  if (bytes > FILE_BYTES_MAX) throw tooLong(path, `${FILE_BYTES_MAX} bytes`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw invalidRequest(`${path} is not UTF-8; convert it first`, null, 'corpus_not_readable');
+  }
+}
+
+function parseLine(line: string, path: string, number: number): CorpusLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw invalid(path, number, 'it is not JSON');
+  }
+  const parsed = CorpusLine.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(
+    path,
+    number,
+    parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '),
+  );
+}
+
+function invalid(path: string, line: number, fault: string): AppError {
+  const message = `${path}, line ${line}: ${fault.trim()}; write one object a line: {"text": "…", "kind": "query"}`;
+  return invalidRequest(message, null, 'corpus_invalid');
+}
+
+function tooLong(path: string, limit: string): AppError {
+  return invalidRequest(`${path} has more than ${limit}; a fit needs some thousands of texts`, null, 'corpus_too_long');
+}
