@@ -61,7 +61,9 @@ export default class Embed extends BaseCommand {
       const { vectors, dimensions, model, tokens } = result;
       for (const warning of result.warnings) this.logToStderr(`warning: ${warning}`);
       if (this.jsonEnabled()) {
-        process.stdout.write(renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false }));
+        process.stdout.write(
+          await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false }),
+        );
         process.stdout.write('\n');
         return;
       }

@@ -10,10 +10,13 @@ export default class ConfigCheck extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags, raw } = await this.parse(ConfigCheck);
-    const { listSettings } = await import('../../src/platform/config.ts');
+    const { listSettings, loadConfig } = await import('../../src/platform/config.ts');
+    const { checkEmbeddingSettings } = await import('../../src/embedding/open-embedding.ts');
     // What the flag took from the environment is the environment's.
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
-    const settings = listSettings({ overrides: isTyped ? { data_dir: flags['data-dir'] } : {} });
+    const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
+    const settings = listSettings({ overrides });
+    checkEmbeddingSettings(loadConfig({ overrides }));
     await this.showTable('settings', settings, [
       ['setting', (setting) => setting.name],
       ['value', (setting) => (setting.value === null ? null : String(setting.value)), 'may be cut'],

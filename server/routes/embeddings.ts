@@ -44,7 +44,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
         });
         const base64 = settings.honorBase64 && body.encoding_format === 'base64';
         return {
-          body: renderEmbeddingList(result.vectors, result.dimensions, {
+          body: await renderEmbeddingList(result.vectors, result.dimensions, {
             model: result.model,
             promptTokens: result.tokens,
             base64,

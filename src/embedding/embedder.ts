@@ -28,10 +28,12 @@ export interface EmbedRequest {
   /** Null: the operator's own trial, or metered by whoever calls (a bulk job reserves at submit). */
   readonly charge: Charge | null;
   /**
-   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide whatever the model's own flag, and always of
-   * the space that the organization's primary model gives; nothing incomparable steps in for it.
+   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide whatever the model's own flag, all of one model,
+   * and always of the space that the organization's primary model gives; nothing incomparable steps in for it.
    */
   readonly forIndex?: boolean;
+  /** With `forIndex`: give the model's own vectors, too. */
+  readonly keepNative?: boolean;
   /** Nothing steps in for the model that is asked for. */
   readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -53,8 +55,21 @@ export interface EmbeddedTexts {
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
+  /** The map that they went through; null: none, or several. */
+  readonly mapVersion: number | null;
+  /** The vectors before projection, where they were asked for; null for a lexical model. */
+  readonly native: NativeTexts | null;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
+}
+
+/** Vectors as a model gave them. */
+export interface NativeTexts {
+  /** Float32Array [n x dimension], row-major, rows of unit length. */
+  readonly vectors: Float32Array;
+  readonly dimension: number;
+  readonly model: string;
+  readonly revision: string;
 }
 
 /** Texts in, unit vectors out: picks the model, keeps its limits, calls its provider, projects, meters. */
@@ -65,6 +80,12 @@ export interface Embedder {
    */
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
+  /**
+   * Refuse what could not be embedded anyway, before work is done for it.
+   *
+   * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
+   */
+  requireModel(orgId: string, model: string | undefined): Promise<void>;
 }
 
 export interface EmbedderContext extends ModelContext {
@@ -83,6 +104,11 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   const { backends } = context;
   return {
     isAvailable: (model) => backends.isAvailable(model),
+    async requireModel(orgId, model) {
+      const stages = await stagesOf(context, { orgId, model });
+      const [first] = stages;
+      if (first && !stages.some((stage) => backends.isAvailable(stage))) backends.providerOf(first);
+    },
     async embed(request) {
       const stages = await stagesOf(context, request);
       const { charge } = request;
@@ -126,7 +152,10 @@ function timedOut(): AppError {
 }
 
 /** The models to try, in order: one, or the primary and its fallback. */
-async function stagesOf({ routing, backends }: EmbedderContext, request: EmbedRequest): Promise<Model[]> {
+async function stagesOf(
+  { routing, backends }: EmbedderContext,
+  request: Pick<EmbedRequest, 'orgId' | 'model' | 'forIndex' | 'exactly'>,
+): Promise<Model[]> {
   const { primary, fallback, mode } = await routing.of(request.orgId);
   const asked = request.model ?? primary;
   const stages = [backends.catalog.find(asked)];
@@ -210,6 +239,8 @@ async function embedAll(
       cost: parts.reduce((sum, { model, answer }) => sum + (answer.tokens * model.pricePerMillion) / 1e6, 0),
       effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
       projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
+      mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
+      native: request.keepNative && parts.length === 1 ? nativeOf(first) : null,
       warnings: isIgnored ? ['dimensions-ignored'] : [],
     },
     used: parts.map(({ model, indexes, answer }) => ({
@@ -224,6 +255,11 @@ function dimensionsOf(asked: Model, request: EmbedRequest): { dimensions: number
   const wanted = request.dimensions ?? asked.defaultDimension;
   if (request.forIndex || asked.variableDimensions) return { dimensions: wanted, isIgnored: false };
   return { dimensions: asked.defaultDimension, isIgnored: wanted !== asked.defaultDimension };
+}
+
+function nativeOf({ model, answer }: { model: Model; answer: ModelAnswer }): NativeTexts | null {
+  if (model.kind === 'lexical') return null;
+  return { vectors: answer.native, dimension: model.nativeDimension, model: model.id, revision: model.revision };
 }
 
 function reassemble(

@@ -1,6 +1,7 @@
 import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
+import { takeTurn } from '../platform/turns.ts';
 import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
 import type { CacheMetrics } from './cache/cache-metrics.ts';
 import { type CallFailure, InFlight, type SharedCall, type Wait, Waits } from './cache/in-flight.ts';
@@ -47,6 +48,9 @@ export interface NativeVectors {
   /** Fails what is under way with `shutting_down`. */
   close(): Promise<void>;
 }
+
+/** Put together in one go; more waits for a turn of the event loop. */
+const FLOATS_AT_ONCE = 40_000;
 
 /**
  * @param options.cacheBytes bound of the memory cache, everything counted; 0 turns it off
@@ -181,6 +185,7 @@ export function openNativeVectors(options: {
       if (missing === 0) return assemble(found as CachedVector[], model.nativeDimension, keys.length);
       metrics?.count('in_flight', missing - wanted.size, 0);
       const { vectors, sent } = await resolve(wanted, request);
+      if (keys.length * model.nativeDimension > FLOATS_AT_ONCE) await takeTurn();
       const all = found.map((cached, index) => cached ?? vectors.get(keys[index] as string));
       return assemble(all as CachedVector[], model.nativeDimension, keys.length - sent);
     },

@@ -15,6 +15,7 @@ import { openCacheMetrics } from './cache/cache-metrics.ts';
 import { openRedisCache } from './cache/redis-cache.ts';
 import { type Embedder, openEmbedder } from './embedder.ts';
 import { openNativeVectors } from './native-vectors.ts';
+import { openProjector } from './projector.ts';
 import { openLocalProvider } from './providers/local-provider.ts';
 import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
@@ -62,7 +63,10 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
   const routing = openRoutingTable(context.sql, backends);
   const { deadlineMs } = config.embeddings;
   return {
-    embedder: openEmbedder({ backends, projections, counters, natives, routing, meter, metrics, deadlineMs }),
+    embedder: openEmbedder({
+      ...{ backends, projections, counters, natives, routing, meter, metrics, deadlineMs },
+      projector: openProjector(),
+    }),
     backends,
     routing,
     async prepare() {
@@ -87,6 +91,16 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
 /** @throws AppError `config_invalid` */
 export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catalog {
   return new Catalog(config.models, Object.assign({}, ...Object.values(config.providers).map(({ models }) => models)));
+}
+
+/**
+ * Whether models, alias and providers fit together; nothing is opened.
+ *
+ * @throws AppError `config_invalid`
+ */
+export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
+  const projections: Projections = { mapOf: () => null };
+  new Backends({ catalog: openCatalog(config), providers: new Map(), projections, alias: config.alias });
 }
 
 function openProviders(

@@ -58,11 +58,12 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
     cache.set(orgId, { routing, untilMs: performance.now() + CACHE_MS });
     return routing;
   };
-  const read = async (orgId: string) => remember(orgId, (await selectRouting(sql, orgId)) ?? DEFAULT_ROUTING);
+  const read = async (orgId: string) => (await selectRouting(sql, orgId)) ?? DEFAULT_ROUTING;
   return {
     of(orgId) {
       const cached = cache.get(orgId);
-      return cached && cached.untilMs > performance.now() ? cached.routing : read(orgId);
+      if (cached && cached.untilMs > performance.now()) return cached.routing;
+      return read(orgId).then((routing) => remember(orgId, withoutLostModels(routing, backends)));
     },
     async view(caller) {
       return viewOf(await read(caller.orgId), backends);
@@ -93,8 +94,21 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
   };
 }
 
+/** The operator may have taken a model away since it was chosen: what is left of the routing still works. */
+function withoutLostModels(routing: Routing, backends: Backends): Routing {
+  const { primary, fallback, mode } = routing;
+  if (fallback === null) return routing;
+  if (!isKnown(backends, fallback)) return { ...routing, fallback: null, mode: 'single' };
+  if (mode === 'single' || isKnown(backends, primary)) return routing;
+  return { ...routing, primary: fallback, fallback: null, mode: 'single' };
+}
+
+function isKnown(backends: Backends, id: string): boolean {
+  return backends.catalog.list().some((model) => model.id === id);
+}
+
 function findFallback(backends: Backends, id: string): void {
-  if (backends.catalog.list().some((model) => model.id === id)) return;
+  if (isKnown(backends, id)) return;
   throw invalidRequest(`unknown model "${id}"; GET /v1/models lists the models`, 'fallback', 'unknown_model');
 }
 
@@ -112,14 +126,16 @@ function viewOf(routing: Routing, backends: Backends): RoutingView {
 /** What will surprise whoever relies on this. */
 function warningsOf({ primary, fallback, mode }: Routing, backends: Backends): string[] {
   const warnings: string[] = [];
-  for (const id of fallback === null ? [primary] : [primary, fallback]) {
-    if (!backends.isAvailable(backends.catalog.find(id))) {
+  const chosen = fallback === null ? [primary] : [primary, fallback];
+  for (const id of chosen) {
+    if (!isKnown(backends, id)) warnings.push(`${id} is not in the catalog any more; choose another model`);
+    else if (!backends.isAvailable(backends.catalog.find(id))) {
       warnings.push(`no provider is configured for ${id}; ask the operator`);
     }
   }
   if (fallback === null) return warnings;
   if (mode === 'single') warnings.push('the fallback is not used in mode "single"; set mode "fallback"');
-  if (!backends.areComparable([primary, fallback])) {
+  if (chosen.every((id) => isKnown(backends, id)) && !backends.areComparable(chosen)) {
     warnings.push(
       `vectors of ${fallback} cannot be compared with those of ${primary}; calibrate both (service projections fit)`,
     );

@@ -50,6 +50,11 @@ async function testModel(
     return { model: model.id, status: 'ok', latency_ms: latency, dimensions, norm, tokens, error: null };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { ...UNTESTED, model: model.id, status: 'failed', error: error.message };
+    return { ...UNTESTED, model: model.id, status: 'failed', error: describe(error) };
   }
+}
+
+/** With the vendor's own words, which are for the operator. */
+function describe(error: AppError): string {
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

@@ -14,6 +14,7 @@ import type { Embedder } from '../embedding/embedder.ts';
 import { type ImageReader, openImageReader } from '../embedding/images/read-images.ts';
 import { type Embedding, openEmbedding } from '../embedding/open-embedding.ts';
 import { ingestHandler } from '../ingest/ingest-handler.ts';
+import type { ReprojectContext } from '../ingest/reproject-bucket.ts';
 import type { UploadContext } from '../ingest/upload.ts';
 import { type Doorbell, openPostgresDoorbell } from '../jobs/doorbell.ts';
 import { jobRecovery } from '../jobs/recovery.ts';
@@ -24,6 +25,7 @@ import type { ProjectionContext } from '../projection/fit-projection.ts';
 import { openProjectionRegistry, type ProjectionRegistry } from '../projection/registry.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import type { LanceTables } from '../search/lance.ts';
+import { sweepTables } from '../search/replace-table.ts';
 import type { SearchContext } from '../search/search.ts';
 import { sweepGenerations } from '../search/sweep.ts';
 import { type Account, type Meter, openMeter } from '../usage/meter.ts';
@@ -73,6 +75,8 @@ export interface Appliance {
   readonly doorbell: Doorbell;
   readonly uploads: UploadContext;
   readonly search: SearchContext;
+  /** What projecting a bucket anew works on. */
+  readonly reprojection: ReprojectContext;
   /** What an organization used in a period; this month by default. */
   summarizeUsage(
     account: Account,
@@ -185,6 +189,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       doorbell,
       uploads: { sql, objects, doorbell, logger },
       search: { sql, tables, embedder },
+      reprojection: { ...calibration, direct, tables, index, projections },
       summarizeUsage: (account, period) => summarizeUsage(sql, meter, config.plans, account, period),
       adminKeyFile: keyFile,
       operatorActor: operatorActor(osUserName()),
@@ -207,6 +212,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           jobRecovery({ sql, doorbell, logger }, new Map([['ingest', handler]])),
           repeatingTask('housekeeping', HOUSEKEEPING_MS, logger, async (signal) => {
             await purge(signal);
+            await sweepTables({ sql, direct, tables }, signal);
             await sweepGenerations(sql, objects, index, signal);
             await index.settleAbandoned(signal);
             await sweepIdempotencyKeys(sql);

@@ -24,7 +24,11 @@ const ConfigFile = z.strictObject({
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   database_url: secret.optional(),
   database_direct_url: secret.optional(),
-  redis_url: secret.optional(),
+  redis_url: z
+    .string()
+    .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
+    .transform((value) => new Secret(value))
+    .optional(),
   s3_bucket: z.string().min(1).optional(),
   secret_key: z
     .string()

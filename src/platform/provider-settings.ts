@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
+/** Credentials go into headers, which hold printable ASCII. */
 const secret = z
   .string()
-  .min(1)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
 const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$/, 'is not a model id');

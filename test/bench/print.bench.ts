@@ -41,22 +41,25 @@ function stringify(vectors: Float32Array, d: number): Buffer {
 }
 
 /** Milliseconds of the fastest and of the median round, after a warm-up. */
-function measure(run: () => Buffer): { best: number; median: number; bytes: number } {
-  for (let i = 0; i < 5; i++) run();
+async function measure(run: () => Buffer | Promise<Buffer>): Promise<{ best: number; median: number; bytes: number }> {
+  for (let i = 0; i < 5; i++) await run();
   let bytes = 0;
-  const times = Array.from({ length: ROUNDS }, () => {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
     const start = performance.now();
-    bytes = run().length;
-    return performance.now() - start;
-  }).sort((a, b) => a - b);
+    bytes = (await run()).length;
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
   return { best: times[0] ?? 0, median: times[ROUNDS >> 1] ?? 0, bytes };
 }
 
-const rows = SHAPES.map(([n, d]) => {
+const rows = [];
+for (const [n, d] of SHAPES) {
   const vectors = unitVectors(n, d);
-  const ours = measure(() => renderEmbeddingList(vectors, d, TAIL));
-  const theirs = measure(() => stringify(vectors, d));
-  return {
+  const ours = await measure(() => renderEmbeddingList(vectors, d, TAIL));
+  const theirs = await measure(() => stringify(vectors, d));
+  rows.push({
     shape: `${n} x ${d}`,
     'ms best': ours.best.toFixed(3),
     'ms median': ours.median.toFixed(3),
@@ -65,6 +68,6 @@ const rows = SHAPES.map(([n, d]) => {
     'times faster': (theirs.median / ours.median).toFixed(1),
     MB: (ours.bytes / 1e6).toFixed(3),
     'stringify MB': (theirs.bytes / 1e6).toFixed(3),
-  };
-});
+  });
+}
 console.table(rows);

@@ -129,8 +129,8 @@ describe('printed floats', () => {
 });
 
 describe('renderEmbeddingList', () => {
-  it('gives exactly the bytes of the list', () => {
-    const body = renderEmbeddingList(Float32Array.of(0.5, -0.25, 0.1, 1), 2, { model: 'a"é한', promptTokens: 7 });
+  it('gives exactly the bytes of the list', async () => {
+    const body = await renderEmbeddingList(Float32Array.of(0.5, -0.25, 0.1, 1), 2, { model: 'a"é한', promptTokens: 7 });
     expect(body.toString()).toBe(
       '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5,-0.25]},' +
         '{"object":"embedding","index":1,"embedding":[0.1,1]}],' +
@@ -145,9 +145,9 @@ describe('renderEmbeddingList', () => {
     [40, 1_536],
     [3, 10_000],
     [5_000, 3],
-  ])('reads back as %i rows of %i', (n, d) => {
+  ])('reads back as %i rows of %i', async (n, d) => {
     const vectors = unitVector(n * d, n + d);
-    const body = renderEmbeddingList(vectors, d, { model: 'm', promptTokens: 12 });
+    const body = await renderEmbeddingList(vectors, d, { model: 'm', promptTokens: 12 });
     const list = JSON.parse(body.toString());
     const data = Array.from({ length: n }, (_, index) => {
       return { object: 'embedding', index, embedding: list.data[index].embedding.map(Math.fround) };
@@ -162,9 +162,9 @@ describe('renderEmbeddingList', () => {
     });
   });
 
-  it('answers base64 with the bytes of the floats', () => {
+  it('answers base64 with the bytes of the floats', async () => {
     const whole = Float32Array.of(9, 0.5, -0.25, 0.1, 1e-40);
-    const body = renderEmbeddingList(whole.subarray(1), 2, { model: 'm', promptTokens: 1, base64: true });
+    const body = await renderEmbeddingList(whole.subarray(1), 2, { model: 'm', promptTokens: 1, base64: true });
     const rows = JSON.parse(body.toString()).data.map((item: { index: number; embedding: string }) => {
       const bytes = Buffer.from(item.embedding, 'base64');
       return [item.index, bytes.readFloatLE(0), bytes.readFloatLE(4), bytes.length];
@@ -173,14 +173,14 @@ describe('renderEmbeddingList', () => {
       [0, 0.5, -0.25, 8],
       [1, Math.fround(0.1), Math.fround(1e-40), 8],
     ]);
-    const bad = () =>
-      renderEmbeddingList(Float32Array.of(1, Number.NaN), 2, { model: 'm', promptTokens: 1, base64: true });
-    expect(thrownBy(bad)).toMatchObject({ code: 'embedding_not_finite', details: { position: 1 } });
+    const bad = renderEmbeddingList(Float32Array.of(1, Number.NaN), 2, { model: 'm', promptTokens: 1, base64: true });
+    await expect(bad).rejects.toMatchObject({ code: 'embedding_not_finite', details: { position: 1 } });
   });
 
-  it('refuses floats that are no whole rows', () => {
+  it('refuses floats that are no whole rows', async () => {
     for (const d of [0, 3, 1.5, -1, Number.NaN]) {
-      expect(() => renderEmbeddingList(new Float32Array(4), d, { model: 'm', promptTokens: 1 })).toThrow(RangeError);
+      const refused = renderEmbeddingList(new Float32Array(4), d, { model: 'm', promptTokens: 1 });
+      await expect(refused).rejects.toThrow(RangeError);
     }
   });
 

@@ -1,3 +1,4 @@
+import { AppError } from '../../platform/errors.ts';
 import type { Account, Meter } from '../../usage/meter.ts';
 import type { EmbeddedTexts, Embedder } from '../embedder.ts';
 import type { DecodedImage } from './decode-images.ts';
@@ -25,6 +26,7 @@ export interface EmbedImagesRequest {
  */
 export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
   const { images, model, dimensions, account, signal } = request;
+  await context.embedder.requireModel(account.orgId, model);
   const reservation = await context.meter.reserve(account, 'embed_image', images.length);
   try {
     const read = await context.reader.read(images, signal);
@@ -40,6 +42,14 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
     return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
   } catch (error) {
     await reservation.release();
-    throw error;
+    throw namedByImage(error);
   }
+}
+
+/** What is wrong with the text of an image is named by the image. */
+function namedByImage(error: unknown): unknown {
+  if (!(error instanceof AppError) || !error.param?.startsWith('input[')) return error;
+  const param = error.param.replace('input', 'images');
+  const message = error.message.replaceAll(error.param, `the text of ${param}`);
+  return new AppError({ code: error.code, status: error.status, message, param, cause: error });
 }

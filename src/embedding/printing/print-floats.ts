@@ -1,9 +1,12 @@
+import { takeTurn } from '../../platform/turns.ts';
 import { notFinite } from './float-printer.ts';
 import { JsonWriter } from './json-writer.ts';
 
 /** Longest text around one row of a list: brackets, names and a large index. */
 const ROW_TEXT_BYTES_MAX = 64;
 const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
+/** Printed in one go: about 1 ms. Longer lists give others their turn in between. */
+const FLOATS_PER_TURN = 40_000;
 
 /**
  * The response body of `POST /v1/embeddings`, an OpenAI-style list:
@@ -16,19 +19,38 @@ const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
  * @param d columns, >= 1
  * @throws AppError `embedding_not_finite` (502)
  */
-export function renderEmbeddingList(
+export async function renderEmbeddingList(
   vectors: Float32Array,
   d: number,
   tail: { model: string; promptTokens: number; base64?: boolean | undefined },
-): Buffer {
+): Promise<Buffer> {
   const writer = openWriter(vectors, d);
   writer.text('{"object":"list","data":[');
   if (tail.base64) writeBase64Items(writer, vectors, d);
-  else writeEmbeddingItems(writer, vectors, d);
+  else {
+    await inTurns(vectors, d, (rows, firstIndex) => {
+      if (firstIndex > 0) writer.text(',');
+      writeEmbeddingItems(writer, rows, d, firstIndex);
+    });
+  }
   const model = JSON.stringify(tail.model);
   const tokens = JSON.stringify(tail.promptTokens);
   writer.text(`],"model":${model},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`);
   return writer.finish();
+}
+
+/** Hand over the rows in slices of about a millisecond's printing, each in a turn of its own. */
+async function inTurns(
+  vectors: Float32Array,
+  d: number,
+  print: (rows: Float32Array, firstIndex: number) => void,
+): Promise<void> {
+  if (vectors.length <= FLOATS_PER_TURN) return print(vectors, 0);
+  const rowsPerTurn = Math.max(1, Math.floor(FLOATS_PER_TURN / d));
+  for (let row = 0; row * d < vectors.length; row += rowsPerTurn) {
+    await takeTurn();
+    print(vectors.subarray(row * d, Math.min(vectors.length, (row + rowsPerTurn) * d)), row);
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ export function causeOf(fault: UpstreamFault): string {
   return 'invalid_answer';
 }
 
-/** 502: this provider cannot serve the call now; another may. `why` is shown and holds no credential. */
+/** 502: this provider cannot serve the call now; another may. `why` is for the operator: it goes into the cause. */
 export function providerUnavailable(
   provider: string,
   cause: string,
@@ -20,11 +20,11 @@ export function providerUnavailable(
   return new AppError({
     code: 'provider_unavailable',
     status: 502,
-    message: `provider ${provider} is unavailable (${cause}): ${why}`,
+    message: `provider ${provider} is unavailable (${cause})`,
     details: { provider, cause },
     retryable: true,
     ...(retryAfterMs ? { retryAfterSeconds: Math.ceil(retryAfterMs / 1000) } : {}),
-    ...(fault ? { cause: fault } : {}),
+    cause: fault ?? new Error(why),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Secret } from '../../platform/secret.ts';
 import type { Threads } from '../../platform/threads.ts';
+import { takeTurn } from '../../platform/turns.ts';
 import type { Breaker, Pass } from './breaker.ts';
 import type { EndpointSettings, Endpoints } from './endpoints.ts';
 import { parseOn } from './protocols/parse-reply.ts';
@@ -34,6 +35,8 @@ export interface SenderContext {
 
 /** Decimal numbers on lines of their own, indented; base64 needs a ninth of it. */
 const BYTES_PER_VALUE_MAX = 48;
+/** Answers above this take a millisecond or more to read: one goes on in each turn of the event loop. */
+const PARSED_AT_ONCE_BYTES = 200_000;
 const BYTES_PER_VECTOR_MAX = 1_024;
 const BYTES_PER_REPLY_MAX = 65_536;
 
@@ -129,6 +132,7 @@ export class UpstreamSender {
     });
     const { status, headers, body } = reply;
     if (status < 200 || status > 299) throw protocol.faultOf(status, headers, body, apiKey);
+    if (body.byteLength > PARSED_AT_ONCE_BYTES) await takeTurn();
     return parseOn(threads, { protocol: protocolName, headers, body, count: texts.length, dimensions }, signal);
   }
 

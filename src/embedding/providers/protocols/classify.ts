@@ -50,7 +50,8 @@ function kindOf(status: number, error: VendorError): FaultKind {
   return 'unavailable';
 }
 
-/** The vendor's code, if it looks like one. */
+/** The vendor's code, if it looks like one and holds nothing of the credential. */
 function shownCode(codes: readonly string[], apiKey: Secret | null): string | null {
-  return codes.find((code) => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) && code !== apiKey?.reveal()) ?? null;
+  const isFree = (code: string) => apiKey === null || !code.includes(apiKey.reveal());
+  return codes.find((code) => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) && isFree(code)) ?? null;
 }

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type AliasSettings, chooseBackends, needsLanguageDetector } from '../../src/embedding/choose-backends.ts';
+import { loadLanguageDetector } from '../../src/models/detect-language.ts';
+
+const KOREAN = '항만 사무소는 매년 가을에 조석표를 발간한다.';
+const ENGLISH = 'The harbour office publishes its tide tables every autumn.';
+const FRENCH = 'Le bureau du port publie ses tables de marée chaque automne.';
+const JAPANESE = '港湾事務所は毎年秋に潮汐表を発行しています。';
+
+const BY_SCRIPT: AliasSettings = { ko: 'model-ko', default: 'model-x' };
+const BY_WORDS: AliasSettings = { ko: 'model-ko', fr: 'model-fr', en: 'model-x', default: 'model-x' };
+
+const always = () => true;
+const never = () => false;
+
+describe('chooseBackends', () => {
+  beforeAll(loadLanguageDetector);
+
+  it.each([
+    ['Korean', KOREAN, 'model-ko'],
+    ['a Korean greeting', '안녕', 'model-ko'],
+    ['a Korean name of a product', 'Samsung Galaxy 사용 설명서', 'model-ko'],
+    ['English', ENGLISH, 'model-x'],
+    ['a language without a backend', JAPANESE, 'model-x'],
+    ['an English greeting', 'hi', 'model-x'],
+    ['a number', '42', 'model-x'],
+  ])('sends one text in %s to the backend of its language, comparable or not', (_, text, modelId) => {
+    expect(chooseBackends([text], BY_SCRIPT, never)).toEqual([{ modelId, indexes: [0] }]);
+  });
+
+  it('sends a batch in one language to its backend', () => {
+    expect(chooseBackends([KOREAN, KOREAN], BY_SCRIPT, never)).toEqual([{ modelId: 'model-ko', indexes: [0, 1] }]);
+    expect(chooseBackends([FRENCH, FRENCH], BY_WORDS, never)).toEqual([{ modelId: 'model-fr', indexes: [0, 1] }]);
+  });
+
+  it('splits a batch in several languages over backends that are comparable', () => {
+    const asked: (readonly string[])[] = [];
+    const areComparable = (ids: readonly string[]) => {
+      asked.push(ids);
+      return true;
+    };
+    expect(chooseBackends([ENGLISH, KOREAN, JAPANESE, KOREAN, FRENCH], BY_WORDS, areComparable)).toEqual([
+      { modelId: 'model-x', indexes: [0, 2] },
+      { modelId: 'model-ko', indexes: [1, 3] },
+      { modelId: 'model-fr', indexes: [4] },
+    ]);
+    expect(asked).toEqual([['model-x', 'model-ko', 'model-fr']]);
+  });
+
+  it('sends a batch in several languages to the default where they are not', () => {
+    expect(chooseBackends([KOREAN, ENGLISH, KOREAN], BY_SCRIPT, never)).toEqual([
+      { modelId: 'model-x', indexes: [0, 1, 2] },
+    ]);
+    expect(chooseBackends([KOREAN, FRENCH], BY_WORDS, never)).toEqual([{ modelId: 'model-x', indexes: [0, 1] }]);
+  });
+
+  it('does not ask whether backends compare where all languages have one', () => {
+    const alias = { ko: 'model-x', ja: 'model-x', default: 'model-x' };
+    const refuse = () => {
+      throw new Error('asked');
+    };
+    expect(chooseBackends([KOREAN, ENGLISH, JAPANESE], alias, refuse)).toEqual([
+      { modelId: 'model-x', indexes: [0, 1, 2] },
+    ]);
+    expect(chooseBackends([ENGLISH, JAPANESE], BY_SCRIPT, refuse)).toEqual([{ modelId: 'model-x', indexes: [0, 1] }]);
+  });
+
+  it('lets texts too short to tell go with the rest of the batch', () => {
+    expect(chooseBackends(['ok', KOREAN, '42', 'AB-1234', '😀'], BY_SCRIPT, never)).toEqual([
+      { modelId: 'model-ko', indexes: [0, 1, 2, 3, 4] },
+    ]);
+    expect(chooseBackends(['ok', '42', ''], BY_SCRIPT, never)).toEqual([{ modelId: 'model-x', indexes: [0, 1, 2] }]);
+  });
+
+  it('sends texts too short to tell to the default where the rest has several backends', () => {
+    expect(chooseBackends([KOREAN, 'ok', FRENCH], BY_WORDS, always)).toEqual([
+      { modelId: 'model-ko', indexes: [0] },
+      { modelId: 'model-x', indexes: [1] },
+      { modelId: 'model-fr', indexes: [2] },
+    ]);
+  });
+
+  it('makes no group of nothing', () => {
+    expect(chooseBackends([], BY_SCRIPT, always)).toEqual([]);
+    expect(chooseBackends([], { default: 'model-x' }, always)).toEqual([]);
+  });
+
+  it('takes a language for no property that every object has', () => {
+    const alias: AliasSettings = { ko: 'model-ko', default: 'model-x' };
+    const text = fc.constantFrom('constructor', 'toString valueOf constructor prototype', ENGLISH);
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1 }), (texts) => {
+        expect(chooseBackends(texts, alias, never)).toMatchObject([{ modelId: 'model-x' }]);
+      }),
+    );
+  });
+
+  const texts = fc.array(
+    fc.oneof(
+      fc.constantFrom(KOREAN, ENGLISH, FRENCH, JAPANESE, 'hi', '안녕', '', '42', 'Samsung Galaxy 사용 설명서'),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+    ),
+    { maxLength: 30 },
+  );
+  const aliases = fc.constantFrom<AliasSettings>(
+    BY_SCRIPT,
+    BY_WORDS,
+    { default: 'model-x' },
+    { ja: 'model-ja', ko: 'model-ko', default: 'model-ko' },
+  );
+
+  it('places every text exactly once, in order of first appearance, whatever the batch', async () => {
+    await fc.assert(
+      fc.asyncProperty(texts, aliases, fc.boolean(), async (batch, alias, comparable) => {
+        const groups = await chooseBackends(batch, alias, () => comparable);
+        const placed = groups.flatMap(({ indexes }) => indexes);
+        expect(placed.toSorted((a, b) => a - b)).toEqual(batch.map((_, index) => index));
+        for (const { indexes } of groups) expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+        const firsts = groups.map(({ indexes }) => indexes[0] as number);
+        expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
+        expect(new Set(groups.map(({ modelId }) => modelId)).size).toBe(groups.length);
+        for (const { modelId } of groups) expect(Object.values(alias)).toContain(modelId);
+        if (!comparable) expect(groups.length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('gives a text of a plain language the backend it has alone, in any batch that is split', async () => {
+    await fc.assert(
+      fc.asyncProperty(texts, async (batch) => {
+        const groups = await chooseBackends([KOREAN, ...batch, FRENCH], BY_WORDS, always);
+        for (const { modelId, indexes } of groups) {
+          for (const index of indexes) {
+            const text = [KOREAN, ...batch, FRENCH][index] as string;
+            const [alone] = await chooseBackends([text], BY_WORDS, always);
+            expect(alone?.modelId).toBe(modelId);
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('needsLanguageDetector', () => {
+  it('is true only where a backend is for a language that shares its script', () => {
+    expect(needsLanguageDetector({ default: 'x' })).toBe(false);
+    expect(needsLanguageDetector({ ko: 'a', ja: 'b', zh: 'c', default: 'x' })).toBe(false);
+    expect(needsLanguageDetector({ ko: 'a', fr: 'b', default: 'x' })).toBe(true);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from 'vitest';
+
+/** None of them looks like a credential, so that nothing but knowing it can keep it out. */
+export const CANARY = {
+  openaiOne: 'heron.otter.kelp',
+  openaiTwo: 'plover~quotes"and\\slashes$&',
+  jina: 'limpet.samphire',
+  gemini: 'cormorant.eelgrass',
+  voyage: 'whelk.bladderwrack',
+  cohere: 'gannet.thrift',
+  tei: 'dunlin.marram',
+  ollama: 'turnstone.sandwort',
+  vision: 'guillemot.campion',
+  redis: 'oystercatcher.glasswort',
+  cron: 'sanderling.seablite',
+} as const;
+
+/** One model of each vendor in `canarySettings`, and so of each protocol. */
+export const CANARY_MODELS = [
+  'vendor-a/text-embedding-3-small',
+  'vendor-b/embedding-001',
+  'vendor-c/model-4',
+  'vendor-d/bge-m3-ko',
+  'vendor-e/embeddings-v3',
+  'vendor-f/embedding-v2-1b',
+  'my/cohere',
+];
+
+/** Settings with a credential for every part that takes one; `base`: where all vendors are. */
+export function canarySettings(base: string): Record<string, unknown> {
+  const rules = { retries_max: 0, timeout_seconds: 5 };
+  const one = (protocol: string, api_key: string) => ({ protocol, base_url: `${base}/v1`, api_key, ...rules });
+  return {
+    providers: {
+      'vendor-a': {
+        protocol: 'openai',
+        endpoints: [
+          { base_url: `${base}/v1`, api_key: CANARY.openaiOne },
+          { name: 'spare', base_url: `${base}/v1`, api_key: CANARY.openaiTwo },
+        ],
+        ...rules,
+        retries_max: 1,
+      },
+      'vendor-b': one('gemini', CANARY.gemini),
+      'vendor-c': one('voyage', CANARY.voyage),
+      'vendor-d': one('tei', CANARY.tei),
+      'vendor-e': one('jina', CANARY.jina),
+      'vendor-f': one('ollama', CANARY.ollama),
+      my: one('cohere', CANARY.cohere),
+    },
+    models: [{ id: 'my/cohere', vendor: 'my', dimensions: 8, max_tokens: 100 }],
+    vision: { protocol: 'openai', base_url: `${base}/v1`, api_key: CANARY.vision, model: 'eyes', timeout_seconds: 5 },
+    redis_url: `redis://:${CANARY.redis}@127.0.0.1:1`,
+    cron_secret: CANARY.cron,
+  };
+}
+
+/** As the credential itself, and as JSON has it. */
+const FORMS = Object.values(CANARY).flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURI(value)]);
+
+/** @param where what it was found in, for the failure's message */
+export function expectClean(where: string, text: string): void {
+  for (const form of FORMS) expect([where, text.includes(form), text]).toEqual([where, false, text]);
+}
