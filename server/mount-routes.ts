@@ -4,7 +4,8 @@ import type { Caller } from '../src/access/caller.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
-import type { Exchange } from './exchange.ts';
+import type { BodyGate } from './body-gate.ts';
+import { announcesBody, type Exchange } from './exchange.ts';
 import { authorize, isAccessPolicy, type ResolveCaller } from './middleware/authorize.ts';
 import { type Idempotency, idempotencyKeyOf, runIdempotent } from './middleware/idempotency.ts';
 import { limitRate } from './middleware/limit-rate.ts';
@@ -24,6 +25,7 @@ export interface MountSettings {
   readonly resolveCaller: ResolveCaller;
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
+  readonly gate: BodyGate;
   readonly logger: Logger;
   readonly limits: BodyLimits;
 }
@@ -92,12 +94,26 @@ async function serve(
     caller = await authorize(route.access, ctx.req, settings.resolveCaller);
     exchange.actor = caller?.actor ?? null;
   }
-  const received = readBody === null ? NO_BODY : await readBody(ctx);
+  const leave =
+    readBody === null || route.reads === 'upload' ? null : settings.gate.enter(bodyBytesOf(ctx, route, settings));
   try {
-    writeReply(ctx, await answer(route, ctx, caller, received, settings));
+    const received = readBody === null ? NO_BODY : await readBody(ctx);
+    try {
+      writeReply(ctx, await answer(route, ctx, caller, received, settings));
+    } finally {
+      if (received.file !== null) await removeUpload(received.file);
+    }
   } finally {
-    if (received.file !== null) await removeUpload(received.file);
+    leave?.();
   }
+}
+
+/** What a body will take in memory: as announced, or as much as it may. Beyond the limit it is refused anyway. */
+function bodyBytesOf(ctx: FrameContext, route: Route, { limits }: MountSettings): number {
+  const limitBytes = route.bodyLimitBytes ?? limits.bodyBytes;
+  const announced = ctx.req.headers['content-length'];
+  if (announced === undefined) return announcesBody(ctx.req) ? limitBytes : 0;
+  return Number(announced) > limitBytes ? 0 : Number(announced);
 }
 
 async function answer(

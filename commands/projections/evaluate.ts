@@ -37,8 +37,8 @@ export default class ProjectionsEvaluate extends BaseCommand {
           ['queries', (row) => row.queries],
           ['nDCG@10 cross', (row) => row.cross.ndcg.toFixed(4)],
           ['native', (row) => row.native.ndcg.toFixed(4)],
-          ['relative', (row) => row.relative.ndcg.toFixed(3)],
-          ['recall@10 relative', (row) => row.relative.recall.toFixed(3)],
+          ['relative', (row) => row.relative.ndcg?.toFixed(3)],
+          ['recall@10 relative', (row) => row.relative.recall?.toFixed(3)],
         ]);
       }
       if (flags.html !== undefined) await writeReport(flags.html, evaluations);

@@ -23,7 +23,7 @@ export default class ProjectionsFit extends BaseCommand {
       env: 'SERVICE_FROM_BUCKET',
     }),
     org: orgFlag,
-    pairs: Flags.integer({ description: 'texts at most', default: 5000, min: 1, env: 'SERVICE_PAIRS' }),
+    pairs: Flags.integer({ description: 'texts at most', default: 5000, min: 1, max: 10_000, env: 'SERVICE_PAIRS' }),
     method: Flags.option({ options: ['procrustes', 'ridge'] as const, default: 'procrustes' as const })({
       description: 'how to align',
       env: 'SERVICE_METHOD',

@@ -1,7 +1,7 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
 import { JsonWriter } from '../../src/embedding/printing/json-writer.ts';
-import { renderEmbeddingList, writeVectorRows } from '../../src/embedding/printing/print-floats.ts';
+import { renderEmbeddingList, writeVectorRowsInTurns } from '../../src/embedding/printing/print-floats.ts';
 import {
   EmbedBatchRequest,
   EmbedBatchResponse,
@@ -85,11 +85,14 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
 }
 
 /** `{embeddings: number[][], model, dimensions, usage}`, the shape of the batch and image endpoints. */
-export function vectorRowsReply(result: EmbeddedTexts, usage: Readonly<Record<string, number>>): RouteReply {
+export async function vectorRowsReply(
+  result: EmbeddedTexts,
+  usage: Readonly<Record<string, number>>,
+): Promise<RouteReply> {
   const { vectors, dimensions, model } = result;
   const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
   writer.text('{"embeddings":');
-  writeVectorRows(writer, vectors, dimensions);
+  await writeVectorRowsInTurns(writer, vectors, dimensions);
   writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
   return { body: writer.finish(), type: JSON_TYPE, headers: headersOf(result) };
 }

@@ -1,6 +1,6 @@
 import { EmbedImageRequest } from '../../src/embedding/images/schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import type { Threads } from '../../src/platform/threads.ts';
+import { handOver, type Threads } from '../../src/platform/threads.ts';
 import { parseJsonObject } from '../middleware/read-json.ts';
 import { validate } from '../middleware/validate.ts';
 
@@ -23,6 +23,16 @@ export function parseImageRequest(bytes: Uint8Array): ParsedOrFault {
   }
 }
 
+/** The same, handing the images' memory over instead of copying it. */
+export function parseImageOnThread(bytes: Uint8Array): unknown {
+  const outcome = parseImageRequest(bytes);
+  if (!('request' in outcome)) return outcome;
+  return handOver(
+    outcome,
+    outcome.request.images.map((image) => image.bytes.buffer),
+  );
+}
+
 /**
  * The request, its images decoded.
  *
@@ -32,7 +42,11 @@ export async function parseImageBody(threads: Threads, bytes: Buffer, signal: Ab
   const outcome =
     bytes.length <= INLINE_BYTES_MAX
       ? parseImageRequest(bytes)
-      : await threads.run<ParsedOrFault>(new URL(import.meta.url), 'parseImageRequest', bytes, { signal });
+      : await threads.run<ParsedOrFault>(new URL(import.meta.url), 'parseImageOnThread', bytes, {
+          signal,
+          // Large bodies have memory of their own.
+          transfer: bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : [],
+        });
   if ('request' in outcome) return outcome.request;
   throw new AppError({ ...outcome.fault, status: 400 });
 }

@@ -57,7 +57,8 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
   for (const [name, settings] of providers) {
     signal.throwIfAborted();
     yield await check(`provider ${name}`, async () => {
-      const model = catalog.list().find((each) => each.vendor === name);
+      const [named] = Object.keys(settings.models);
+      const model = named === undefined ? catalog.list().find((each) => each.vendor === name) : catalog.find(named);
       if (!model) throw down(`no model of the catalog or of "models" has the vendor ${name}`);
       const threads = openThreads();
       const provider = openProvider({ name, settings, threads, logger });

@@ -38,7 +38,8 @@ export class Backends {
   }
 
   isAvailable(model: Model): boolean {
-    return model.kind === 'alias' || this.#providers.has(model.vendor);
+    if (model.kind !== 'alias') return this.#providers.has(model.vendor);
+    return Object.values(this.#alias).every((id) => this.#providers.has(this.catalog.find(id).vendor));
   }
 
   /** @throws AppError `provider_unavailable` (502) where the vendor is not configured */
@@ -71,16 +72,18 @@ export class Backends {
   }
 
   /**
-   * Which model really embeds which text. `oneSpace`: vectors of other calls must stay comparable too, so that the
-   * language of this one text decides nothing unless all backends share a space.
+   * Which model really embeds which text. `forIndex`: one for all of them, that of most text. Vectors of other calls
+   * must stay comparable too, so that the language of these texts decides nothing unless all backends share a space.
    */
-  async choose(model: Model, texts: readonly string[], oneSpace: boolean): Promise<readonly BackendGroup[]> {
-    if (model.kind !== 'alias') return [{ modelId: model.id, indexes: texts.map((_, index) => index) }];
-    const areComparable = (ids: readonly string[]) => this.areComparable(ids);
-    if (oneSpace && !this.areComparable([ALIAS_ID])) {
-      return [{ modelId: this.#alias.default, indexes: texts.map((_, index) => index) }];
-    }
-    return chooseBackends(texts, this.#alias, areComparable);
+  async choose(model: Model, texts: readonly string[], forIndex: boolean): Promise<readonly BackendGroup[]> {
+    const all = (modelId: string) => [{ modelId, indexes: texts.map((_, index) => index) }];
+    if (model.kind !== 'alias') return all(model.id);
+    if (forIndex && !this.areComparable([ALIAS_ID])) return all(this.#alias.default);
+    const groups = await chooseBackends(texts, this.#alias, (ids) => this.areComparable(ids));
+    if (!forIndex || groups.length <= 1) return groups;
+    const sizeOf = ({ indexes }: BackendGroup) =>
+      indexes.reduce((sum, index) => sum + (texts[index] as string).length, 0);
+    return all(groups.reduce((most, group) => (sizeOf(group) > sizeOf(most) ? group : most)).modelId);
   }
 
   #defaultAlias(): AliasSettings {

@@ -5,6 +5,7 @@ import { type Projections, spaceOf } from '../projection/projections.ts';
 import { resizeVectors } from '../projection/resize.ts';
 import type { Backends } from './backends.ts';
 import type { NativeVectors } from './native-vectors.ts';
+import type { Projector } from './projector.ts';
 
 export interface ModelCall {
   readonly model: Model;
@@ -20,12 +21,16 @@ export interface ModelCall {
 export interface ModelAnswer {
   /** Float32Array [n x dimensions], row-major, rows of unit length. */
   readonly vectors: Float32Array;
+  /** Float32Array [n x model.nativeDimension]: what the map was given. */
+  readonly native: Float32Array;
   readonly tokens: number;
   readonly space: string;
   /** Axes that carry information; the rest is zero padding. */
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
+  /** Null: uncalibrated. */
+  readonly mapVersion: number | null;
 }
 
 export interface ModelContext {
@@ -33,6 +38,7 @@ export interface ModelContext {
   readonly projections: Projections;
   readonly counters: TokenCounters;
   readonly natives: NativeVectors;
+  readonly projector: Projector;
 }
 
 /**
@@ -55,17 +61,25 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
       : await context.natives.embed({ model, provider, texts, taskType, signal, count });
   const map = projections.mapOf(model);
   const vectors = map
-    ? await map.project(native.vectors, dimensions, signal)
+    ? await context.projector.project(
+        map,
+        native.vectors,
+        { nativeDimension: model.nativeDimension, dimensions },
+        signal,
+      )
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
   let tokens = 0;
   for (const each of native.tokens) tokens += each;
   return {
     vectors,
+    native: native.vectors,
     tokens,
-    space: spaceOf(projections, model),
+    // Of the map that was used: another one may be in use by now.
+    space: spaceOf({ mapOf: () => map }, model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map
       ? `${map.space}; map=${map.version}${map.score === null ? '' : `; score=${map.score.toFixed(2)}`}`
       : 'uncalibrated',
+    mapVersion: map?.version ?? null,
   };
 }

@@ -61,6 +61,8 @@ export interface EmbeddedTexts {
   readonly native: NativeTexts | null;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
+  /** What is metered, by the models that were really used. */
+  readonly used: readonly { readonly model: string; readonly texts: number; readonly tokens: number }[];
 }
 
 /** Vectors as a model gave them. */
@@ -119,9 +121,9 @@ export function openEmbedder(context: EmbedderContext): Embedder {
         : null;
       const deadline = startDeadline(context.deadlineMs, request.signal, timedOut);
       try {
-        const { embedded, used } = await embedInStages(context, request, stages, deadline);
-        reservation?.settle(used);
-        for (const { model, texts } of used) context.metrics.textsEmbedded.inc({ model }, texts);
+        const embedded = await embedInStages(context, request, stages, deadline);
+        reservation?.settle([...embedded.used]);
+        for (const { model, texts } of embedded.used) context.metrics.textsEmbedded.inc({ model }, texts);
         return embedded;
       } catch (error) {
         await reservation?.release();
@@ -165,17 +167,12 @@ async function stagesOf(
   return stages;
 }
 
-interface StageResult {
-  readonly embedded: EmbeddedTexts;
-  readonly used: { model: string; texts: number; tokens: number }[];
-}
-
 async function embedInStages(
   context: EmbedderContext,
   request: EmbedRequest,
   stages: readonly Model[],
   deadline: Deadline,
-): Promise<StageResult> {
+): Promise<EmbeddedTexts> {
   const failures: AppError[] = [];
   for (const [index, model] of stages.entries()) {
     const isLast = index === stages.length - 1;
@@ -183,8 +180,9 @@ async function embedInStages(
     try {
       return await embedAll(context, request, model, stage?.signal ?? deadline.signal);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'provider_unavailable' || request.signal?.aborted) throw error;
-      if (stages.length === 1) throw error;
+      if (!(error instanceof AppError) || request.signal?.aborted || stages.length === 1) throw error;
+      // What the model that was asked for refuses is the caller's fault; what only its stand-in refuses is not.
+      if (index === 0 && !MAKES_WAY.has(error.code)) throw error;
       failures.push(error);
     } finally {
       stage?.clear();
@@ -192,6 +190,9 @@ async function embedInStages(
   }
   throw allFailed(stages, failures);
 }
+
+/** Failures of the primary for which its fallback steps in. */
+const MAKES_WAY = new Set(['provider_unavailable', 'projection_unusable']);
 
 function allFailed(stages: readonly Model[], failures: readonly AppError[]): AppError {
   const causes = failures.map(
@@ -213,42 +214,57 @@ async function embedAll(
   request: EmbedRequest,
   asked: Model,
   signal: AbortSignal,
-): Promise<StageResult> {
+): Promise<EmbeddedTexts> {
   const { texts } = request;
   const taskType = request.taskType ?? null;
   const { dimensions, isIgnored } = dimensionsOf(asked, request);
   const groups = await context.backends.choose(asked, texts, request.forIndex ?? false);
-  const parts = await Promise.all(
-    groups.map(async ({ modelId, indexes }) => {
-      const model = context.backends.catalog.find(modelId);
-      const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
-      const answer = await embedWithModel(context, { model, texts: own, indexes, taskType, dimensions, signal });
-      return { model, indexes, answer };
-    }),
-  );
+  const parts = await allOrNone(groups, signal, async ({ modelId, indexes }, ownSignal) => {
+    const model = context.backends.catalog.find(modelId);
+    const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
+    const call = { model, texts: own, indexes, taskType, dimensions, signal: ownSignal };
+    return { model, indexes, answer: await embedWithModel(context, call) };
+  });
+  const used = parts.map(({ model, indexes, answer }) => ({
+    model: model.id,
+    texts: indexes.length,
+    tokens: answer.tokens,
+  }));
   const [first] = parts;
   if (!first) throw new Error('nothing to embed');
   return {
-    embedded: {
-      vectors: parts.length === 1 ? first.answer.vectors : reassemble(parts, texts.length, dimensions),
-      dimensions,
-      model: parts.map(({ model }) => model.id).join('+'),
-      kind: parts.some(({ model }) => model.kind === 'lexical') ? 'lexical' : 'semantic',
-      space: first.answer.space,
-      tokens: parts.reduce((sum, { answer }) => sum + answer.tokens, 0),
-      cost: parts.reduce((sum, { model, answer }) => sum + (answer.tokens * model.pricePerMillion) / 1e6, 0),
-      effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
-      projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
-      mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
-      native: request.keepNative && parts.length === 1 ? nativeOf(first) : null,
-      warnings: isIgnored ? ['dimensions-ignored'] : [],
-    },
-    used: parts.map(({ model, indexes, answer }) => ({
-      model: model.id,
-      texts: indexes.length,
-      tokens: answer.tokens,
-    })),
+    vectors: parts.length === 1 ? first.answer.vectors : reassemble(parts, texts.length, dimensions),
+    dimensions,
+    model: parts.map(({ model }) => model.id).join('+'),
+    kind: parts.some(({ model }) => model.kind === 'lexical') ? 'lexical' : 'semantic',
+    space: first.answer.space,
+    tokens: parts.reduce((sum, { answer }) => sum + answer.tokens, 0),
+    cost: parts.reduce((sum, { model, answer }) => sum + (answer.tokens * model.pricePerMillion) / 1e6, 0),
+    effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
+    projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
+    mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
+    native: request.keepNative && parts.length === 1 ? nativeOf(first) : null,
+    warnings: isIgnored ? ['dimensions-ignored'] : [],
+    used,
   };
+}
+
+/** Do all at once; when one fails, the others have nobody left to work for and are aborted. */
+async function allOrNone<Item, Result>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<Result>,
+): Promise<Result[]> {
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) return [await work(only, signal)];
+  const abort = new AbortController();
+  const together = AbortSignal.any([signal, abort.signal]);
+  try {
+    return await Promise.all(items.map((item) => work(item, together)));
+  } catch (error) {
+    abort.abort(error);
+    throw error;
+  }
 }
 
 function dimensionsOf(asked: Model, request: EmbedRequest): { dimensions: number; isIgnored: boolean } {

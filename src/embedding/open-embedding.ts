@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client';
-import { Catalog } from '../models/catalog.ts';
+import { ALIAS_ID, Catalog } from '../models/catalog.ts';
 import { openTokenCounters } from '../models/count-tokens.ts';
 import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -90,7 +91,10 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
 
 /** @throws AppError `config_invalid` */
 export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catalog {
-  return new Catalog(config.models, Object.assign({}, ...Object.values(config.providers).map(({ models }) => models)));
+  return new Catalog(
+    config.models,
+    Object.fromEntries(Object.entries(config.providers).map(([vendor, { models }]) => [vendor, models])),
+  );
 }
 
 /**
@@ -100,7 +104,18 @@ export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catal
  */
 export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
   const projections: Projections = { mapOf: () => null };
-  new Backends({ catalog: openCatalog(config), providers: new Map(), projections, alias: config.alias });
+  const catalog = openCatalog(config);
+  new Backends({ catalog, providers: new Map(), projections, alias: config.alias });
+  const served = new Set(['local', ...Object.keys(config.providers)]);
+  for (const [language, id] of Object.entries(config.alias ?? {})) {
+    const { vendor } = catalog.find(id);
+    if (served.has(vendor)) continue;
+    throw new AppError({
+      code: 'config_invalid',
+      status: 500,
+      message: `settings are not valid:\n  - alias.${ALIAS_ID}.${language}: ${id} needs the provider ${vendor}, which is not listed`,
+    });
+  }
 }
 
 function openProviders(

@@ -111,18 +111,22 @@ export class Catalog {
   readonly #models: ReadonlyMap<string, Model>;
 
   /**
-   * @param upstreamNames models that are served under another name than their own, by id: another name is another
-   *   model, so it is part of the revision
+   * @param upstreamNames by vendor: models that it serves under another name than their own, by id. Another name is
+   *   another model, so it is part of the revision
    * @throws AppError `config_invalid` naming the model and what is missing
    */
-  constructor(settings: readonly ModelSettings[] = [], upstreamNames: Readonly<Record<string, string>> = {}) {
+  constructor(
+    settings: readonly ModelSettings[] = [],
+    upstreamNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+  ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
-    for (const [id, name] of Object.entries(upstreamNames)) {
-      const known = models.get(id);
-      if (!known) throw invalidModel(id, 'is not in the catalog; add it to models');
-      if (name !== known.id.slice(known.vendor.length + 1)) {
-        models.set(id, { ...known, revision: `${known.revision}@${name}` });
+    for (const [vendor, names] of Object.entries(upstreamNames)) {
+      for (const [id, name] of Object.entries(names)) {
+        const known = models.get(id);
+        if (!known) throw invalidModel(id, 'is not in the catalog; add it to models');
+        if (known.vendor !== vendor) throw invalidModel(id, `is served by ${known.vendor}, not by ${vendor}`);
+        if (name !== withoutVendor(known)) models.set(id, { ...known, revision: `${known.revision}@${name}` });
       }
     }
     this.#models = models;
@@ -154,7 +158,8 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
     throw invalidModel(own.id, 'is not in the catalog, so it needs vendor, dimensions and max_tokens');
   }
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
-  const native = own.upstreamDimensions ?? own.dimensions ?? known?.nativeDimension ?? dimensions;
+  // Of a model that we know, `dimensions` says what is answered by default, not what the vendor sends.
+  const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;
   const base = known ?? model(own.id, vendor, dimensions, maxTokens, false);
   return {
     ...base,
@@ -169,6 +174,11 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
     upstreamDimensions: own.upstreamDimensions ?? null,
     pricePerMillion: own.pricePerMillion ?? base.pricePerMillion,
   };
+}
+
+/** What a model is called upstream unless the operator says otherwise: its id without the vendor's prefix. */
+export function withoutVendor({ id, vendor }: Pick<Model, 'id' | 'vendor'>): string {
+  return id.startsWith(`${vendor}/`) ? id.slice(vendor.length + 1) : id;
 }
 
 function invalidModel(id: string, why: string): AppError {

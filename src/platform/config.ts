@@ -51,6 +51,7 @@ const ConfigFile = z.strictObject({
     .strictObject({
       honor_base64: z.boolean().default(false),
       deadline_seconds: z.number().positive().max(600).default(30),
+      image_deadline_seconds: z.number().positive().max(600).default(90),
       cache_bytes: z
         .number()
         .int()
@@ -110,6 +111,7 @@ const ConfigSchema = ConfigFile.transform((file) => ({
   embeddings: {
     honorBase64: file.embeddings.honor_base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,
+    imageDeadlineMs: file.embeddings.image_deadline_seconds * 1000,
     cacheBytes: file.embeddings.cache_bytes,
   },
   limits: {

@@ -46,3 +46,8 @@ export function openThreads(): Threads {
     },
   };
 }
+
+/** For the result of a function on a thread: `buffers` are moved to the caller, not copied. */
+export function handOver(value: unknown, buffers: readonly ArrayBuffer[]): unknown {
+  return Tinypool.move({ [Tinypool.transferableSymbol]: buffers, [Tinypool.valueSymbol]: value } as never);
+}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
 /** A text that models are aligned by. */
@@ -27,7 +28,7 @@ const BATCHES_UNDER_WAY_MAX = 4;
 const RESUMABLE_MS = 24 * 3_600_000;
 
 /** Where the vectors of interrupted runs are. */
-export const CALIBRATION_PREFIX = 'projections/calibration/';
+const CALIBRATION_PREFIX = 'projections/calibration/';
 
 /**
  * Embed calibration texts, keeping each batch, so that an interrupted run pays for nothing twice.
@@ -49,7 +50,10 @@ export async function embedCalibration(
   const work = async () => {
     for (let batch = batches[next++]; batch; batch = batches[next++]) {
       options.signal.throwIfAborted();
-      const rows = await embedBatch(context, model, batch, options.signal);
+      const rows = await embedBatch(context, model, batch, options.signal).catch((error: unknown) => {
+        next = batches.length;
+        throw error;
+      });
       for (const [row, index] of batch.indexes.entries()) vectors.set(rows.subarray(row * k, (row + 1) * k), index * k);
       done += batch.indexes.length;
       options.onProgress?.(done);
@@ -59,6 +63,15 @@ export async function embedCalibration(
   const outcomes = await Promise.allSettled(Array.from({ length: BATCHES_UNDER_WAY_MAX }, work));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return vectors;
+}
+
+/** Remove what `embedCalibration` kept for these texts. */
+export async function forgetCalibration(
+  objects: Objects,
+  model: Model,
+  texts: readonly CalibrationText[],
+): Promise<void> {
+  for (const batch of batchesOf(texts)) await objects.delete(`${CALIBRATION_PREFIX}${digestOf(model, batch)}`);
 }
 
 interface Batch {
@@ -99,8 +112,12 @@ async function embedBatch(
 
 /** Layout: SHA-256 of the rest (32 bytes) · time (float64) · vectors (float32). Null: not there, old or damaged. */
 async function readKept(objects: Objects, key: string, floats: number): Promise<Float32Array | null> {
-  if ((await objects.head(key)) === null) return null;
-  const bytes = Buffer.from(await objects.get(key));
+  const found = await objects.get(key).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'object_not_found') return null;
+    throw error;
+  });
+  if (found === null) return null;
+  const bytes = Buffer.from(found);
   if (bytes.length !== 40 + floats * 4) return null;
   if (!createHash('sha256').update(bytes.subarray(32)).digest().equals(bytes.subarray(0, 32))) return null;
   if (Date.now() - bytes.readDoubleLE(32) > RESUMABLE_MS) return null;

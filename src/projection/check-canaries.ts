@@ -40,13 +40,14 @@ export async function checkCanaries(
   for (const record of await selectActiveMaps(context.sql)) {
     options.signal.throwIfAborted();
     if (record.checkedAt && Date.now() - record.checkedAt.getTime() < options.olderThanMs) continue;
-    const model = context.findModel(record.model);
-    if (!context.isServed(model) || model.revision !== record.modelRevision) continue;
     try {
+      const model = context.findModel(record.model);
+      const isThatModel = model.revision === record.modelRevision && model.nativeDimension === record.nativeDimension;
+      if (!context.isServed(model) || !isThatModel) continue;
       results.push(await checkMap(context, record, model, options.signal));
     } catch (error) {
       options.signal.throwIfAborted();
-      context.logger.warn({ err: error, model: model.id }, 'the canaries of a projection could not be checked');
+      context.logger.warn({ err: error, model: record.model }, 'the canaries of a projection could not be checked');
     }
   }
   return results;

@@ -28,8 +28,8 @@ export interface RetrievalScores {
   readonly cross: { readonly ndcg: number; readonly recall: number };
   /** Documents and queries by the model itself, native vectors. */
   readonly native: { readonly ndcg: number; readonly recall: number };
-  /** cross / native: what is left of the model's own search; 1 is all. */
-  readonly relative: { readonly ndcg: number; readonly recall: number };
+  /** cross / native: what is left of the model's own search; 1 is all. Null where its own search finds nothing. */
+  readonly relative: { readonly ndcg: number | null; readonly recall: number | null };
 }
 
 const DEPTH = 10;
@@ -80,7 +80,8 @@ export async function evaluateRetrieval(
     const rows = queries.flatMap((_, row) => (language === 'all' || languages[row] === language ? [row] : []));
     const scoreOf = (ranked: readonly string[][]) => meanScores(rows, ranked, queries, collection);
     const [crossed, own] = [scoreOf(cross), scoreOf(native)];
-    const relative = { ndcg: crossed.ndcg / own.ndcg, recall: crossed.recall / own.recall };
+    const share = (part: number, whole: number) => (whole > 0 ? part / whole : null);
+    const relative = { ndcg: share(crossed.ndcg, own.ndcg), recall: share(crossed.recall, own.recall) };
     return { language, queries: rows.length, cross: crossed, native: own, relative };
   });
 }

@@ -6,15 +6,15 @@ import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
-import { readSpace, type StoredSpace, writeMap, writePairs, writeSpace } from './artifacts.ts';
-import { CALIBRATION_PREFIX, type CalibrationText, type EmbedNative, embedCalibration } from './calibration.ts';
+import { pairsKey, readSpace, type StoredSpace, writeMap, writePairs, writeSpace } from './artifacts.ts';
+import { type CalibrationText, type EmbedNative, embedCalibration, forgetCalibration } from './calibration.ts';
 import { checkCorpus } from './fit/check-pairs.ts';
 import type { Evaluation } from './fit/evaluate-map.ts';
 import { centreRows, pickRows } from './fit/rows.ts';
 import { shuffledIndices } from './fit/split-pairs.ts';
 import type { FitOutcome, FitResult, FitTask } from './fit-on-thread.ts';
 import { matmul } from './kernel/matmul.ts';
-import { type FitMethod, type Grade, SPACE_DIMENSIONS, SPACE_ID } from './schema.ts';
+import { type FitMethod, type Grade, SPACE_DIMENSIONS, SPACE_ID, type SpaceRecord } from './schema.ts';
 import { activateMap, insertMap, insertSpace, nextMapVersion, selectMaps, selectSpace } from './store.ts';
 
 export interface ProjectionContext {
@@ -25,6 +25,8 @@ export interface ProjectionContext {
   readonly embed: EmbedNative;
   /** The model of this id. @throws AppError `unknown_model` */
   readonly findModel: (id: string) => Model;
+  /** @throws AppError `provider_unavailable` (502) where the model has no provider here */
+  readonly requireServed: (model: Model) => void;
 }
 
 export interface FitRequest {
@@ -88,6 +90,7 @@ export async function planFit(
         : 'knows words only and lives in a space of its own';
     throw invalidRequest(`${model.id} ${why}`, 'model', 'not_fittable');
   }
+  context.requireServed(model);
   const record = await selectSpace(context.sql, SPACE_ID);
   if (request.reference && record) {
     throw conflict(
@@ -114,7 +117,7 @@ export async function planFit(
   const foreign = space ? chosen.filter((_, index) => (frozen[index] as number) < 0) : [];
   const tokens = tokensOf(chosen);
   const foreignTokens = tokensOf(foreign);
-  const reference = record && foreign.length > 0 ? context.findModel(record.referenceModel) : model;
+  const reference = record && foreign.length > 0 ? requireReference(context, record) : model;
   return {
     ...{ model, texts: chosen, space, frozen, textsToEmbed: chosen.length + foreign.length },
     tokens: tokens + foreignTokens,
@@ -174,14 +177,7 @@ async function canonicalOf(
     else canonical.set(space.corpus.subarray(place * rank, (place + 1) * rank), row * rank);
   }
   if (foreign.length === 0) return canonical;
-  const record = await selectSpace(context.sql, SPACE_ID);
-  const reference = context.findModel(record?.referenceModel ?? '');
-  if (reference.revision !== record?.referenceRevision) {
-    throw conflict(
-      `${reference.id} has another revision than when ${SPACE_ID} was made; fit on the space's own texts (without --corpus)`,
-      'reference_changed',
-    );
-  }
+  const reference = requireReference(context, (await selectSpace(context.sql, SPACE_ID)) as SpaceRecord);
   const own = foreign.map((row) => texts[row] as CalibrationText);
   const vectors = await embedCalibration(context, reference, own, {
     signal: options.signal,
@@ -191,6 +187,19 @@ async function canonicalOf(
   const mapped = matmul(centred, own.length, space.nativeDimension, space.rotation, rank);
   for (const [at, row] of foreign.entries()) canonical.set(mapped.subarray(at * rank, (at + 1) * rank), row * rank);
   return canonical;
+}
+
+/** The model that the space was made from, as it was then. */
+function requireReference(context: ProjectionContext, record: SpaceRecord): Model {
+  const reference = context.findModel(record.referenceModel);
+  if (reference.revision !== record.referenceRevision) {
+    throw conflict(
+      `${reference.id} has another revision than when ${SPACE_ID} was made; fit on the space's own texts (without --corpus and --from-bucket)`,
+      'reference_changed',
+    );
+  }
+  context.requireServed(reference);
+  return reference;
 }
 
 async function store(
@@ -232,6 +241,7 @@ async function store(
   if (replacesGood && request.activate) {
     warnings.push(`the map in use stays; "service projections activate ${version}" puts this one to use all the same`);
   }
+  const written = [objectKey, pairsKey(version), ...(spaceSha256 ? [spaceKey] : [])];
   await inTransaction(sql, async (tx) => {
     if (spaceSha256) {
       const space = {
@@ -259,9 +269,15 @@ async function store(
       action: 'projection.fit',
       target: String(version),
       detail,
+    }).catch(async (error: unknown) => {
+      for (const key of written) await objects.delete(key);
+      throw error;
     });
   });
-  await objects.deletePrefix(CALIBRATION_PREFIX);
+  // The map stands: what is left behind costs room, not truth.
+  await forgetCalibration(objects, model, plan.texts).catch((error) =>
+    context.logger.warn({ err: error }, 'vectors of a finished fit stay behind'),
+  );
   return {
     ...{ model: model.id, space: SPACE_ID, map_version: version, pairs: texts.length },
     ...{ scores: evaluation, grade, active: activate, warnings },

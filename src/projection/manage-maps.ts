@@ -49,7 +49,7 @@ export async function activate(context: ManageContext, version: number): Promise
   }
   await readMap(context.objects, map);
   await inTransaction(context.sql, async (tx) => {
-    await activateMap(tx, map);
+    if (!(await activateMap(tx, map))) throw conflict(`map ${version} was retired meanwhile`, 'map_retired');
     await recordAudit(tx, {
       orgId: null,
       actor: context.actor,
@@ -66,9 +66,9 @@ export async function activate(context: ManageContext, version: number): Promise
  * @throws AppError `map_not_found` (404)
  */
 export async function retire(context: Omit<ManageContext, 'findModel'>, version: number): Promise<MapView> {
-  await findMap(context.sql, version);
+  const map = await findMap(context.sql, version);
   await inTransaction(context.sql, async (tx) => {
-    await retireMap(tx, version);
+    await retireMap(tx, map);
     await recordAudit(tx, { orgId: null, actor: context.actor, action: 'projection.retire', target: String(version) });
   });
   return viewOfMap(await findMap(context.sql, version));

@@ -21,10 +21,19 @@ export interface Projections {
   mapOf(model: Model): ActiveMap | null;
 }
 
+export const LEXICAL_SPACE = 'lexical-1';
+const NATIVE = 'native:';
+
 /** The latent space that a model's vectors live in: only vectors of one space can be compared. */
 export function spaceOf(projections: Projections, model: Model): string {
   const map = projections.mapOf(model);
   if (map) return map.space;
-  if (model.kind === 'lexical') return 'lexical-1';
-  return `native:${model.id}@${model.revision}`;
+  if (model.kind === 'lexical') return LEXICAL_SPACE;
+  return `${NATIVE}${model.id}@${model.revision}`;
+}
+
+/** Whose native space it is; null: it is no model's own. */
+export function modelOfSpace(space: string): string | null {
+  if (!space.startsWith(NATIVE)) return null;
+  return space.slice(NATIVE.length, space.indexOf('@'));
 }

@@ -37,7 +37,7 @@ export function openProjectionRegistry(context: {
 }): ProjectionRegistry {
   const { sql, logger } = context;
   let entries: ReadonlyMap<string, Entry> = new Map();
-  const refresh = async () => {
+  const read = async () => {
     const next = new Map<string, Entry>();
     for (const record of await selectActiveMaps(sql)) {
       const before = entries.get(record.model);
@@ -48,6 +48,12 @@ export function openProjectionRegistry(context: {
       logger.info({ model: record.model, map: record.version }, 'projection in use');
     }
     entries = next;
+  };
+  // One after the other: an older reading must not replace a newer one.
+  let last = Promise.resolve();
+  const refresh = () => {
+    last = last.catch(() => undefined).then(read);
+    return last;
   };
   return {
     mapOf(model: Model) {

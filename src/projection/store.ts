@@ -98,16 +98,28 @@ export async function selectActiveMaps(sql: Sql): Promise<MapRecord[]> {
   return rows.map(toMap);
 }
 
-/** In one transaction: the model's map in use, if any, makes room for this one. */
-export async function activateMap(tx: Sql, map: Pick<MapRecord, 'version' | 'model'>): Promise<void> {
+/**
+ * In one transaction: the model's map in use, if any, makes room for this one. Changes of one model's maps follow one
+ * another. False: the map is retired.
+ */
+export async function activateMap(tx: Sql, map: Pick<MapRecord, 'version' | 'model'>): Promise<boolean> {
+  await lockMaps(tx, map.model);
   await tx`
     UPDATE projection_maps SET status = 'inactive'
     WHERE model = ${map.model} AND status = 'active' AND version <> ${map.version}`;
-  await tx`UPDATE projection_maps SET status = 'active', stale_at = NULL WHERE version = ${map.version}`;
+  const rows = await tx`
+    UPDATE projection_maps SET status = 'active', stale_at = NULL
+    WHERE version = ${map.version} AND status <> 'retired' RETURNING 1`;
+  return rows.length === 1;
 }
 
-export async function retireMap(sql: Sql, version: number): Promise<void> {
-  await sql`UPDATE projection_maps SET status = 'retired' WHERE version = ${version}`;
+async function lockMaps(tx: Sql, model: string): Promise<void> {
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`projection of ${model}`}, 0))`;
+}
+
+export async function retireMap(tx: Sql, { version, model }: Pick<MapRecord, 'version' | 'model'>): Promise<void> {
+  await lockMaps(tx, model);
+  await tx`UPDATE projection_maps SET status = 'retired' WHERE version = ${version}`;
 }
 
 /** What a comparison of the canaries found. */

@@ -9,6 +9,7 @@ import {
   type DocumentScope,
   findLiveDocuments,
   getIndexTable,
+  type IndexTable,
   type LiveDocument,
   listLiveDocumentIds,
 } from './index-store.ts';
@@ -51,29 +52,53 @@ export async function searchBucket(
     collectionId: collection?.id ?? null,
     filter: request.filter ?? null,
   };
+  const indexTable = await getIndexTable(sql, bucket.id);
+  const { reply, isOvertaken } = await searchIndex(context, caller, scope, request, indexTable, signal);
+  if (!isOvertaken) return reply;
+  const present = await getIndexTable(sql, bucket.id);
+  if (present?.name === indexTable?.name && present?.version === indexTable?.version) return reply;
+  // What is visible now was written under the search: into a newer version of the table, or another table.
+  return (await searchIndex(context, caller, scope, request, present, signal)).reply;
+}
+
+interface Found {
+  readonly reply: SearchResponse;
+  /** Of a document that was found, PostgreSQL names newer chunks by now, and none of those was found. */
+  readonly isOvertaken: boolean;
+}
+
+async function searchIndex(
+  context: SearchContext,
+  caller: Caller,
+  scope: DocumentScope,
+  request: SearchRequest,
+  indexTable: IndexTable | null,
+  signal?: AbortSignal,
+): Promise<Found> {
+  const { sql } = context;
   const warnings: string[] = [];
   if (request.rerank) warnings.push('no reranker is configured; results are in fused order');
-
-  const indexTable = await getIndexTable(sql, bucket.id);
   const query = await prepareQuery(context, caller, request, indexTable?.space ?? null, warnings, signal);
   const reply = {
     object: 'list' as const,
-    bucket_id: bucket.id,
+    bucket_id: scope.bucketId,
     model: query.embedded?.model ?? null,
     usage: { tokens: query.embedded?.tokens ?? 0 },
     warnings,
   };
-  const table = indexTable && (await context.tables.read(bucket.id, indexTable.version));
-  if (!table) return { ...reply, results: [] };
+  const table = indexTable && (await context.tables.read(indexTable.name, indexTable.version));
+  const nothing = { reply: { ...reply, results: [] }, isOvertaken: false };
+  if (!table) return nothing;
 
   const isNarrowed = scope.filter !== null || scope.collectionId !== null;
   let documentIds = isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
-  if (documentIds?.length === 0) return { ...reply, results: [] };
+  if (documentIds?.length === 0) return nothing;
 
-  const finish = (ranked: SearchResult[]): SearchResponse => ({
-    ...reply,
-    results: ranked.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, request.top_k),
-  });
+  let isOvertaken = false;
+  const finish = (ranked: SearchResult[]): Found => {
+    const results = ranked.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, request.top_k);
+    return { reply: { ...reply, results }, isOvertaken };
+  };
   for (let limit = Math.max(CANDIDATES_MIN, request.top_k * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     const options = { limit, documentIds };
     const [keyword, vector] = await Promise.all([
@@ -81,7 +106,9 @@ export async function searchBucket(
       query.vector ? searchVectors(table, query.vector, options) : [],
     ]);
     const found = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
-    const ranked = rank(keyword, vector, await findLiveDocuments(sql, caller, scope, [...found]), query);
+    const live = await findLiveDocuments(sql, caller, scope, [...found]);
+    isOvertaken = isAnyOvertaken([...keyword, ...vector], live);
+    const ranked = rank(keyword, vector, live, query);
     const isExhausted = keyword.length < limit && vector.length < limit;
     if (ranked.length >= request.top_k || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(ranked);
@@ -95,7 +122,7 @@ export async function searchBucket(
       );
       return finish(ranked);
     }
-    if (documentIds.length === 0) return { ...reply, results: [] };
+    if (documentIds.length === 0) return nothing;
   }
 }
 
@@ -136,7 +163,13 @@ async function prepareQuery(
 }
 
 /** Reasons for which a search does without the query's vector instead of failing. */
-const DEGRADES = new Set(['provider_unavailable', 'upstream_rejected', 'quota_exceeded', 'axis_not_in_plan']);
+const DEGRADES = new Set([
+  'provider_unavailable',
+  'upstream_rejected',
+  'projection_unusable',
+  'quota_exceeded',
+  'axis_not_in_plan',
+]);
 
 /** Null, with a warning: there is no vector for this query now. */
 async function embedQuery(
@@ -160,6 +193,18 @@ async function embedQuery(
     warnings.push(`the query could not be embedded (${error.message}); searched by keyword only`);
     return null;
   }
+}
+
+function isAnyOvertaken(candidates: readonly Candidate[], live: ReadonlyMap<string, LiveDocument>): boolean {
+  const present = new Set(
+    candidates
+      .filter((each) => live.get(each.documentId)?.generation === each.generation)
+      .map((each) => each.documentId),
+  );
+  return candidates.some((each) => {
+    const document = live.get(each.documentId);
+    return document !== undefined && document.generation > each.generation && !present.has(each.documentId);
+  });
 }
 
 function rank(

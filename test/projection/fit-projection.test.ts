@@ -59,6 +59,7 @@ beforeEach(async () => {
     logger: openLogger('silent'),
     embed: (call) => embed(call),
     findModel,
+    requireServed: () => undefined,
   };
   return async () => {
     await database.drop();
@@ -72,7 +73,7 @@ const request = (model: string, more: Partial<FitRequest> = {}): FitRequest => (
   ...more,
 });
 
-async function fit(asked: FitRequest, signal = new AbortController().signal) {
+async function fitModel(asked: FitRequest, signal = new AbortController().signal) {
   const plan = await planFit(context, asked, () => texts);
   return { plan, report: await fitProjection(context, asked, plan, { signal }) };
 }
@@ -83,9 +84,9 @@ const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, x, i) => sum
 
 describe('fitProjection', () => {
   it('makes the space from the reference, maps another model into it, and both can be compared', async () => {
-    const { report: reference } = await fit(request(REFERENCE, { reference: true }));
+    const { report: reference } = await fitModel(request(REFERENCE, { reference: true }));
     expect(reference).toMatchObject({ model: REFERENCE, space: 'canon-v1', pairs: 600, grade: 'good', active: true });
-    const { report: other } = await fit(request(OTHER));
+    const { report: other } = await fitModel(request(OTHER));
     expect(other).toMatchObject({ model: OTHER, grade: 'good', active: true });
     expect(other.map_version).toBeGreaterThan(reference.map_version);
 
@@ -114,11 +115,11 @@ describe('fitProjection', () => {
       stop.signal.throwIfAborted();
       return whole(call);
     };
-    await expect(fit(request(REFERENCE, { reference: true }), stop.signal)).rejects.toThrow('interrupted');
+    await expect(fitModel(request(REFERENCE, { reference: true }), stop.signal)).rejects.toThrow('interrupted');
     const before = calls.reduce((sum, call) => sum + call.texts, 0);
     expect(before).toBeGreaterThan(0);
     embed = whole;
-    await fit(request(REFERENCE, { reference: true }));
+    await fitModel(request(REFERENCE, { reference: true }));
     expect(calls.reduce((sum, call) => sum + call.texts, 0)).toBe(600);
     const kept: string[] = [];
     for await (const { key } of objects.list('projections/calibration/')) kept.push(key);
@@ -126,10 +127,10 @@ describe('fitProjection', () => {
   });
 
   it('embeds texts that the space does not know with the reference, too', async () => {
-    await fit(request(REFERENCE, { reference: true }));
+    await fitModel(request(REFERENCE, { reference: true }));
     calls.length = 0;
     const foreign = syntheticTexts(560, 3);
-    const { plan, report } = await fit(request(OTHER, { corpus: [...texts.slice(0, 40), ...foreign] }));
+    const { plan, report } = await fitModel(request(OTHER, { corpus: [...texts.slice(0, 40), ...foreign] }));
     expect(plan.textsToEmbed).toBe(600 + 560);
     expect(report).toMatchObject({ pairs: 600, grade: 'good' });
     const sent = (id: string) => calls.filter((call) => call.model === id).reduce((sum, call) => sum + call.texts, 0);
@@ -150,7 +151,7 @@ describe('fitProjection', () => {
       'too_few_pairs',
     ],
   ])('refuses %s, before anything is embedded', async (_, asked, code) => {
-    await expect(fit(asked)).rejects.toMatchObject({ code });
+    await expect(fitModel(asked)).rejects.toMatchObject({ code });
     expect(calls).toEqual([]);
   });
 
@@ -164,31 +165,31 @@ describe('fitProjection', () => {
       'vectors_not_distinct',
     ],
   ])('refuses %s, and the map in use stays', async (_, spoil, code) => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report } = await fit(request(OTHER));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report } = await fitModel(request(OTHER));
     const whole = embed;
     embed = async (call) => spoil(await whole(call)) as Float32Array;
-    await expect(fit(request(OTHER))).rejects.toMatchObject({ code, status: 400 });
+    await expect(fitModel(request(OTHER))).rejects.toMatchObject({ code, status: 400 });
     expect((await listMaps(database.sql, { model: OTHER })).filter((map) => map.status === 'active')).toMatchObject([
       { version: report.map_version },
     ]);
   });
 
   it('never makes a space twice', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    await expect(fit(request(OTHER, { reference: true }))).rejects.toMatchObject({ code: 'space_exists' });
+    await fitModel(request(REFERENCE, { reference: true }));
+    await expect(fitModel(request(OTHER, { reference: true }))).rejects.toMatchObject({ code: 'space_exists' });
   });
 
   it('does not put a map that fails in the place of one in use', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report: good } = await fit(request(OTHER));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report: good } = await fitModel(request(OTHER));
     const whole = embed;
     embed = async (call) => {
       const vectors = await whole(call);
       // Another meaning for every text: nothing to align.
       return call.model.id === OTHER ? vectors.toReversed() : vectors;
     };
-    const { report: bad } = await fit(request(OTHER));
+    const { report: bad } = await fitModel(request(OTHER));
     expect(bad).toMatchObject({
       grade: 'fail',
       active: false,
@@ -200,9 +201,9 @@ describe('fitProjection', () => {
 
 describe('maps', () => {
   it('are activated, retired, and taken over by running processes', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report: first } = await fit(request(OTHER));
-    const { report: second } = await fit(request(OTHER, { method: 'ridge', activate: false }));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report: first } = await fitModel(request(OTHER));
+    const { report: second } = await fitModel(request(OTHER, { method: 'ridge', activate: false }));
     const projections = registry();
     await projections.refresh();
     expect(projections.mapOf(model(OTHER))?.version).toBe(first.map_version);
@@ -222,8 +223,8 @@ describe('maps', () => {
   });
 
   it('of another revision of the model are not used, and cannot be activated', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report } = await fit(request(OTHER));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report } = await fitModel(request(OTHER));
     const projections = registry();
     await projections.refresh();
     const changed = { ...model(OTHER), revision: '2' };
@@ -235,11 +236,11 @@ describe('maps', () => {
   });
 
   it('whose artifact is damaged leave the one in use in its place', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report: first } = await fit(request(OTHER));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report: first } = await fitModel(request(OTHER));
     const projections = registry();
     await projections.refresh();
-    const { report: second } = await fit(request(OTHER));
+    const { report: second } = await fitModel(request(OTHER));
     await writeFile(path.join(directory, 'projections', 'maps', String(second.map_version)), 'not a map');
     await projections.refresh();
     expect(projections.mapOf(model(OTHER))?.version).toBe(first.map_version);
@@ -257,8 +258,8 @@ describe('maps', () => {
   });
 
   it('are evaluated again without any call, with the same figures', async () => {
-    await fit(request(REFERENCE, { reference: true }));
-    const { report } = await fit(request(OTHER));
+    await fitModel(request(REFERENCE, { reference: true }));
+    const { report } = await fitModel(request(OTHER));
     calls.length = 0;
     const map = await findMap(database.sql, report.map_version);
     const again = await evaluateProjection(context, map, new AbortController().signal);
@@ -269,7 +270,7 @@ describe('maps', () => {
 
 describe('canaries', () => {
   it('mark a map as stale once the vendor serves another model', async () => {
-    await fit(request(REFERENCE, { reference: true }));
+    await fitModel(request(REFERENCE, { reference: true }));
     const options = { olderThanMs: 0, signal: new AbortController().signal };
     const canaries = { ...context, isServed: () => true };
     expect(await checkCanaries(canaries, options)).toMatchObject([{ isStale: false }]);

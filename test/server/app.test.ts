@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createApp } from '../../server/app.ts';
+import { BodyGate } from '../../server/body-gate.ts';
 import { type AccessPolicy, defineRoute, type Route } from '../../server/route.ts';
 import { SCOPES } from '../../src/access/caller.ts';
 import { AppError, dependencyDown } from '../../src/platform/errors.ts';
@@ -487,6 +488,7 @@ function createAppWith(routes: Route[]) {
     metrics: openMetrics(),
     limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
     rates: { take: () => null },
+    gate: new BodyGate(64 * 1024 * 1024),
     trustProxy: false,
   });
 }

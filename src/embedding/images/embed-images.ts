@@ -1,5 +1,6 @@
 import { AppError } from '../../platform/errors.ts';
 import type { Account, Meter } from '../../usage/meter.ts';
+import { startDeadline } from '../deadline.ts';
 import type { EmbeddedTexts, Embedder } from '../embedder.ts';
 import type { DecodedImage } from './decode-images.ts';
 import { type ImageReader, NO_TEXT_PLACEHOLDER } from './read-images.ts';
@@ -8,6 +9,8 @@ export interface ImageContext {
   readonly embedder: Embedder;
   readonly meter: Meter;
   readonly reader: ImageReader;
+  /** Of a request, reading and embedding together. */
+  readonly deadlineMs: number;
 }
 
 export interface EmbedImagesRequest {
@@ -25,8 +28,10 @@ export interface EmbedImagesRequest {
  * @throws AppError `quota_exceeded` (402) before anything is read, and those of `ImageReader` and `Embedder`
  */
 export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
-  const { images, model, dimensions, account, signal } = request;
+  const { images, model, dimensions, account } = request;
   await context.embedder.requireModel(account.orgId, model);
+  const deadline = startDeadline(context.deadlineMs, request.signal, tooSlow);
+  const { signal } = deadline;
   const reservation = await context.meter.reserve(account, 'embed_image', images.length);
   try {
     const read = await context.reader.read(images, signal);
@@ -35,15 +40,27 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
       ...{ texts, model, dimensions, taskType: null },
       ...{ orgId: account.orgId, charge: null, signal },
     });
-    reservation.settle([
-      { model: embedded.model, texts: texts.length, tokens: embedded.tokens, images: images.length },
-    ]);
+    reservation.settle(
+      embedded.used.map(({ model, texts: count, tokens }) => ({ model, texts: count, tokens, images: count })),
+    );
     const isTextless = read.some(({ text }) => text === '');
     return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
   } catch (error) {
     await reservation.release();
     throw namedByImage(error);
+  } finally {
+    deadline.clear();
   }
+}
+
+function tooSlow(): AppError {
+  return new AppError({
+    code: 'images_too_slow',
+    status: 503,
+    message: 'the images could not be read in time; send fewer at once',
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
 }
 
 /** What is wrong with the text of an image is named by the image. */

@@ -65,6 +65,19 @@ export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
   return writer.finish();
 }
 
+/** As `writeVectorRows`, in turns of the event loop where there is much to print. */
+export async function writeVectorRowsInTurns(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
+  countRows(vectors, d);
+  writer.text('[');
+  await inTurns(vectors, d, (rows, firstIndex) => {
+    for (let from = 0; from < rows.length; from += d) {
+      writer.text(from === 0 && firstIndex === 0 ? '[' : '],[');
+      writer.floats(rows, from, from + d);
+    }
+  });
+  writer.text(vectors.length === 0 ? ']' : ']]');
+}
+
 /** Append what `renderVectorRows` returns, for a body with other fields around it. */
 export function writeVectorRows(writer: JsonWriter, vectors: Float32Array, d: number): void {
   countRows(vectors, d);

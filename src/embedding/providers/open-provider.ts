@@ -1,3 +1,4 @@
+import { withoutVendor } from '../../models/catalog.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ProviderSettings } from '../../platform/provider-settings.ts';
 import type { Threads } from '../../platform/threads.ts';
@@ -59,7 +60,7 @@ export function openProvider(options: ProviderOptions): Provider {
     retry: { ...RETRY_DEFAULTS, retriesMax: settings.retriesMax, random: options.random ?? Math.random },
     timeoutMs: settings.timeoutMs,
     threads,
-    upstreamModelOf: ({ model }) => settings.models[model.id] ?? withoutVendor(model.id, model.vendor),
+    upstreamModelOf: ({ model }) => settings.models[model.id] ?? withoutVendor(model),
     onAttempt: (outcome, seconds) => metrics?.attempted(name, outcome, seconds),
   });
   const caps = new CapsFinder({ protocol, endpoints, settings, now });
@@ -106,8 +107,4 @@ function endpointsOf(settings: ProviderSettings, upstreams: Map<string, HttpUpst
     upstreams.set(origin, http);
     return { name, apiKey, weight, http, basePath: pathname.replace(/\/+$/, '') };
   });
-}
-
-function withoutVendor(modelId: string, vendor: string): string {
-  return modelId.startsWith(`${vendor}/`) ? modelId.slice(vendor.length + 1) : modelId;
 }

@@ -1,5 +1,17 @@
 /**
- * The built-in calibration corpus: what maps are fitted on where the operator has no texts of his own.
+ * The built-in calibration corpus: what maps are fitted on where the operator has no texts of his own. A seeded grammar
+ * over this project's own word lists: questions, statements, definitions, instructions, reviews, claims and what
+ * contradicts them, headlines, titles, tables, dialogues, keywords and code, in English, Korean and both.
+ *
+ * It is worse than real text of the collection that will be searched, and better than real text of another one. Same
+ * text found first across synthetic models, mean of two English and two Korean test sets and of two models
+ * (`npm run eval -- corpus`): 5,000 of these texts 0.96 (0.94 to 0.99), 4,635 real ones of the collections searched 0.99,
+ * real ones of the other collection 0.82, these with 500 real ones among them 0.98. On web queries, which none of the
+ * sources contains: 0.98 against 0.94 for the real ones. For `local/lexical-1`, which knows words only, it is too small:
+ * 0.23 against 0.86.
+ *
+ * No real model was at hand. The order of the sources is what to take from these figures; the distances hang on how
+ * the synthetic models are set (to about what was measured between real ones, see `test/eval/synthetic-model.ts`).
  */
 import { seededRandom } from '../fit/split-pairs.ts';
 import { articleOf, capitalised, titleCase } from './english-forms.ts';
