@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Threads } from '../platform/threads.ts';
 import type { Locator } from '../search/schema.ts';
 
 /** A chunk as it is kept beside the original file. */
@@ -12,47 +14,104 @@ export interface ArtifactChunk {
   readonly locator: Locator;
 }
 
+/** The chunks' vectors as the model gave them, from which they can be projected anew. */
+export interface NativeChunkVectors {
+  readonly dimension: number;
+  /** Of the model. */
+  readonly revision: string;
+  /** IEEE 754 binary16 [chunks x dimension], row-major; of unit vectors. */
+  readonly vectors: Uint16Array;
+}
+
 /** Everything that the index holds of one generation: enough to rebuild it without calling any provider. */
 export interface ChunkArtifact {
   readonly documentId: string;
   readonly generation: number;
   readonly model: string;
   readonly space: string;
+  /** The map that the vectors went through; null: none, or not recorded. */
+  readonly mapVersion: number | null;
   readonly dimensions: number;
   readonly chunks: readonly ArtifactChunk[];
   /** Float32Array [chunks x dimensions], row-major. */
   readonly vectors: Float32Array;
+  /** Null: of a lexical model, or of layout 1. */
+  readonly native: NativeChunkVectors | null;
 }
 
-const MAGIC = 'SVCCHNK1';
+type Header = Omit<ChunkArtifact, 'vectors' | 'native' | 'mapVersion'> & {
+  /** Since layout 2. */
+  readonly mapVersion?: number | null;
+  readonly native?: Omit<NativeChunkVectors, 'vectors'> | null;
+};
+
+/** Layout 1 has no native vectors. */
+const MAGIC_1 = 'SVCCHNK1';
+const MAGIC = 'SVCCHNK2';
+const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
+/** 20,000 chunks of the longest vectors that a model may have. */
+const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
- * Layout, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
- * header (raw DEFLATE of JSON) · vectors (float32).
+ * Layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
+ * header (raw DEFLATE of JSON) · vectors (float32) · native vectors, if any (float16).
  */
 export function encodeArtifact(artifact: ChunkArtifact): Buffer {
-  const { vectors, ...rest } = artifact;
-  const header = deflateRawSync(JSON.stringify(rest), { level: 1 });
+  const { vectors, native, ...rest } = artifact;
+  const about: Header = { ...rest, native: native && { dimension: native.dimension, revision: native.revision } };
+  const header = deflateRawSync(JSON.stringify(about), { level: 1 });
   const length = Buffer.alloc(4);
   length.writeUInt32LE(header.length);
-  const raw = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
-  const checksum = createHash('sha256').update(length).update(header).update(raw).digest();
-  return Buffer.concat([Buffer.from(MAGIC, 'latin1'), checksum, length, header, raw]);
+  const body = [length, header, bytesOf(vectors), ...(native ? [bytesOf(native.vectors)] : [])];
+  const hash = createHash('sha256');
+  for (const part of body) hash.update(part);
+  return Buffer.concat([Buffer.from(MAGIC, 'latin1'), hash.digest(), ...body]);
+}
+
+/** The same, of a large one on a worker thread: compressing and hashing it would hold the event loop. */
+export async function encodeInTurn(
+  threads: Threads,
+  artifact: ChunkArtifact,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  if (artifact.chunks.length <= ENCODE_INLINE_CHUNKS_MAX) return encodeArtifact(artifact);
+  return threads.run<Uint8Array>(new URL(import.meta.url), 'encodeArtifact', artifact, { signal });
 }
 
 /** @throws AppError `artifact_corrupt` (500) when a byte is missing or changed */
 export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buffer.length < 44 || buffer.toString('latin1', 0, 8) !== MAGIC) throw corrupt();
+  const magic = buffer.toString('latin1', 0, 8);
+  if (buffer.length < 44 || (magic !== MAGIC && magic !== MAGIC_1)) throw corrupt();
   const body = buffer.subarray(40);
   if (!createHash('sha256').update(body).digest().equals(buffer.subarray(8, 40))) throw corrupt();
   const headerEnd = 4 + body.readUInt32LE(0);
-  const header = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
-  const rest = JSON.parse(header.toString('utf8')) as Omit<ChunkArtifact, 'vectors'>;
-  // Copied, since a view of floats must start at a multiple of four bytes.
-  const raw = Uint8Array.from(body.subarray(headerEnd));
-  return { ...rest, vectors: new Float32Array(raw.buffer) };
+  const inflated = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
+  const { mapVersion = null, native = null, ...rest } = JSON.parse(inflated.toString('utf8')) as Header;
+  const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
+  const nativeBytes = native ? rest.chunks.length * native.dimension * Uint16Array.BYTES_PER_ELEMENT : 0;
+  if (body.length !== vectorsEnd + nativeBytes) throw corrupt();
+  return {
+    ...rest,
+    mapVersion,
+    vectors: new Float32Array(copyOf(body.subarray(headerEnd, vectorsEnd))),
+    native: native && { ...native, vectors: new Uint16Array(copyOf(body.subarray(vectorsEnd))) },
+  };
+}
+
+/** @throws AppError `object_not_found` (404), `artifact_corrupt` (500) */
+export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
+  return decodeArtifact(await objects.get(key, { maxBytes: ARTIFACT_BYTES_MAX }));
+}
+
+function bytesOf(values: Float32Array | Uint16Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+/** A buffer of its own, since a view of floats must start at a multiple of its size. */
+function copyOf(bytes: Uint8Array): ArrayBuffer {
+  return Uint8Array.from(bytes).buffer;
 }
 
 function corrupt(): AppError {

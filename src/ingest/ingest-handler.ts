@@ -1,34 +1,27 @@
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
-import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import type { Embedder } from '../embedding/embedder.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
-import type { ErrorCategory, Job } from '../jobs/schema.ts';
+import type { Job } from '../jobs/schema.ts';
 import type { JobHandler } from '../jobs/worker.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import { findKnownGenerations, holdIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { type ChunkArtifact, encodeArtifact } from './artifact.ts';
+import { type ChunkArtifact, encodeInTurn } from './artifact.ts';
+import { type EmbeddedChunks, embedChunks } from './embed-chunks.ts';
 import { ExtractError } from './extract/errors.ts';
 import { type ExtractedDocument, extractDocument } from './extract/extract-document.ts';
+import { settleDocument } from './job-store.ts';
 import { CHUNKS_MAX, type PreparedChunk, prepareChunks } from './prepare-chunks.ts';
-import {
-  activateGeneration,
-  beginIngest,
-  type IngestSource,
-  markIngestFailed,
-  type NewGeneration,
-  registerGeneration,
-} from './store.ts';
+import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
 
-/** Texts embedded in one call. */
-const EMBED_BATCH_TEXTS = 64;
 /** Chunks handed to the index at once. */
 const APPEND_CHUNKS = 1_000;
-const ENCODE_INLINE_CHUNKS_MAX = 64;
 
 export interface IngestContext {
   readonly sql: Sql;
@@ -50,7 +43,7 @@ export function ingestHandler(context: IngestContext): JobHandler {
     kind: 'ingest',
     firstPhase: 'extracting',
     run: (lease) => ingest({ ...context, inTurn }, lease),
-    onFailed: (tx: Sql, job: Job) => markIngestFailed(tx, job.orgId, job.documentId as string),
+    onFailed: (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string),
   };
 }
 
@@ -61,8 +54,11 @@ interface WorkContext extends IngestContext {
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { sql } = context;
   const { job, signal } = lease;
-  const source = await beginIngest(sql, job.orgId, job.documentId as string);
-  if (!source) throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
+  const source = await beginIngest(sql, job.orgId, job.documentId as string, lease.held);
+  if (!source) {
+    await lease.advance('extracting'); // or the job was lost
+    throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
+  }
 
   const extracted = await extract(context, source, signal);
   await lease.advance('chunking');
@@ -80,7 +76,14 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   if (chunks.length === 0) throw noText(extracted);
 
   await lease.advance('embedding');
-  const embedded = await embedChunks(context.embedder, source.orgId, chunks, signal);
+  const texts = chunks.map((chunk) => chunk.embedText);
+  const embedded = await embedChunks(context.embedder, source.orgId, texts, {
+    signal,
+    checkSpace: (space) =>
+      context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
+        throw asJobError(error);
+      }),
+  });
 
   const generation: NewGeneration = {
     id: job.generation as number,
@@ -91,15 +94,20 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     artifactKey: artifactKey(source.orgId, source.documentId, job.generation as number),
     chunksCount: chunks.length,
     embedModel: embedded.model,
+    embedRevision: embedded.native?.revision ?? null,
     space: embedded.space,
+    mapVersion: embedded.mapVersion,
+    nativeDimension: embedded.native?.dimension ?? null,
+    replaces: null,
   };
   if (!(await registerGeneration(sql, generation))) throw new LeaseLost(job.id);
   await lease.advance('indexing');
-  await writeGeneration(context, source, generation, chunks, embedded.vectors, signal);
+  await writeGeneration(context, source, generation, chunks, embedded, signal);
 
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
     await lease.complete(tx, { chunksCount: chunks.length, fileType: extracted.format, actualCost: embedded.cost });
+    if (!(await holdIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
     const found = { fileType: extracted.format, pageCount: extracted.pages };
     if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
   });
@@ -131,6 +139,12 @@ async function extract(context: WorkContext, source: IngestSource, signal: Abort
   }
 }
 
+/** Its rows are in a table, or beside vectors, that no search compares with them any more. */
+function indexMoved(): JobError {
+  const message = "the bucket's index moved to another latent space meanwhile; it will be tried again";
+  return new JobError({ category: 'not_comparable', message, retryable: true });
+}
+
 function tooManyChunks(): JobError {
   const message = `the document makes more than ${CHUNKS_MAX} chunks; split it, or ask for a larger chunk_size`;
   return new JobError({ category: 'too_large', message, retryable: false });
@@ -144,55 +158,10 @@ function noText(extracted: ExtractedDocument): JobError {
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-async function embedChunks(
-  embedder: Embedder,
-  orgId: string,
-  chunks: readonly PreparedChunk[],
-  signal: AbortSignal,
-): Promise<Pick<EmbeddedTexts, 'vectors' | 'model' | 'space' | 'cost'>> {
-  const vectors = new Float32Array(chunks.length * INDEX_DIMENSIONS);
-  let last: EmbeddedTexts | null = null;
-  let cost = 0;
-  for (let start = 0; start < chunks.length; start += EMBED_BATCH_TEXTS) {
-    signal.throwIfAborted();
-    const texts = chunks.slice(start, start + EMBED_BATCH_TEXTS).map((chunk) => chunk.embedText);
-    const batch: EmbeddedTexts = await embedForIndex(embedder, {
-      texts,
-      taskType: 'retrieval_document',
-      orgId,
-      charge: { account: { orgId }, axis: 'embed_batch', internal: true },
-      signal,
-    }).catch((error: unknown) => {
-      throw asJobError(error);
-    });
-    if (last && last.space !== batch.space) {
-      throw new JobError({
-        category: 'not_comparable',
-        message: 'the model changed while the document was embedded; it will be tried again',
-        retryable: true,
-      });
-    }
-    vectors.set(batch.vectors, start * INDEX_DIMENSIONS);
-    cost += batch.cost;
-    last = batch;
-  }
-  const { model, space } = last as EmbeddedTexts;
-  return { vectors, model, space, cost };
-}
-
-/** Why a job failed, by what the embedder says. */
-const CATEGORY_BY_CODE: Readonly<Record<string, { category: ErrorCategory; retryable: boolean }>> = {
-  provider_unavailable: { category: 'upstream_unavailable', retryable: true },
-  upstream_rejected: { category: 'upstream_rejected', retryable: false },
-  token_limit_exceeded: { category: 'too_large', retryable: false },
-  quota_exceeded: { category: 'quota', retryable: false },
-  axis_not_in_plan: { category: 'quota', retryable: false },
-};
-
+/** Vectors of another space than the bucket's go nowhere: the job says what to run. */
 function asJobError(error: unknown): unknown {
-  if (!(error instanceof AppError)) return error;
-  const known = CATEGORY_BY_CODE[error.code];
-  return known ? new JobError({ ...known, message: error.message }, error) : error;
+  if (!(error instanceof AppError) || error.code !== 'not_comparable') return error;
+  return new JobError({ category: 'not_comparable', message: error.message, retryable: true }, error);
 }
 
 /** The artifact first: an index can be rebuilt from it, not the other way round. */
@@ -201,7 +170,7 @@ async function writeGeneration(
   source: IngestSource,
   generation: NewGeneration,
   chunks: readonly PreparedChunk[],
-  vectors: Float32Array,
+  { vectors, native }: EmbeddedChunks,
   signal: AbortSignal,
 ): Promise<void> {
   const idOf = (chunk: PreparedChunk) => `${source.documentId}_${generation.id}_${chunk.index}`;
@@ -210,6 +179,7 @@ async function writeGeneration(
     generation: generation.id,
     model: generation.embedModel,
     space: generation.space,
+    mapVersion: generation.mapVersion,
     dimensions: INDEX_DIMENSIONS,
     chunks: chunks.map((chunk) => ({
       id: idOf(chunk),
@@ -219,6 +189,7 @@ async function writeGeneration(
       locator: chunk.locator,
     })),
     vectors,
+    native,
   };
   await context.objects.put(generation.artifactKey, await encodeInTurn(context.threads, artifact, signal));
   try {
@@ -248,18 +219,12 @@ async function writeGeneration(
       );
     }
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    if (error.code === 'generation_gone') {
+    // A generation whose job was lost may have been swept already, before its artifact was there.
+    const isSwept = signal.aborted && !(await findKnownGenerations(context.sql, [generation.id])).has(generation.id);
+    if (isSwept || (error instanceof AppError && error.code === 'generation_gone')) {
       await context.objects.delete(generation.artifactKey);
       throw new LeaseLost(source.documentId);
     }
-    if (error.code !== 'not_comparable') throw error;
-    throw new JobError({ category: 'not_comparable', message: error.message, retryable: true }, error);
+    throw asJobError(error);
   }
-}
-
-/** Compressing and hashing a large artifact would hold the event loop. */
-async function encodeInTurn(threads: Threads, artifact: ChunkArtifact, signal: AbortSignal): Promise<Uint8Array> {
-  if (artifact.chunks.length <= ENCODE_INLINE_CHUNKS_MAX) return encodeArtifact(artifact);
-  return threads.run<Uint8Array>(new URL('./artifact.ts', import.meta.url), 'encodeArtifact', artifact, { signal });
 }

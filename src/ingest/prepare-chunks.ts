@@ -22,7 +22,10 @@ export interface PrepareRequest {
 /** Texts below this are chunked where they are; longer ones would hold the event loop for more than 10 ms. */
 const INLINE_CHARS_MAX = 16_384;
 
-/** Bound on the chunks of one document: all of them, with their vectors, are in memory at once (100 MB). */
+/**
+ * Bound on the chunks of one document: all of them, with their vectors, are in memory at once (100 MB, and for native
+ * vectors of 3,072 dimensions 120 MB more).
+ */
 export const CHUNKS_MAX = 20_000;
 
 /** Cut a document into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
@@ -41,9 +44,22 @@ export function prepareHere(request: PrepareRequest): PreparedChunk[] | null {
   const prepared: PreparedChunk[] = [];
   for (const chunk of streamChunks({ text, blocks }, { chunkTokens, overlapTokens, countTokens })) {
     if (prepared.length === CHUNKS_MAX) return null;
-    const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
-    const embedText = headings.length > 0 ? `${headings.join(' > ')}\n${chunk.text}` : chunk.text;
-    prepared.push({ ...chunk, embedText, tokens: analyse(embedText).join(' ') });
+    const embedText = embedTextOf(chunk.text, chunk.locator.heading_path);
+    prepared.push({ ...chunk, embedText, tokens: tokensOf(embedText) });
   }
   return prepared;
+}
+
+/** On the thread that calls: `tokens` of chunks that were kept. */
+export function analyseKept(chunks: readonly { text: string; headingPath: readonly string[] }[]): string[] {
+  return chunks.map(({ text, headingPath }) => tokensOf(embedTextOf(text, headingPath)));
+}
+
+function embedTextOf(text: string, headingPath: readonly string[]): string {
+  const headings = headingPath.filter((heading) => !text.startsWith(heading));
+  return headings.length > 0 ? `${headings.join(' > ')}\n${text}` : text;
+}
+
+function tokensOf(embedText: string): string {
+  return analyse(embedText).join(' ');
 }

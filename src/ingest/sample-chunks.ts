@@ -1,6 +1,6 @@
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { decodeArtifact } from './artifact.ts';
+import { readArtifact } from './artifact.ts';
 import { selectLiveArtifacts } from './store.ts';
 
 /** Texts of chunks that are found by searches of a bucket, of documents picked at random; `max` of them or fewer. */
@@ -12,7 +12,7 @@ export async function sampleChunks(
 ): Promise<string[]> {
   const texts: string[] = [];
   for (const { artifactKey } of await selectLiveArtifacts(sql, orgId, bucketId, max)) {
-    const { chunks } = decodeArtifact(await objects.get(artifactKey));
+    const { chunks } = await readArtifact(objects, artifactKey);
     for (const chunk of chunks) texts.push(chunk.text);
     if (texts.length >= max) break;
   }

@@ -1,4 +1,5 @@
 import type { IngestOptions } from '../documents/schema.ts';
+import type { Held } from '../jobs/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** What ingest needs of a document. */
@@ -16,11 +17,23 @@ export interface IngestSource {
   readonly eventTimeMs: number | null;
 }
 
-/** Mark a document as being worked on and read it; null when it is gone or going. */
-export async function beginIngest(sql: Sql, orgId: string, documentId: string): Promise<IngestSource | null> {
+/**
+ * Mark a document as being worked on by a held job and read it; null when it is gone or going, or the job is no longer
+ * held. The job's row is locked first: who cancels the job puts the document in order after this, or before and then
+ * this changes nothing.
+ */
+export async function beginIngest(
+  sql: Sql,
+  orgId: string,
+  documentId: string,
+  held: Held,
+): Promise<IngestSource | null> {
   const [row] = await sql`
+    WITH held AS (
+      SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND status = 'extracting' FOR SHARE)
     UPDATE documents SET status = CASE WHEN active_generation IS NULL THEN 'processing' ELSE status END, updated_at = now()
-    WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' RETURNING *`;
+    FROM held
+    WHERE org_id = ${orgId} AND id = ${documentId} AND documents.status <> 'deleting' RETURNING documents.*`;
   if (!row) return null;
   return {
     documentId,
@@ -46,7 +59,15 @@ export interface NewGeneration {
   readonly artifactKey: string;
   readonly chunksCount: number;
   readonly embedModel: string;
+  /** Of the model; null where no native vectors are kept. */
+  readonly embedRevision: string | null;
   readonly space: string;
+  /** Null: uncalibrated. */
+  readonly mapVersion: number | null;
+  /** Null: the artifact has no native vectors. */
+  readonly nativeDimension: number | null;
+  /** The generation that it was projected anew from; null: it is of an ingest job. */
+  readonly replaces: number | null;
 }
 
 /**
@@ -55,9 +76,11 @@ export interface NewGeneration {
  */
 export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<boolean> {
   const rows = await sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model,
+                             embed_revision, space, map_version, native_dimension, replaces)
     SELECT ${generation.id}, org_id, bucket_id, id, ${generation.jobId}, ${generation.artifactKey},
-           ${generation.chunksCount}, ${generation.embedModel}, ${generation.space}
+           ${generation.chunksCount}, ${generation.embedModel}, ${generation.embedRevision}, ${generation.space},
+           ${generation.mapVersion}, ${generation.nativeDimension}, ${generation.replaces}
     FROM documents WHERE org_id = ${generation.orgId} AND id = ${generation.documentId} AND status <> 'deleting'
     FOR SHARE
     RETURNING 1`;
@@ -76,13 +99,6 @@ export async function activateGeneration(
            embed_model = ${generation.embedModel}, updated_at = now()
     WHERE org_id = ${generation.orgId} AND id = ${generation.documentId} AND status <> 'deleting' RETURNING 1`;
   return rows.length === 1;
-}
-
-/** A document whose ingest failed for good stays findable if an earlier generation is live. */
-export async function markIngestFailed(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  await sql`
-    UPDATE documents SET status = CASE WHEN active_generation IS NULL THEN 'failed' ELSE 'ready' END, updated_at = now()
-    WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting'`;
 }
 
 /** The chunk artifacts behind a bucket's live generations, in random order. */

@@ -172,12 +172,11 @@ function register(
       fileName: content.fileName,
       fileSizeBytes: stored.sizeBytes,
       processingType: 'document_upload',
-      metadataSnapshot: {
-        file_name: content.fileName,
-        source_path: request.source_path ?? null,
-        captured_at: new Date().toISOString(),
+      metadataSnapshot: snapshotOf({
+        fileName: content.fileName,
+        sourcePath: request.source_path ?? null,
         metadata,
-      },
+      }),
     });
     return {
       id,
@@ -188,6 +187,20 @@ function register(
       warnings: policy.warnings,
     };
   });
+}
+
+/** What is known of a document when its job is queued (contract 2.6). */
+export function snapshotOf(document: {
+  fileName: string;
+  sourcePath: string | null;
+  metadata: Record<string, string>;
+}): Record<string, unknown> {
+  return {
+    file_name: document.fileName,
+    source_path: document.sourcePath,
+    captured_at: new Date().toISOString(),
+    metadata: document.metadata,
+  };
 }
 
 /** A document's privacy level never exceeds what its uploader may see, nor what the bucket allows. */

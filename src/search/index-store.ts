@@ -3,17 +3,47 @@ import type { DocumentView } from '../documents/schema.ts';
 import { toDocument, visibleTo } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type Filter, filterSql } from './filter.ts';
+import { REPROJECTION_ALIVE_MS } from './reprojection-store.ts';
 
 /** What PostgreSQL knows of a bucket's LanceDB table. */
 export interface IndexTable {
+  readonly name: string;
   readonly version: number;
   /** Latent space of its vectors; null while it is empty. */
   readonly space: string | null;
 }
 
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
-  const [row] = await sql`SELECT version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
-  return row ? { version: Number(row['version']), space: row['space'] as string | null } : null;
+  const [row] = await sql`
+    SELECT coalesce(table_name, bucket_id) AS name, version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
+  if (!row) return null;
+  return { name: row['name'] as string, version: Number(row['version']), space: row['space'] as string | null };
+}
+
+/**
+ * Keep the bucket's index from moving to another latent space until the transaction ends. False: it is of another one
+ * already. Comes after jobs and before documents in the order of locks.
+ */
+export async function holdIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space} FOR KEY SHARE`;
+  return rows.length > 0;
+}
+
+/** Whether searches of the bucket find a document whose vectors are of another space. */
+export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
+    WHERE documents.bucket_id = ${bucketId} AND generations.space <> ${space} LIMIT 1`;
+  return rows.length > 0;
+}
+
+/** In a transaction: have the table hold vectors of `space` from now on, unless one of another space is found by searches. */
+export async function adoptSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
+  await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
+  if (await hasLiveOfOtherSpace(tx, bucketId, space)) return false;
+  await tx`UPDATE index_tables SET space = ${space}, updated_at = now() WHERE bucket_id = ${bucketId}`;
+  return true;
 }
 
 /** Tell readers that a newer version of the table is there. `space` null: unchanged. */
@@ -110,7 +140,10 @@ export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Pr
   return new Set(rows.map((row) => Number(row['id'])));
 }
 
-/** Generations that nothing can make visible any more: neither active nor written by a job in progress. */
+/**
+ * Generations that nothing can make visible any more: neither active, nor written by a job in progress, nor by a
+ * reprojection that shows signs of life and whose turn is yet to come.
+ */
 export async function findDeadGenerations(
   sql: Sql,
   limit: number,
@@ -120,6 +153,8 @@ export async function findDeadGenerations(
     WHERE d.active_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = g.job_id AND j.generation = g.id
                       AND j.status IN ('extracting', 'chunking', 'embedding', 'indexing'))
+      AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.id = g.job_id AND d.active_generation = g.replaces
+                      AND r.touched_at > now() - ${REPROJECTION_ALIVE_MS} * interval '1 millisecond')
     ORDER BY g.id LIMIT ${limit}`;
   return rows.map((row) => ({
     id: Number(row['id']),
@@ -130,4 +165,35 @@ export async function findDeadGenerations(
 
 export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promise<void> {
   await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
+}
+
+/** Documents that searches find, alike in how their vectors were made. */
+export interface LiveGroup {
+  readonly model: string;
+  /** Null: not recorded. */
+  readonly revision: string | null;
+  readonly space: string;
+  readonly mapVersion: number | null;
+  readonly nativeDimension: number | null;
+  readonly documents: number;
+  readonly chunks: number;
+}
+
+/** How the vectors of a bucket were made. */
+export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
+  const rows = await sql`
+    SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
+           count(*)::int AS documents, sum(g.chunks_count)::bigint AS chunks
+    FROM documents d JOIN generations g ON g.id = d.active_generation
+    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting'
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 4`;
+  return rows.map((row) => ({
+    model: row['embed_model'] as string,
+    revision: row['embed_revision'] as string | null,
+    space: row['space'] as string,
+    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
+    nativeDimension: row['native_dimension'] as number | null,
+    documents: row['documents'] as number,
+    chunks: Number(row['chunks']),
+  }));
 }

@@ -2,28 +2,36 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Table } from '@lancedb/lancedb';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { type Sql, withAdvisoryLock } from '../platform/postgres.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
-import { findKnownGenerations, findUnsettled, getIndexTable, markSettled, publishVersion } from './index-store.ts';
-import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
+import { checkComparable, refusalOf } from './comparability.ts';
+import {
+  adoptSpace,
+  findKnownGenerations,
+  findUnsettled,
+  getIndexTable,
+  markSettled,
+  publishVersion,
+} from './index-store.ts';
+import type { LanceTables } from './lance.ts';
+import { findReprojection } from './reprojection-store.ts';
+import { isDueToSettle, KEEP_VERSIONS_MS, settle } from './settle.ts';
+import { asIndexWriter, lockLost } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
-/** Above these the index is settled between commits, not only when writing pauses. */
-const FRAGMENTS_MAX = 64;
-const UNINDEXED_ROWS_MAX = 4_096;
 /** How long one writer keeps the bucket while more keeps coming; then others get their turn. */
 const LOCK_MS_MAX = 2_000;
 /** A pause in writing after which the index is settled. */
 const SETTLE_MS = 1_000;
 /** An index that nobody wrote to for so long has lost its writer. */
 const ABANDONED_MS = 10_000;
-/** Old versions of a table are kept for readers that are still on them. */
-const KEEP_VERSIONS_MS = 10 * 60_000;
 
 interface Append {
   readonly generation: IndexedGeneration;
   readonly space: string;
+  /** The reprojection whose table it goes to; null: the bucket's own. */
+  readonly reprojection: string | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -58,16 +66,29 @@ export class IndexWriter {
   /**
    * Resolves when these chunks of one generation are committed. They are found by nobody until PostgreSQL names the
    * generation active. It must be registered: one that is not known any more is refused.
-   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space
+   *
+   * @param options.reprojection the run whose new table they go to, in place of the bucket's own
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space,
+   *   `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
    */
-  append(bucketId: string, generation: IndexedGeneration, space: string): Promise<void> {
+  append(
+    bucketId: string,
+    generation: IndexedGeneration,
+    space: string,
+    { reprojection = null }: { reprojection?: string | null } = {},
+  ): Promise<void> {
     if (generation.chunks.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
       queue.settling?.abort();
-      queue.appends.push({ generation, space, resolve, reject });
+      queue.appends.push({ generation, space, reprojection, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
+  }
+
+  /** As `append` would, ask whether vectors of this space may come. @throws AppError `not_comparable`, `index_moving` */
+  checkSpace(bucketId: string, space: string): Promise<void> {
+    return checkComparable(this.#sql, bucketId, space);
   }
 
   /** Remove every chunk of these documents. */
@@ -82,7 +103,7 @@ export class IndexWriter {
 
   async dropBucket(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await withAdvisoryLock(this.#direct, lockKey(bucketId), () => this.#tables.drop(bucketId));
+    await asIndexWriter(this.#direct, bucketId, () => this.#tables.dropAll(bucketId));
   }
 
   /** Settle indexes whose writer was killed before it could, or which still keep old versions of their rows. */
@@ -116,7 +137,7 @@ export class IndexWriter {
     while (queue.appends.length > 0) {
       let batch: Append[] = [];
       try {
-        await withAdvisoryLock(this.#direct, lockKey(bucketId), async (stillHeld) => {
+        await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
           const untilMs = performance.now() + LOCK_MS_MAX;
           while (queue.appends.length > 0 && performance.now() < untilMs) {
             batch = takeBatch(queue.appends);
@@ -131,38 +152,78 @@ export class IndexWriter {
     this.#settleLater(bucketId, queue);
   }
 
-  /** One commit of the lock's holder; resolves what it wrote, rejects what is not wanted or cannot be compared. */
+  /** One commit a table, by the lock's holder; resolves what it wrote, rejects what is not wanted. */
   async #commit(bucketId: string, batch: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
-    let space = (await getIndexTable(this.#sql, bucketId))?.space ?? null;
     // Asked under the lock: what a deletion forgot before it took the lock cannot come back after it.
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
+    for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
+    const wanted = batch.filter((append) => known.has(generationOf(append)));
+    for (const [reprojection, appends] of Map.groupBy(wanted, (append) => append.reprojection)) {
+      if (reprojection === null) await this.#commitToOwn(bucketId, appends, stillHeld);
+      else await this.#commitToNext(bucketId, reprojection, appends, stillHeld);
+    }
+  }
+
+  async #commitToOwn(bucketId: string, appends: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
+    const held = await getIndexTable(this.#sql, bucketId);
+    let space = held?.space ?? null;
     const comparable: Append[] = [];
-    for (const append of batch) {
-      if (!known.has(generationOf(append))) {
-        append.reject(generationGone());
-        continue;
-      }
+    for (const append of appends) {
       space ??= append.space;
+      if (append.space !== space && (await this.#adopts(bucketId, append.space))) space = append.space;
       if (append.space === space) comparable.push(append);
-      else append.reject(notComparable(space, append.space));
+      else append.reject(await refusalOf(this.#sql, bucketId, { held: space, given: append.space }));
     }
     if (comparable.length === 0) return;
-    const table = await this.#tables.write(bucketId);
-    const rows = toArrowTable(comparable.map((append) => append.generation));
-    if (!(await stillHeld())) throw lockLost();
-    await table.add(rows as never);
+    const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
     const settled = await isDueToSettle(table);
     if (settled) await settle(table);
     await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
     for (const append of comparable) append.resolve();
   }
 
+  /** Into the table that will take the place of the bucket's own: nobody reads it, so it is settled once, at the end. */
+  async #commitToNext(
+    bucketId: string,
+    reprojection: string,
+    appends: Append[],
+    stillHeld: () => Promise<boolean>,
+  ): Promise<void> {
+    const run = await findReprojection(this.#sql, bucketId);
+    if (run?.id !== reprojection || run.tableName === null) {
+      for (const append of appends) append.reject(reprojectionGone());
+      return;
+    }
+    await this.#write(run.tableName, appends, stillHeld);
+    for (const append of appends) append.resolve();
+  }
+
+  async #write(name: string, appends: readonly Append[], stillHeld: () => Promise<boolean>): Promise<Table> {
+    const table = await this.#tables.write(name);
+    const rows = toArrowTable(appends.map((append) => append.generation));
+    if (!(await stillHeld())) throw lockLost();
+    await table.add(rows as never);
+    return table;
+  }
+
+  /** A bucket of which nothing is found any more takes vectors of any space. */
+  #adopts(bucketId: string, space: string): Promise<boolean> {
+    return inTransaction(this.#sql, (tx) => adoptSpace(tx, bucketId, space));
+  }
+
   async #deleteWhere(bucketId: string, predicate: string, signal: AbortSignal): Promise<void> {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
-    await withAdvisoryLock(this.#direct, lockKey(bucketId), async (stillHeld) => {
-      if ((await getIndexTable(this.#sql, bucketId)) === null) return;
-      const table = await this.#tables.write(bucketId);
+    await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
+      const next = (await findReprojection(this.#sql, bucketId))?.tableName;
+      if (next) {
+        const table = await this.#tables.write(next);
+        if (!(await stillHeld())) throw lockLost();
+        await table.delete(predicate);
+      }
+      const own = await getIndexTable(this.#sql, bucketId);
+      if (own === null) return;
+      const table = await this.#tables.write(own.name);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(predicate);
       // Deleted rows are only marked; settling takes their text off the disk.
@@ -190,9 +251,10 @@ export class IndexWriter {
   }
 
   async #settle(bucketId: string): Promise<void> {
-    await withAdvisoryLock(this.#direct, lockKey(bucketId), async () => {
-      if ((await getIndexTable(this.#sql, bucketId)) === null) return;
-      const table = await this.#tables.write(bucketId);
+    await asIndexWriter(this.#direct, bucketId, async () => {
+      const own = await getIndexTable(this.#sql, bucketId);
+      if (own === null) return;
+      const table = await this.#tables.write(own.name);
       await settle(table);
       await markSettled(this.#sql, bucketId, await table.version());
     });
@@ -210,28 +272,8 @@ function takeBatch(appends: Append[]): Append[] {
   return appends.splice(0, count);
 }
 
-/**
- * Rows beside the full-text index are found too, but scored by the statistics of the index, or of nothing while it is
- * empty: so the index never lags behind by more than its own size.
- */
-async function isDueToSettle(table: Table): Promise<boolean> {
-  const index = await table.indexStats(TOKEN_INDEX_NAME);
-  const unindexed = index?.numUnindexedRows ?? 0;
-  if (unindexed > Math.min(index?.numIndexedRows ?? 0, UNINDEXED_ROWS_MAX)) return true;
-  return (await table.stats()).fragmentStats.numFragments > FRAGMENTS_MAX;
-}
-
-/** Merge small fragments and bring the full-text index up to date. */
-async function settle(table: Table): Promise<void> {
-  await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_VERSIONS_MS) });
-}
-
 function generationOf(append: Append): number {
   return append.generation.chunks[0]?.generation ?? 0;
-}
-
-function lockKey(bucketId: string): string {
-  return `index/${bucketId}`;
 }
 
 /** Ids are made by us from a fixed alphabet; the check keeps a predicate from ever carrying anything else. */
@@ -240,18 +282,14 @@ function quote(id: string): string {
   return `'${id}'`;
 }
 
-function notComparable(held: string, given: string): AppError {
-  return new AppError({
-    code: 'not_comparable',
-    status: 409,
-    message: `the bucket holds vectors of the space ${held}; vectors of ${given} cannot be searched beside them`,
-  });
-}
-
 function generationGone(): AppError {
   return new AppError({ code: 'generation_gone', status: 409, message: 'the document was deleted meanwhile' });
 }
 
-function lockLost(): AppError {
-  return new AppError({ code: 'index_lock_lost', status: 503, message: 'lost the lock on the index', retryable: true });
+function reprojectionGone(): AppError {
+  return new AppError({
+    code: 'reprojection_gone',
+    status: 409,
+    message: 'this reprojection was given up, or its bucket is gone; start it again',
+  });
 }

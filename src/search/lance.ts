@@ -19,7 +19,10 @@ function tokenIndex(): Index {
 export const TOKEN_INDEX_NAME = 'tokens_idx';
 const OPEN_TABLES_MAX = 256;
 
-/** LanceDB tables, one per bucket, opened once per process and brought up to date on demand. */
+/**
+ * LanceDB tables, opened once per process and brought up to date on demand. A bucket's first one has the bucket's id for
+ * a name; one that takes its place, that and more (`nextTableName`).
+ */
 export class LanceTables {
   readonly #uri: string;
   #connection: Promise<Connection> | null = null;
@@ -41,47 +44,53 @@ export class LanceTables {
     }
   }
 
-  /** The bucket's table at `version` or newer; null where none exists. `version` comes from PostgreSQL. */
-  async read(bucketId: string, version: number): Promise<Table | null> {
-    const cached = this.#open.get(bucketId);
+  /** The table at `version` or newer; null where none exists. Name and version come from PostgreSQL. */
+  async read(name: string, version: number): Promise<Table | null> {
+    const cached = this.#open.get(name);
     if (cached) {
       if (cached.version < version) {
         await cached.table.checkoutLatest();
         cached.version = version;
       }
-      this.#open.delete(bucketId);
-      this.#open.set(bucketId, cached);
+      this.#open.delete(name);
+      this.#open.set(name, cached);
       return cached.table;
     }
     const connection = await this.#connect();
-    if (!(await connection.tableNames()).includes(bucketId)) return null;
-    const table = await connection.openTable(bucketId);
-    this.#remember(bucketId, table, version);
+    if (!(await connection.tableNames()).includes(name)) return null;
+    const table = await connection.openTable(name);
+    this.#remember(name, table, version);
     return table;
   }
 
-  /** The bucket's table at its very latest, made when missing. Only for the holder of the writer's lock. */
-  async write(bucketId: string): Promise<Table> {
+  /** The table at its very latest, made when missing. Only for the holder of the bucket's writer lock. */
+  async write(name: string): Promise<Table> {
     const connection = await this.#connect();
-    const cached = this.#open.get(bucketId)?.table;
+    const cached = this.#open.get(name)?.table;
     if (cached) {
       await cached.checkoutLatest();
       return cached;
     }
-    const table = await connection.createEmptyTable(bucketId, CHUNK_SCHEMA, { mode: 'create', existOk: true });
+    const table = await connection.createEmptyTable(name, CHUNK_SCHEMA, { mode: 'create', existOk: true });
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
       await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME });
     }
-    this.#remember(bucketId, table, await table.version());
+    this.#remember(name, table, await table.version());
     return table;
   }
 
-  async drop(bucketId: string): Promise<void> {
+  async drop(name: string): Promise<void> {
     const connection = await this.#connect();
-    this.#open.get(bucketId)?.table.close();
-    this.#open.delete(bucketId);
-    if ((await connection.tableNames()).includes(bucketId)) await connection.dropTable(bucketId);
+    this.#open.get(name)?.table.close();
+    this.#open.delete(name);
+    if ((await connection.tableNames()).includes(name)) await connection.dropTable(name);
+  }
+
+  /** Every table that the bucket has or had. */
+  async dropAll(bucketId: string): Promise<void> {
+    const names = await (await this.#connect()).tableNames();
+    for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
   /** Reaches the database; for health checks. */
@@ -96,8 +105,8 @@ export class LanceTables {
     this.#connection = null;
   }
 
-  #remember(bucketId: string, table: Table, version: number): void {
-    this.#open.set(bucketId, { table, version });
+  #remember(name: string, table: Table, version: number): void {
+    this.#open.set(name, { table, version });
     if (this.#open.size <= OPEN_TABLES_MAX) return;
     const [oldest] = this.#open.keys();
     if (oldest === undefined) return;

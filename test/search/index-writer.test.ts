@@ -148,12 +148,42 @@ it('takes deleted text off the disk', async () => {
   expect(await find('heron')).toEqual(['doc_2']);
 });
 
-it('refuses vectors of another latent space', async () => {
-  await append(writer, generation(1, ['heron']));
-  await expect(append(writer, generation(2, ['heron']), 'canon-v1')).rejects.toMatchObject({
-    code: 'not_comparable',
-  });
+/** A document that searches find, as the end of an ingest leaves it. */
+async function makeLive(id: number): Promise<void> {
+  await db.sql`
+    INSERT INTO organizations (id, name, plan) VALUES ('org_x', 'x', 'free') ON CONFLICT DO NOTHING`;
+  await db.sql`
+    INSERT INTO buckets (id, org_id, name, policy) VALUES (${BUCKET}, 'org_x', 'b', '{}') ON CONFLICT DO NOTHING`;
+  await db.sql`
+    INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status,
+                           active_generation)
+    VALUES (${`doc_${id}`}, 'org_x', ${BUCKET}, 'f', 1, '', 'k', '{}', 'ready', ${id})`;
+}
+
+it.each([
+  ['native:my/a@1', 'canon-v1', ['projections fit --model my/a', `index reproject --bucket ${BUCKET} --model my/a`]],
+  ['native:my/a@1@b', 'native:my/c@1', ['projections fit --model my/a', 'projections fit --model my/c']],
+  ['canon-v1', 'native:my/b@2', ['projections fit --model my/b']],
+  ['lexical-1', 'canon-v1', ['new bucket']],
+  ['canon-v1', 'lexical-1', ['routing set']],
+])('refuses, beside vectors of %s, those of %s, and says what to run', async (held, given, commands) => {
+  await append(writer, generation(1, ['heron']), held);
+  await makeLive(1);
+  const refused = await append(writer, generation(2, ['heron']), given).catch((error) => error);
+  expect(refused).toMatchObject({ code: 'not_comparable', status: 409 });
+  for (const command of commands) expect(refused.message).toContain(command);
+  await expect(writer.checkSpace(BUCKET, given)).rejects.toMatchObject({ code: 'not_comparable' });
+  await writer.checkSpace(BUCKET, held);
   expect(await find('heron')).toEqual(['doc_1']);
+});
+
+it('takes vectors of another space once no search finds those of the old one', async () => {
+  await append(writer, generation(1, ['heron']), 'lexical-1');
+  await writer.checkSpace(BUCKET, 'canon-v1');
+  await append(writer, generation(2, ['heron']), 'canon-v1');
+  expect((await getIndexTable(db.sql, BUCKET))?.space).toBe('canon-v1');
+  await makeLive(2);
+  await expect(append(writer, generation(3, ['heron']), 'lexical-1')).rejects.toMatchObject({ code: 'not_comparable' });
 });
 
 it('settles when it closes, and settles what a killed writer left', async () => {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PROTOCOLS, type ProtocolName } from '../../src/embedding/providers/provider.ts';
 import { type Behaviour, send } from './fake-upstream/faults.ts';
+import { semanticVectorOf } from './fake-upstream/semantic.ts';
 import { vectorOf } from './fake-upstream/vectors.ts';
 import { WIRE, type WireProtocol, type WireRequest } from './fake-upstream/wire.ts';
 
@@ -32,6 +33,11 @@ export interface FakeUpstreamOptions {
   readonly apiKeys?: readonly string[];
   /** Answer numbers even where base64 is asked for, as servers do that do not know it. */
   readonly numbersOnly?: boolean;
+  /**
+   * Vectors by what the texts say: those of all models are alike up to a rotation, so that they can be aligned. Default:
+   * pseudo-random ones, of which nothing is alike.
+   */
+  readonly semantic?: boolean;
   /** Texts of one call, where the server is set up for another number than its protocol's. */
   readonly itemsMax?: number;
 }
@@ -87,7 +93,8 @@ export class FakeUpstream {
 
   /** What it answers for a text where nothing goes wrong. */
   vectorOf(model: string, text: string, dimensions: number | null = null): Float32Array {
-    return vectorOf(model, text, dimensions ?? this.#nativeDimension(model));
+    const length = dimensions ?? this.#nativeDimension(model);
+    return this.#options.semantic ? semanticVectorOf(model, text, length) : vectorOf(model, text, length);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,46 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class IndexReproject extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    "Bring a bucket's vectors to the maps that are in use, from the native vectors that are stored with its chunks: after a model got its first map, another one, or another space. No provider is called. Searches go on meanwhile; an interrupted run goes on where it stopped.";
+  static override examples = [
+    '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --dry-run',
+    '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
+  ];
+  static override flags = {
+    bucket: bucketFlag,
+    model: Flags.string({
+      description: 'whose documents; may be given several times, where a bucket of several models changes its space',
+      required: true,
+      multiple: true,
+      env: 'SERVICE_MODEL',
+    }),
+    org: orgFlag,
+    'dry-run': Flags.boolean({ description: 'only say what would be done', env: 'SERVICE_DRY_RUN' }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(IndexReproject);
+    const request = { bucket: flags.bucket, models: listOf(flags.model) };
+    return this.withOperator(flags, async ({ reprojection }, operator, signal) => {
+      const { planReprojection } = await import('../../src/ingest/reproject-plan.ts');
+      const { describeReprojection, showReprojection, viewOfPlan } = await import('../../src/cli/reprojection.ts');
+      const plan = await planReprojection(reprojection, operator, request);
+      for (const warning of plan.warnings) this.logToStderr(`warning: ${warning}`);
+      this.logToStderr(describeReprojection(plan));
+      if (flags['dry-run']) return viewOfPlan(plan);
+      if (plan.mode !== 'nothing') await confirm('Go on?', flags.yes, signal);
+      const { reprojectBucket } = await import('../../src/ingest/reproject-bucket.ts');
+      const report = await showReprojection(plan, (onProgress) =>
+        reprojectBucket(reprojection, operator, request, { signal, onProgress }),
+      );
+      this.log(`${report.documents} documents, ${report.chunks} chunks projected anew`);
+      return { ...report, dry_run: false };
+    });
+  }
+}

@@ -1,0 +1,38 @@
+import type { ReprojectReport } from '../ingest/reproject-bucket.ts';
+import type { ReprojectPlan } from '../ingest/reproject-plan.ts';
+import { openProgress } from './progress.ts';
+
+/** What a dry run answers: the report of a run that has yet to be done. */
+export function viewOfPlan(plan: ReprojectPlan): ReprojectReport & { dry_run: true } {
+  return {
+    ...{ bucket_id: plan.bucketId, models: plan.targets.map(({ id }) => id), space: plan.space, mode: plan.mode },
+    map_versions: plan.targets.map(({ mapVersion }) => mapVersion),
+    ...{ documents: plan.documents, chunks: plan.chunks, dry_run: true },
+  };
+}
+
+const HOW = {
+  in_place: 'documents change over a batch at a time',
+  new_table: 'its index is built beside the present one, which is searched until then',
+} as const;
+
+/** What a run will do, before it begins. */
+export function describeReprojection({ bucketName, targets, space, mode, documents, chunks }: ReprojectPlan): string {
+  const maps = targets.map(({ id, mapVersion }) => `map ${mapVersion} of ${id}`).join(', ');
+  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors went through ${maps}`;
+  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${HOW[mode]}`;
+}
+
+/** Run a reprojection under a progress bar. */
+export async function showReprojection(
+  plan: ReprojectPlan,
+  run: (onProgress: (done: number, total: number) => void) => Promise<ReprojectReport>,
+): Promise<ReprojectReport> {
+  const progress = await openProgress();
+  try {
+    if (plan.mode !== 'nothing') progress.begin('projecting chunks', plan.chunks);
+    return await run((done) => progress.reach(done));
+  } finally {
+    progress.close();
+  }
+}

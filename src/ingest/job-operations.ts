@@ -1,0 +1,46 @@
+import type { JobKindOperations } from '../jobs/operations.ts';
+import type { Job } from '../jobs/schema.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { requeueDocument, settleDocument } from './job-store.ts';
+import { snapshotOf } from './upload.ts';
+
+/**
+ * The operations on ingest jobs. A document that is ingested again is found by its old generation until the new one
+ * is live; what a cancelled job left is never found, and swept as a dead generation.
+ */
+export function ingestOperations(): JobKindOperations {
+  const settle = (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string);
+  return {
+    kind: 'ingest',
+    onFailed: settle,
+    onCancelled: settle,
+    async reprocess(tx, job, newJobId) {
+      const documentId = job.documentId as string;
+      const document = await requeueDocument(tx, job.orgId, documentId);
+      if (!document) throw notFound('document', documentId);
+      return enqueueJob(tx, {
+        id: newJobId,
+        kind: 'ingest',
+        orgId: job.orgId,
+        bucketId: job.bucketId,
+        collectionId: job.collectionId,
+        documentId,
+        workflowId: job.view.workflow_id,
+        sourceEntryId: job.view.source_entry_id,
+        priority: job.priority,
+        s3Key: document.objectKey,
+        fileName: document.fileName,
+        fileSizeBytes: document.sizeBytes,
+        fileType: job.view.file_type,
+        processingType: job.processingType ?? 'document_upload',
+        estimatedCost: job.view.estimated_cost,
+        reprocessOfJobId: job.id,
+        metadataSnapshot: snapshotOf(document),
+      });
+    },
+    // The document keeps its file and its chunks; the job had nothing of its own.
+    async forget() {},
+  };
+}

@@ -1,0 +1,234 @@
+import pLimit from 'p-limit';
+import { artifactKey } from '../documents/documents.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { ActiveMap } from '../projection/projections.ts';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import type { IndexWriter } from '../search/index-writer.ts';
+import { type ChunkArtifact, encodeInTurn, type NativeChunkVectors, readArtifact } from './artifact.ts';
+import { unitRowsOf } from './half-floats.ts';
+import { isActive, nextGenerations, type PendingDocument, type RunScope } from './reproject-store.ts';
+import { registerGeneration } from './store.ts';
+
+/** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
+const PROJECT_ROWS = 2_048;
+/** Chunks analysed in one task of a worker thread. */
+const ANALYSE_CHUNKS = 512;
+/** Chunks handed to the index at once. */
+const APPEND_CHUNKS = 1_000;
+const OBJECTS_UNDER_WAY_MAX = 8;
+
+export interface BatchContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly index: IndexWriter;
+  readonly mapOf: (model: string) => ActiveMap;
+  readonly signal: AbortSignal;
+}
+
+/** A document that could not be projected anew, and why. */
+export interface Failure {
+  readonly documentId: string;
+  readonly error: unknown;
+}
+
+/** A generation that is written, in the index and beside its document. */
+export interface WrittenGeneration {
+  readonly id: number;
+  readonly documentId: string;
+  readonly chunks: number;
+}
+
+export interface BatchResult {
+  readonly written: readonly WrittenGeneration[];
+  readonly failures: readonly Failure[];
+}
+
+/** A document with all that its new generation needs. */
+interface Work {
+  readonly document: PendingDocument;
+  readonly generation: number;
+  readonly artifact: ChunkArtifact & { readonly native: NativeChunkVectors };
+  /** Float32Array [chunks x INDEX_DIMENSIONS]: the new ones. */
+  readonly vectors: Float32Array;
+}
+
+/**
+ * Project the chunks of some documents anew, from their stored native vectors, and write them as generations that
+ * nothing finds yet. A document that is deleted or ingested anew meanwhile is left out.
+ *
+ * @throws AppError what the index and the storage throw; the signal's reason
+ */
+export async function writeBatch(
+  context: BatchContext,
+  scope: RunScope,
+  documents: readonly PendingDocument[],
+): Promise<BatchResult> {
+  const { works, failures } = await readWorks(context, documents);
+  for (const [model, own] of Map.groupBy(works, ({ document }) => document.model)) {
+    await projectWorks(context, context.mapOf(model), own);
+  }
+  const tokens = await analyseWorks(context, works);
+  const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
+  const written = await settled(
+    works.map(async (work, at) => {
+      const isStored = await limit(() => storeWork(context, scope, work));
+      if (!isStored || !(await appendWork(context, scope, work, tokens[at] as string[]))) return null;
+      return { id: work.generation, documentId: work.document.id, chunks: work.artifact.chunks.length };
+    }),
+  );
+  return { written: written.filter((generation) => generation !== null), failures };
+}
+
+async function readWorks(
+  { sql, objects, signal }: BatchContext,
+  documents: readonly PendingDocument[],
+): Promise<{ works: Work[]; failures: Failure[] }> {
+  const ids = await nextGenerations(sql, documents.length);
+  const failures: Failure[] = [];
+  const read = async (document: PendingDocument, at: number): Promise<Work | null> => {
+    signal.throwIfAborted();
+    try {
+      const artifact = await readArtifact(objects, document.artifactKey);
+      const { native } = artifact;
+      if (native === null) throw noNative();
+      const vectors = new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS);
+      return { document, generation: ids[at] as number, artifact: { ...artifact, native }, vectors };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.retryable) throw error;
+      // A document that goes away takes its artifact along.
+      if (await isActive(sql, document.id, document.generation)) failures.push({ documentId: document.id, error });
+      return null;
+    }
+  };
+  const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
+  const works = await settled(documents.map((document, at) => limit(() => read(document, at))));
+  return { works: works.filter((work) => work !== null), failures };
+}
+
+/** Fill in the new vectors: many small documents in one product, a large one in several. */
+async function projectWorks({ signal }: BatchContext, map: ActiveMap, works: readonly Work[]): Promise<void> {
+  const k = works[0]?.artifact.native.dimension ?? 0;
+  let parts: { work: Work; from: number; to: number }[] = [];
+  let rows = 0;
+  const flush = async () => {
+    if (rows === 0) return;
+    const halves = new Uint16Array(rows * k);
+    let row = 0;
+    for (const { work, from, to } of parts) {
+      halves.set(work.artifact.native.vectors.subarray(from * k, to * k), row * k);
+      row += to - from;
+    }
+    const projected = await map.project(unitRowsOf(halves, k), INDEX_DIMENSIONS, signal);
+    row = 0;
+    for (const { work, from, to } of parts) {
+      const own = projected.subarray(row * INDEX_DIMENSIONS, (row + to - from) * INDEX_DIMENSIONS);
+      work.vectors.set(own, from * INDEX_DIMENSIONS);
+      row += to - from;
+    }
+    parts = [];
+    rows = 0;
+  };
+  for (const work of works) {
+    const count = work.artifact.chunks.length;
+    for (let from = 0; from < count; ) {
+      const to = Math.min(count, from + PROJECT_ROWS - rows);
+      parts.push({ work, from, to });
+      rows += to - from;
+      from = to;
+      if (rows === PROJECT_ROWS) await flush();
+    }
+  }
+  await flush();
+}
+
+/** What keyword search matches, of each chunk: it is not kept, since the index has it. */
+async function analyseWorks({ threads, signal }: BatchContext, works: readonly Work[]): Promise<string[][]> {
+  const all = works.flatMap(({ artifact }) =>
+    artifact.chunks.map(({ text, locator }) => ({ text, headingPath: locator.heading_path })),
+  );
+  const module = new URL('./prepare-chunks.ts', import.meta.url);
+  const slices = Array.from({ length: Math.ceil(all.length / ANALYSE_CHUNKS) }, (_, nth) =>
+    all.slice(nth * ANALYSE_CHUNKS, (nth + 1) * ANALYSE_CHUNKS),
+  );
+  const tokens = (
+    await Promise.all(slices.map((slice) => threads.run<string[]>(module, 'analyseKept', slice, { signal })))
+  ).flat();
+  let start = 0;
+  return works.map(({ artifact }) => {
+    const from = start;
+    start += artifact.chunks.length;
+    return tokens.slice(from, start);
+  });
+}
+
+/** Registered before it is written, so that whatever a crash leaves is swept. False: the document is gone. */
+async function storeWork(context: BatchContext, scope: RunScope, work: Work): Promise<boolean> {
+  const { document, generation, artifact } = work;
+  const { native, model } = artifact;
+  const key = artifactKey(scope.orgId, document.id, generation);
+  const mapVersion = context.mapOf(document.model).version;
+  const isKnown = await registerGeneration(context.sql, {
+    ...{ id: generation, orgId: scope.orgId, bucketId: scope.bucketId, documentId: document.id, jobId: scope.runId },
+    ...{ artifactKey: key, chunksCount: artifact.chunks.length, embedModel: model, embedRevision: native.revision },
+    ...{ space: scope.space, mapVersion, nativeDimension: native.dimension, replaces: document.generation },
+  });
+  if (!isKnown) return false;
+  const anew: ChunkArtifact = {
+    ...artifact,
+    ...{ generation, space: scope.space, mapVersion, vectors: work.vectors },
+    chunks: artifact.chunks.map((chunk) => ({ ...chunk, id: idOf(work, chunk.index) })),
+  };
+  await context.objects.put(key, await encodeInTurn(context.threads, anew, context.signal));
+  return true;
+}
+
+/** False: the document was deleted or ingested anew meanwhile. */
+async function appendWork(
+  context: BatchContext,
+  scope: RunScope,
+  work: Work,
+  tokens: readonly string[],
+): Promise<boolean> {
+  const { document, generation, artifact, vectors } = work;
+  const { chunks } = artifact;
+  try {
+    for (let start = 0; start < chunks.length; start += APPEND_CHUNKS) {
+      context.signal.throwIfAborted();
+      const slice = chunks.slice(start, start + APPEND_CHUNKS);
+      const rows = {
+        vectors: vectors.subarray(start * INDEX_DIMENSIONS, (start + slice.length) * INDEX_DIMENSIONS),
+        chunks: slice.map((chunk, at) => ({
+          ...{ chunkId: idOf(work, chunk.index), documentId: document.id, generation, chunkIndex: chunk.index },
+          ...{ text: chunk.text, tokens: tokens[start + at] as string, locator: chunk.locator },
+          ...{ collectionId: document.collectionId, privacyLevel: document.privacyLevel, modality: 'text' as const },
+          eventTimeMs: document.eventTimeMs,
+        })),
+      };
+      const reprojection = scope.moves ? scope.runId : null;
+      await context.index.append(scope.bucketId, rows, scope.space, { reprojection });
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'generation_gone') throw error;
+    await context.objects.delete(artifactKey(scope.orgId, document.id, generation));
+    return false;
+  }
+}
+
+/** As `Promise.all`, but nothing goes on in the background once it has failed. */
+async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+function idOf({ document, generation }: Work, index: number): string {
+  return `${document.id}_${generation}_${index}`;
+}
+
+function noNative(): AppError {
+  return new AppError({ code: 'no_native_vectors', status: 409, message: 'its artifact has no native vectors' });
+}

@@ -1,0 +1,75 @@
+import { findBucket, listBuckets } from '../documents/buckets.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { getIndexTable, selectLiveGroups } from './index-store.ts';
+import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
+import { findReprojection } from './reprojection-store.ts';
+
+/** What the index of a bucket holds, beside what PostgreSQL says that searches may find. */
+export interface IndexStats {
+  readonly bucket_id: string;
+  readonly bucket: string;
+  /** Latent space of the vectors; null: nothing was ever indexed. */
+  readonly space: string | null;
+  readonly documents: number;
+  /** Chunks that searches can find, by PostgreSQL. */
+  readonly chunks: number;
+  /** Rows of the table: also those that wait to be removed. */
+  readonly rows: number;
+  /** Files of rows; many small ones make searches slow until they are merged. */
+  readonly fragments: number;
+  readonly small_fragments: number;
+  /** Rows that the keyword index has yet to take in. */
+  readonly unindexed_rows: number;
+  /** Whether a reprojection is under way, or was killed. */
+  readonly reprojecting_to: string | null;
+  readonly models: readonly {
+    readonly model: string;
+    readonly revision: string | null;
+    /** Null: uncalibrated. */
+    readonly map_version: number | null;
+    readonly documents: number;
+    readonly chunks: number;
+    /** Whether they can be projected anew. */
+    readonly native: boolean;
+  }[];
+}
+
+async function readIndexStats(
+  { sql, tables }: { sql: Sql; tables: LanceTables },
+  orgId: string,
+  bucket: { id: string; name: string },
+): Promise<IndexStats> {
+  const own = await getIndexTable(sql, bucket.id);
+  const table = own && (await tables.read(own.name, own.version));
+  const fragments = table ? (await table.stats()).fragmentStats : null;
+  const models = await selectLiveGroups(sql, orgId, bucket.id);
+  return {
+    bucket_id: bucket.id,
+    bucket: bucket.name,
+    space: own?.space ?? null,
+    documents: models.reduce((sum, each) => sum + each.documents, 0),
+    chunks: models.reduce((sum, each) => sum + each.chunks, 0),
+    rows: table ? await table.countRows() : 0,
+    fragments: fragments?.numFragments ?? 0,
+    small_fragments: fragments?.numSmallFragments ?? 0,
+    unindexed_rows: (table && (await table.indexStats(TOKEN_INDEX_NAME)))?.numUnindexedRows ?? 0,
+    reprojecting_to: (await findReprojection(sql, bucket.id))?.space ?? null,
+    models: models.map((each) => ({
+      ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
+      ...{ documents: each.documents, chunks: each.chunks, native: each.nativeDimension !== null },
+    })),
+  };
+}
+
+/** Of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
+export async function listIndexStats(
+  context: { sql: Sql; tables: LanceTables },
+  orgId: string,
+  bucketRef: string | null,
+): Promise<IndexStats[]> {
+  const { sql } = context;
+  const buckets = bucketRef === null ? await listBuckets(sql, orgId) : [await findBucket(sql, orgId, bucketRef)];
+  const stats: IndexStats[] = [];
+  for (const bucket of buckets) stats.push(await readIndexStats(context, orgId, bucket));
+  return stats;
+}

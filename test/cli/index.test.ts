@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { calibrate } from '../support/calibrate.ts';
+import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { ingestAll } from '../support/ingest-all.ts';
+import { syntheticTexts } from '../support/synthetic-models.ts';
+import { until } from '../support/until.ts';
+import { type Finished, runService, startService } from './service.ts';
+
+// index stats and reproject on the command line, beside a running installation.
+const ALPHA = 'vendor-a/alpha';
+const BETA = 'vendor-a/beta';
+const DOCUMENTS = 40;
+const models = [ALPHA, BETA].map((id) => ({ id, vendor: 'vendor-a', dimensions: 128, max_tokens: 8192 }));
+
+let test: TestGateway;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  test = await openTestGateway({ models }, { semantic: true, dimensions: { alpha: 128, beta: 128 } });
+  const file = path.join(test.dataDir, 'settings.yaml');
+  const providers = {
+    'vendor-a': { protocol: 'openai', base_url: test.upstream.baseUrl('openai'), api_key: CANARY_KEY },
+  };
+  writeFileSync(file, stringify({ providers, models }));
+  env = { SERVICE_CONFIG: file, SERVICE_DATA_DIR: test.dataDir, DATABASE_URL: test.databaseUrl };
+  const { appliance, operator } = test;
+  await appliance.embedding.routing.set(operator, { primary: BETA, fallback: null, mode: 'single' });
+  const worker = appliance.ingestWorker();
+  await worker.start(new AbortController().signal);
+  // Long ones, so that there are several batches to be killed between.
+  const texts = Array.from({ length: DOCUMENTS }, (_, n) =>
+    syntheticTexts(500, n + 50)
+      .map(({ text }) => text)
+      .join('. '),
+  );
+  await ingestAll(
+    appliance,
+    operator,
+    'default',
+    texts.map((text, n) => ({ id: String(n), fileName: `${n}.txt`, text })),
+  );
+  await worker.stop();
+}, 120_000);
+afterAll(() => test.close());
+
+const service = (...args: string[]): Promise<Finished> => runService(args, env);
+const stats = async () => (await service('index', 'stats', '--bucket', 'default', '--json')).json().data[0];
+
+it('stats says what reproject will find', async () => {
+  const [{ chunks } = { chunks: 0 }] = await test.appliance.sql`
+    SELECT sum(chunks_count)::int AS chunks FROM documents`;
+  expect(await stats()).toEqual({
+    ...{ bucket_id: expect.stringMatching(/^bkt_/), bucket: 'default', space: `native:${BETA}@1` },
+    ...{ documents: DOCUMENTS, chunks, rows: chunks, reprojecting_to: null },
+    ...{ fragments: expect.any(Number), small_fragments: expect.any(Number), unindexed_rows: expect.any(Number) },
+    models: [{ model: BETA, revision: '1', map_version: null, documents: DOCUMENTS, chunks, native: true }],
+  });
+  const shown = await service('index', 'stats');
+  expect(shown.code).toBe(0);
+  for (const word of ['default', `native:${BETA}@1`, 'kept']) expect(shown.stdout).toContain(word);
+});
+
+it('reproject refuses without a map, and tells which command makes one', async () => {
+  const refused = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
+  expect(refused.code).toBe(4);
+  expect(refused.json().error).toMatchObject({ code: 'map_missing' });
+  expect(refused.stderr).toContain(`service projections fit --model ${BETA}`);
+});
+
+it('a dry run changes nothing, and a real one asks first', async () => {
+  await calibrate(test.appliance, ALPHA, { reference: true });
+  await calibrate(test.appliance, BETA);
+  const dry = await service('index', 'reproject', '--model', BETA, '--dry-run', '--json');
+  expect(dry.json()).toMatchObject({ dry_run: true, mode: 'new_table', documents: DOCUMENTS, space: 'canon-v1' });
+  const asked = await service('index', 'reproject', '--model', BETA, '--json');
+  expect([asked.code, asked.json().error.code]).toEqual([2, 'confirmation_missing']);
+  expect(await stats()).toMatchObject({ space: `native:${BETA}@1`, reprojecting_to: null });
+});
+
+it('a run that is killed is finished by the next one, without any call', { timeout: 90_000 }, async () => {
+  const { sql } = test.appliance;
+  const before = await stats();
+  const calls = test.upstream.calls.length;
+  const killed = startService(['index', 'reproject', '--model', BETA, '--yes'], env);
+  await until(async () => (await sql`SELECT 1 FROM generations WHERE replaces IS NOT NULL`).length > 0);
+  killed.child.kill('SIGKILL');
+  await once(killed.child, 'close');
+  expect(await stats()).toMatchObject({ space: before.space, rows: before.rows, reprojecting_to: 'canon-v1' });
+  const finished = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
+  expect(finished.json()).toMatchObject({ mode: 'new_table', space: 'canon-v1', dry_run: false, models: [BETA] });
+  expect(finished.stderr).toContain('projecting chunks');
+  expect(await stats()).toMatchObject({
+    ...{ space: 'canon-v1', documents: DOCUMENTS, chunks: before.chunks, rows: before.chunks, reprojecting_to: null },
+    models: [{ model: BETA, map_version: expect.any(Number), documents: DOCUMENTS }],
+  });
+  expect(test.upstream.calls).toHaveLength(calls);
+  const again = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
+  expect(again.json()).toMatchObject({ mode: 'nothing', documents: 0 });
+});

@@ -1,0 +1,144 @@
+/// <reference lib="es2025.float16" />
+import { createHash } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ChunkArtifact, decodeArtifact, encodeArtifact, encodeInTurn } from '../../src/ingest/artifact.ts';
+import { fromHalves, toHalves, unitRowsOf } from '../../src/ingest/half-floats.ts';
+import { openThreads } from '../../src/platform/threads.ts';
+
+/** Pseudo-random unit rows. */
+function unitRows(rows: number, dimension: number, seed = 1): Float32Array {
+  let state = seed >>> 0;
+  const values = Float32Array.from({ length: rows * dimension }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+  return unitRowsOf(toHalves(values), dimension);
+}
+
+function artifact(chunks: number, dimension: number | null): ChunkArtifact {
+  return {
+    ...{ documentId: 'doc_1', generation: 7, model: 'my/model', space: 'canon-v1', mapVersion: 3, dimensions: 4 },
+    chunks: Array.from({ length: chunks }, (_, index) => ({
+      ...{ id: `doc_1_7_${index}`, index, text: `chunk ${index} 청크`, token_count: 2 },
+      locator: { page: null, heading_path: ['A'], start: 0, end: 1 },
+    })),
+    vectors: unitRows(chunks, 4),
+    native:
+      dimension === null
+        ? null
+        : { dimension, revision: '1', vectors: toHalves(unitRows(chunks, dimension, dimension)) },
+  };
+}
+
+const HALF_MAX = 65_504;
+
+describe('vectors of half the size', () => {
+  it('are off by at most max(2^-11 |x|, 2^-25)', () => {
+    fc.assert(
+      fc.property(
+        fc.float32Array({ minLength: 1, maxLength: 200, min: -HALF_MAX, max: HALF_MAX, noNaN: true }),
+        (values) => {
+          const back = fromHalves(toHalves(values));
+          for (const [i, value] of values.entries()) {
+            expect(Math.abs((back[i] as number) - value)).toBeLessThanOrEqual(
+              Math.max(2 ** -11 * Math.abs(value), 2 ** -25),
+            );
+          }
+        },
+      ),
+    );
+  });
+
+  it('are those that the engine makes, of any bits, rounded to nearest and ties to even', () => {
+    const same = (values: Float32Array) => {
+      const engine = new Float16Array(values);
+      expect(fromHalves(toHalves(values))).toEqual(new Float32Array(engine));
+      expect(toHalves(values).filter((_, i) => !Number.isNaN(values[i]))).toEqual(
+        new Uint16Array(engine.buffer).filter((_, i) => !Number.isNaN(values[i])),
+      );
+    };
+    // All halves, what lies in the middle between two, and a little above and below that.
+    const all = new Float32Array(new Float16Array(new Uint16Array(0x1_0000).map((_, i) => i).buffer));
+    same(all);
+    for (const nudge of [1, 1 + 2 ** -23, 1 - 2 ** -24]) {
+      same(all.map((value, i) => ((value + (all[(i + 1) & 0xffff] as number)) / 2) * nudge));
+    }
+    fc.assert(fc.property(fc.uint32Array({ maxLength: 500 }), (bits) => same(new Float32Array(bits.slice().buffer))));
+  });
+
+  it('keep the direction of a unit vector to a cosine of 1 - 2^-22, and its length', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 4_096 }), fc.integer(), (dimension, seed) => {
+        const [row] = [unitRows(1, dimension, seed)];
+        const back = unitRowsOf(toHalves(row as Float32Array), dimension);
+        let cosine = 0;
+        let squares = 0;
+        let original = 0;
+        for (let i = 0; i < dimension; i++) {
+          cosine += (row?.[i] as number) * (back[i] as number);
+          squares += (back[i] as number) ** 2;
+          original += (row?.[i] as number) ** 2;
+        }
+        expect(squares).toBeCloseTo(1, 5);
+        expect(cosine / Math.sqrt(squares * original)).toBeGreaterThan(1 - 2 ** -22);
+      }),
+    );
+  });
+
+  it('leave a row of zeros as it is', () => {
+    expect([...unitRowsOf(toHalves(Float32Array.of(0, 0, 3, 4)), 2)]).toEqual([
+      0,
+      0,
+      expect.closeTo(0.6),
+      expect.closeTo(0.8),
+    ]);
+  });
+});
+
+describe('a chunk artifact', () => {
+  it.each([
+    ['with native vectors', artifact(5, 7)],
+    ['without', artifact(3, null)],
+    ['of one chunk', artifact(1, 1)],
+  ])('%s comes back as it was', (_, original) => {
+    const decoded = decodeArtifact(encodeArtifact(original));
+    expect(decoded).toEqual(original);
+    // Also from the middle of a buffer, at an odd place.
+    const padded = Buffer.concat([Buffer.from('x'), encodeArtifact(original)]);
+    expect(decodeArtifact(padded.subarray(1))).toEqual(original);
+  });
+
+  it('comes back as it was from a worker thread', async () => {
+    const threads = openThreads();
+    const original = artifact(100, 32);
+    const bytes = await encodeInTurn(threads, original, new AbortController().signal);
+    expect(decodeArtifact(bytes)).toEqual(original);
+    await threads.close();
+  });
+
+  it('of layout 1 is read, without native vectors', () => {
+    const { vectors, native: _native, mapVersion: _map, ...rest } = artifact(2, null);
+    const header = deflateRawSync(JSON.stringify(rest));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(header.length);
+    const body = Buffer.concat([length, header, Buffer.from(vectors.buffer)]);
+    const bytes = Buffer.concat([Buffer.from('SVCCHNK1'), createHash('sha256').update(body).digest(), body]);
+    expect(decodeArtifact(bytes)).toEqual({ ...rest, vectors, native: null, mapVersion: null });
+  });
+
+  it('is refused when any byte of it changed, or its end is missing', () => {
+    const bytes = encodeArtifact(artifact(2, 3));
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] as number) ^ flip;
+        expect(() => decodeArtifact(damaged)).toThrow(expect.objectContaining({ code: 'artifact_corrupt' }));
+        expect(() => decodeArtifact(bytes.subarray(0, at))).toThrow(
+          expect.objectContaining({ code: 'artifact_corrupt' }),
+        );
+      }),
+    );
+  });
+});
