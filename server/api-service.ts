@@ -6,13 +6,17 @@ import type { Appliance } from '../src/platform/compose.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
+import { BodyGate } from './body-gate.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
+import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi.ts';
 import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { imageRoutes } from './routes/images.ts';
+import { jobFileRoutes } from './routes/job-files.ts';
+import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -39,7 +43,12 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   const routes = [
     ...embeddingRoutes(embedding.embedder, config.embeddings),
     ...imageRoutes(
-      { embedder: embedding.embedder, meter: appliance.meter, reader: appliance.images },
+      {
+        embedder: embedding.embedder,
+        meter: appliance.meter,
+        reader: appliance.images,
+        deadlineMs: config.embeddings.imageDeadlineMs,
+      },
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...modelRoutes(embedding.backends),
@@ -48,6 +57,8 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...bucketRoutes(sql, purge),
     ...documentRoutes(appliance.uploads, purge),
     ...jobRoutes(sql),
+    ...jobFileRoutes(sql, appliance.objects),
+    ...jobOperationRoutes(appliance.jobOperations),
     ...searchRoutes(appliance.search),
   ];
   const operations = operationRoutes({
@@ -76,13 +87,16 @@ export function apiService(
   };
   const app = createApp({
     routes: apiRoutes(appliance, purge),
-    resolveCaller: (authorization) => appliance.callers.resolve(authorization),
+    resolveCaller: Object.assign((authorization: string | undefined) => appliance.callers.resolve(authorization), {
+      isCronSecret: cronSecretCheck(config.cronSecret),
+    }),
     idempotency: {
       begin: (request) => beginIdempotent(sql, { ...request, lockMs: IDEMPOTENCY_LOCK_MS }),
       finish: (lock, response) => finishIdempotent(sql, lock, response),
       abandon: (lock) => abandonIdempotent(sql, lock),
     },
     rates: appliance.rates,
+    gate: new BodyGate(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },

@@ -32,6 +32,7 @@ export function renderOpenApi(routes: readonly Route[], info: { title: string; v
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`svc_…`) or a user token.' },
+        cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret', description: 'The cron secret.' },
       },
       schemas: { EmbeddingError: schemaOf(EmbeddingError, 'output'), DetailError: schemaOf(DetailError, 'output') },
     },
@@ -47,7 +48,7 @@ function operationOf(route: Route): JsonObject {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.access === 'public' ? { security: [] } : { security: [{ bearer: [] }] }),
+    security: securityOf(route.access),
     ...(describeAccess(route.access) === null ? {} : { description: describeAccess(route.access) }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body) }),
@@ -63,8 +64,14 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
+function securityOf(access: AccessPolicy): JsonObject[] {
+  if (access === 'public') return [];
+  return access === 'cron_or_platform_admin' ? [{ bearer: [] }, { cronSecret: [] }] : [{ bearer: [] }];
+}
+
 function describeAccess(access: AccessPolicy): string | null {
   if (access === 'public' || access === 'caller') return null;
+  if (access === 'cron_or_platform_admin') return 'With the cron secret, or with the scope `platform_admin`.';
   if (access === 'loopback_or_platform_admin') return 'From this machine, or with the scope `platform_admin`.';
   return `Needs the scope \`${access}\`.`;
 }

@@ -7,15 +7,16 @@ import type { Axis } from '../src/usage/schema.ts';
  * Who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
  * - `public`: nobody is asked who they are;
  * - `loopback_or_platform_admin`: a peer on this machine that no proxy stands before, or the scope `platform_admin`;
+ * - `cron_or_platform_admin`: the header `X-Cron-Secret`, or the scope `platform_admin`;
  * - `caller`: any valid key or token (reads of the organization's own resources);
  * - a scope: a key or token that has it.
  */
-export type AccessPolicy = 'public' | 'loopback_or_platform_admin' | 'caller' | Scope;
+export type AccessPolicy = 'public' | 'loopback_or_platform_admin' | 'cron_or_platform_admin' | 'caller' | Scope;
 
 /** The caller as a handler sees it: nobody where the policy asks for nobody. */
 type CallerOf<A extends AccessPolicy> = A extends 'public'
   ? null
-  : A extends 'loopback_or_platform_admin'
+  : A extends 'loopback_or_platform_admin' | 'cron_or_platform_admin'
     ? Caller | null
     : Caller;
 

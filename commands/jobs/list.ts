@@ -27,8 +27,10 @@ export default class JobsList extends BaseCommand {
     return this.withOperator(flags, async ({ sql }, operator) => {
       const { listJobs } = await import('../../src/jobs/store.ts');
       const { findBucket } = await import('../../src/documents/buckets.ts');
+      const { jobInBucket } = await import('../../src/documents/job-store.ts');
       const bucket = flags.bucket === undefined ? undefined : await findBucket(sql, operator.orgId, flags.bucket);
-      const jobs = await listJobs(sql, operator.orgId, { ...query, bucket_id: bucket?.id });
+      const inBucket = bucket === undefined ? undefined : jobInBucket(sql, operator.orgId, bucket.id);
+      const jobs = await listJobs(sql, operator.orgId, query, inBucket);
       await this.showTable('jobs', jobs, [
         ['id', (job) => job.id],
         ['file', (job) => job.file_name, 'may be cut'],

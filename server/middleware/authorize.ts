@@ -1,13 +1,22 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type Caller, requireScope, SCOPES } from '../../src/access/caller.ts';
+import { type Caller, hasScope, requireScope, SCOPES } from '../../src/access/caller.ts';
+import { AppError, forbidden } from '../../src/platform/errors.ts';
+import type { Secret } from '../../src/platform/secret.ts';
 import type { AccessPolicy } from '../route.ts';
 
-/** Turns the value of `Authorization` into a caller. Throws AppError 401 for none and for a bad one. */
-export type ResolveCaller = (authorization: string | undefined) => Promise<Caller>;
+/** Who a request comes from. */
+export interface ResolveCaller {
+  /** Turns the value of `Authorization` into a caller. Throws AppError 401 for none and for a bad one. */
+  (authorization: string | undefined): Promise<Caller>;
+  /** Whether this is the cron secret; where there is none, nothing is. */
+  readonly isCronSecret?: (presented: string) => boolean;
+}
 
 const POLICIES: ReadonlySet<unknown> = new Set<AccessPolicy>([
   'public',
   'loopback_or_platform_admin',
+  'cron_or_platform_admin',
   'caller',
   ...SCOPES,
 ]);
@@ -20,7 +29,7 @@ export function isAccessPolicy(access: unknown): access is AccessPolicy {
 /**
  * Let in whoever the policy lets in. Returns null where nobody has to be known.
  *
- * @throws AppError 401, 403 `scope_missing`
+ * @throws AppError 401; 403 `scope_missing`, `invalid_cron_secret`
  */
 export async function authorize(
   access: AccessPolicy,
@@ -29,10 +38,35 @@ export async function authorize(
 ): Promise<Caller | null> {
   if (access === 'public') return null;
   if (access === 'loopback_or_platform_admin' && isLocalPeer(req)) return null;
+  if (access === 'cron_or_platform_admin') return authorizeCron(req, resolveCaller);
   const caller = await resolveCaller(req.headers.authorization);
   if (access === 'caller') return caller;
   requireScope(caller, access === 'loopback_or_platform_admin' ? 'platform_admin' : access);
   return caller;
+}
+
+/** A wrong secret is refused whatever else was sent; an ordinary key is nobody here (contract 5.7, 7.3). */
+async function authorizeCron(req: IncomingMessage, resolveCaller: ResolveCaller): Promise<Caller | null> {
+  const presented = req.headers['x-cron-secret'];
+  if (presented !== undefined) {
+    if (resolveCaller.isCronSecret?.(String(presented))) return null;
+    throw forbidden('the cron secret is not valid', 'invalid_cron_secret');
+  }
+  const caller = await resolveCaller(req.headers.authorization);
+  if (hasScope(caller, 'platform_admin')) return caller;
+  throw new AppError({
+    code: 'invalid_credentials',
+    status: 401,
+    message: 'this needs the header X-Cron-Secret, or a key or token with the scope "platform_admin"',
+  });
+}
+
+/** Compares with the configured secret in constant time, also in its length. */
+export function cronSecretCheck(secret: Secret | null): (presented: string) => boolean {
+  if (secret === null) return () => false;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const expected = digest(secret.reveal());
+  return (presented) => timingSafeEqual(digest(presented), expected);
 }
 
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];

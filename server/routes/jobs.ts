@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { jobInBucket } from '../../src/documents/job-store.ts';
 import { jobVisibleTo } from '../../src/documents/store.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
 import { getJob, listJobs } from '../../src/jobs/store.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { defineRoute, type Route } from '../route.ts';
+
+const JobParams = z.object({ job: z.string().min(1).max(128) });
 
 export function jobRoutes(sql: Sql): Route[] {
   return [
@@ -17,9 +20,11 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
-      handle: async ({ caller, query }) => ({
-        body: await listJobs(sql, caller.orgId, query, jobVisibleTo(sql, caller)),
-      }),
+      async handle({ caller, query }) {
+        const inBucket = query.bucket_id === undefined ? sql`true` : jobInBucket(sql, caller.orgId, query.bucket_id);
+        const condition = sql`${jobVisibleTo(sql, caller)} AND ${inBucket}`;
+        return { body: await listJobs(sql, caller.orgId, query, condition) };
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -29,7 +34,7 @@ export function jobRoutes(sql: Sql): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'none',
-      params: z.object({ job: z.string().min(1).max(128) }),
+      params: JobParams,
       responses: { 200: { description: 'The job', schema: JobView } },
       handle: async ({ caller, params }) => ({
         body: await getJob(sql, caller.orgId, params.job, jobVisibleTo(sql, caller)),

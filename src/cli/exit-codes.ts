@@ -30,13 +30,13 @@ function withoutHelpHint(message: string): string {
 
 const USAGE_STATUSES = new Set([400, 413, 415, 422]);
 
-/** Faults of the moment or of the machine that an operator can end. */
-const REFUSED_CODES = new Set(['cannot_listen']);
+/** Faults of the moment or of the machine that an operator can end, and states that forbid what was asked for. */
+const REFUSED_CODES = new Set(['cannot_listen', 'job_in_progress', 'job_not_terminal', 'job_kind_unknown']);
 
 function exitCodeOf(error: AppError): number {
   if (error.code === 'interrupted') return EXIT.interrupted;
-  if (error.code === 'config_invalid' || USAGE_STATUSES.has(error.status)) return EXIT.usage;
   if (REFUSED_CODES.has(error.code)) return EXIT.refused;
+  if (error.code === 'config_invalid' || USAGE_STATUSES.has(error.status)) return EXIT.usage;
   if (error.status === 404) return EXIT.notFound;
   if (error.status >= 502) return EXIT.dependency;
   if (error.status >= 401 && error.status < 500) return EXIT.refused;

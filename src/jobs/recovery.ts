@@ -43,16 +43,22 @@ export async function recoverJobs(
   return { requeued, poisoned };
 }
 
-/** Runs `recoverJobs` at once and then every `everyMs`. */
+/** `recoverJobs`, and a bell for what it brought back. */
+export async function recoverAndRing(
+  context: { sql: Sql; doorbell: Doorbell; logger: Logger },
+  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
+): Promise<void> {
+  const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
+  if (requeued + poisoned === 0) return;
+  context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
+  for (const kind of handlers.keys()) await context.doorbell.ring(kind);
+}
+
+/** Runs it at once and then every `everyMs`. */
 export function jobRecovery(
   context: { sql: Sql; doorbell: Doorbell; logger: Logger },
   handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
   everyMs = 5_000,
 ): Service {
-  return repeatingTask('job recovery', everyMs, context.logger, async () => {
-    const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
-    if (requeued + poisoned === 0) return;
-    context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
-    for (const kind of handlers.keys()) await context.doorbell.ring(kind);
-  });
+  return repeatingTask('job recovery', everyMs, context.logger, () => recoverAndRing(context, handlers));
 }

@@ -17,6 +17,13 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export const IN_PROGRESS = ['extracting', 'chunking', 'embedding', 'indexing'] as const satisfies JobStatus[];
 export type JobPhase = (typeof IN_PROGRESS)[number];
 
+export const UNFINISHED = ['queued', ...IN_PROGRESS] as const satisfies JobStatus[];
+
+/** Ready, failed or cancelled: a job never leaves these. */
+export function isTerminal(status: JobStatus): boolean {
+  return !UNFINISHED.includes(status as (typeof UNFINISHED)[number]);
+}
+
 export const JobKind = z.enum(['ingest', 'bulk']);
 export type JobKind = z.infer<typeof JobKind>;
 
@@ -78,11 +85,24 @@ export const JobView = z
 export type JobView = z.infer<typeof JobView>;
 
 export const ListJobsQuery = z.object({
-  bucket_id: z.string().max(128).optional(),
+  bucket_id: z.string().max(128).optional().describe('id or name'),
   status: JobStatus.optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 export type ListJobsQuery = z.output<typeof ListJobsQuery>;
+
+/** What cancelling a job came to. `detail` is there when nothing was left to cancel. */
+export const CancelReply = z.object({ status: JobStatus, detail: z.string().optional() });
+export type CancelReply = z.output<typeof CancelReply>;
+
+export const ReapQuery = z.object({ timeout_minutes: z.coerce.number().int().min(1).max(1440).default(30) });
+
+export const ReapReply = z.object({
+  timeout_minutes: z.int(),
+  reaped_count: z.int(),
+  jobs: z.array(z.object({ job_id: z.string(), org_id: z.string(), stuck_status: JobStatus })),
+});
+export type ReapReply = z.output<typeof ReapReply>;
 
 /** A job row as the database holds it: the view plus what its ownership needs. */
 export interface Job {
@@ -113,6 +133,8 @@ export interface NewJob {
   readonly bucketId: string;
   readonly collectionId?: string | null;
   readonly documentId?: string | null;
+  readonly workflowId?: string | null;
+  readonly sourceEntryId?: string | null;
   readonly priority: number;
   readonly s3Key: string;
   readonly fileName: string;

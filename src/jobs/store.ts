@@ -1,6 +1,7 @@
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { ErrorCategory, Job, JobKind, JobPhase, JobStatus, JobView, ListJobsQuery, NewJob } from './schema.ts';
+import { type Row, toJob, toView } from './rows.ts';
+import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
 
 /** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
 export interface Held {
@@ -15,11 +16,11 @@ export interface Held {
  */
 export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
   const [row] = await sql`
-    INSERT INTO jobs (id, kind, org_id, bucket_id, collection_id, document_id, priority, fair_rank, status, s3_key,
-                      file_name, file_size, file_type, processing_type, estimated_cost, reprocess_of_job_id,
-                      metadata_snapshot)
+    INSERT INTO jobs (id, kind, org_id, bucket_id, collection_id, document_id, workflow_id, source_entry_id, priority,
+                      fair_rank, status, s3_key, file_name, file_size, file_type, processing_type, estimated_cost,
+                      reprocess_of_job_id, metadata_snapshot)
     SELECT ${job.id}, ${job.kind}, ${job.orgId}, ${job.bucketId}, ${job.collectionId ?? null},
-           ${job.documentId ?? null}, ${job.priority},
+           ${job.documentId ?? null}, ${job.workflowId ?? null}, ${job.sourceEntryId ?? null}, ${job.priority},
            greatest(
              coalesce((SELECT max(fair_rank) + 1 FROM jobs WHERE status = 'queued' AND kind = ${job.kind}
                         AND priority = ${job.priority} AND org_id = ${job.orgId}), 0),
@@ -36,7 +37,8 @@ export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
  * Claim up to `limit` due jobs in order of priority, organization's turn and age. A claimed job gets the next
  * fence and a generation of its own; whoever held it before can write nothing from here on.
  *
- * `suspects`: claim only jobs whose lease was lost before (`only`), or only those whose was not (`none`).
+ * `suspects`: claim only jobs whose lease was lost before (`only`), or only those whose was not, and nothing at all
+ * while one of the former waits (`none`).
  */
 export async function claimJobs(
   sql: Sql,
@@ -53,7 +55,7 @@ export async function claimJobs(
     WITH due AS (
       SELECT id FROM jobs
       WHERE status = 'queued' AND kind = ${claim.kind} AND (scheduled_at IS NULL OR scheduled_at <= now())
-        AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0`}
+        AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0 AND NOT ${dueSuspect(sql, claim.kind)}`}
       ORDER BY priority, fair_rank, created_at
       FOR UPDATE SKIP LOCKED LIMIT ${claim.limit})
     UPDATE jobs SET status = ${claim.firstPhase}, worker_id = ${claim.workerId}, fence = fence + 1,
@@ -62,15 +64,28 @@ export async function claimJobs(
            scheduled_at = NULL, updated_at = now()
     FROM due WHERE jobs.id = due.id
     RETURNING jobs.*`;
-  return rows.map((row) => toJob(row as Row));
+  // RETURNING keeps no order, and the first of the queue is to be the first that runs.
+  return rows.sort(inTurn).map((row) => toJob(row as Row));
+}
+
+function inTurn(a: Row, b: Row): number {
+  for (const column of ['priority', 'fair_rank', 'created_at']) {
+    const difference = Number(a[column]) - Number(b[column]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }
 
 /** Whether a due job waits whose lease was lost before: it may have killed its worker, so it must run alone. */
 export async function hasDueSuspect(sql: Sql, kind: JobKind): Promise<boolean> {
-  const [row] = await sql`
-    SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'queued' AND kind = ${kind} AND crash_count > 0
-                   AND (scheduled_at IS NULL OR scheduled_at <= now())) AS found`;
+  const [row] = await sql`SELECT ${dueSuspect(sql, kind)} AS found`;
   return row?.['found'] === true;
+}
+
+function dueSuspect(sql: Sql, kind: JobKind) {
+  return sql`
+    EXISTS (SELECT 1 FROM jobs AS suspect WHERE suspect.status = 'queued' AND suspect.kind = ${kind}
+            AND suspect.crash_count > 0 AND (suspect.scheduled_at IS NULL OR suspect.scheduled_at <= now()))`;
 }
 
 /** Extend the leases of one worker's jobs; returns those that are still held. */
@@ -206,27 +221,31 @@ export async function forgetDocumentOfJobs(sql: Sql, orgId: string, documentId: 
 export async function listJobs(
   sql: Sql,
   orgId: string,
-  query: ListJobsQuery,
+  query: Pick<ListJobsQuery, 'status' | 'limit'>,
   condition: SqlFragment = sql`true`,
 ): Promise<JobView[]> {
   const rows = await sql`
     SELECT * FROM jobs WHERE org_id = ${orgId} AND ${condition}
-      ${query.bucket_id === undefined ? sql`` : sql`AND bucket_id = ${query.bucket_id}`}
       ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
     ORDER BY created_at DESC, id DESC LIMIT ${query.limit}`;
   return rows.map((row) => toView(row as Row));
 }
 
 /** @throws AppError `job_not_found` (404), for another organization's job too. */
-export async function getJob(
+export async function findJob(
   sql: Sql,
   orgId: string,
   jobId: string,
   condition: SqlFragment = sql`true`,
-): Promise<JobView> {
+): Promise<Job> {
   const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${condition}`;
   if (!row) throw notFound('job', jobId);
-  return toView(row as Row);
+  return toJob(row as Row);
+}
+
+/** The same as the API shows it. @throws AppError `job_not_found` (404) */
+export async function getJob(sql: Sql, orgId: string, jobId: string, condition?: SqlFragment): Promise<JobView> {
+  return (await findJob(sql, orgId, jobId, condition)).view;
 }
 
 /** Those of these jobs that are finished: ready, failed or cancelled (progress of an upload). */
@@ -236,65 +255,4 @@ export async function listFinishedJobs(sql: Sql, orgId: string, jobIds: readonly
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
       AND status IN ('ready', 'failed', 'cancelled')`;
   return rows.map((row) => toView(row as Row));
-}
-
-type Row = Record<string, unknown>;
-
-function toJob(row: Row): Job {
-  return {
-    id: row['id'] as string,
-    kind: row['kind'] as JobKind,
-    orgId: row['org_id'] as string,
-    bucketId: row['bucket_id'] as string,
-    collectionId: row['collection_id'] as string | null,
-    documentId: row['document_id'] as string | null,
-    priority: row['priority'] as number,
-    status: row['status'] as JobStatus,
-    s3Key: row['s3_key'] as string,
-    fileName: row['file_name'] as string,
-    fileSizeBytes: Number(row['file_size']),
-    processingType: row['processing_type'] as string | null,
-    retryCount: row['retry_count'] as number,
-    crashCount: row['crash_count'] as number,
-    fence: Number(row['fence']),
-    generation: row['generation'] === null ? null : Number(row['generation']),
-    view: toView(row),
-  };
-}
-
-function toView(row: Row): JobView {
-  const time = (name: string) => (row[name] instanceof Date ? (row[name] as Date).toISOString() : null);
-  const text = (name: string) => row[name] as string | null;
-  return {
-    id: row['id'] as string,
-    org_id: row['org_id'] as string,
-    bucket_id: row['bucket_id'] as string,
-    collection_id: text('collection_id'),
-    document_id: text('document_id'),
-    workflow_id: text('workflow_id'),
-    source_entry_id: text('source_entry_id'),
-    priority: row['priority'] as number,
-    status: row['status'] as JobStatus,
-    s3_key: row['s3_key'] as string,
-    file_name: row['file_name'] as string,
-    file_size: Number(row['file_size']),
-    file_type: text('file_type'),
-    processing_type: text('processing_type'),
-    estimated_cost: row['estimated_cost'] as number,
-    actual_cost: row['actual_cost'] as number | null,
-    chunks_count: row['chunks_count'] as number | null,
-    failed_phase: text('failed_phase'),
-    error_category: text('error_category'),
-    error_message: text('error_message'),
-    retryable: row['retryable'] as boolean | null,
-    retry_count: row['retry_count'] as number,
-    reprocess_of_job_id: text('reprocess_of_job_id'),
-    worker_id: text('worker_id'),
-    scheduled_at: time('scheduled_at'),
-    started_at: time('started_at'),
-    completed_at: time('completed_at'),
-    created_at: time('created_at') as string,
-    updated_at: time('updated_at') as string,
-    metadata_snapshot: row['metadata_snapshot'] as Record<string, unknown> | null,
-  };
 }

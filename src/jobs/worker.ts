@@ -67,6 +67,7 @@ export class JobWorker implements Service {
   #rung = false;
   #lastRenewalMs = 0;
   #loops: Promise<void>[] = [];
+  #recalled: Promise<void> = Promise.resolve();
 
   constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
     this.name = `${handler.kind} worker`;
@@ -77,7 +78,16 @@ export class JobWorker implements Service {
 
   async start(): Promise<void> {
     await this.#touch();
-    await this.#context.doorbell.listen(this.#handler.kind, () => this.#wake(), this.#stop.signal);
+    const listener = {
+      onBell: () => {
+        this.#wake();
+        return this.#running.size < this.#options.concurrency;
+      },
+      onRecall: (jobId: string | null) => {
+        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) this.#recalled = this.#beat();
+      },
+    };
+    await this.#context.doorbell.listen(this.#handler.kind, listener, this.#stop.signal);
     this.#loops = [this.#claimLoop(), this.#heartbeatLoop()];
   }
 
@@ -93,7 +103,7 @@ export class JobWorker implements Service {
     timer.abort();
     for (const { lease } of this.#running.values()) lease.abort(new Draining());
     await drained;
-    await Promise.allSettled(this.#loops);
+    await Promise.allSettled([...this.#loops, this.#recalled]);
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
   }
 
@@ -148,20 +158,27 @@ export class JobWorker implements Service {
     const { sql } = this.#context;
     const free = this.#options.concurrency - this.#running.size;
     if (free <= 0 || this.#solo) return 0;
-    const suspect = await hasDueSuspect(sql, this.#handler.kind);
-    if (suspect && this.#running.size > 0) return 0;
-    const jobs = await claimJobs(sql, {
+    let jobs = await this.#claimUpTo(free, 'none');
+    let isSuspect = false;
+    if (jobs.length === 0 && (await hasDueSuspect(sql, this.#handler.kind)) && this.#running.size === 0) {
+      jobs = await this.#claimUpTo(1, 'only');
+      isSuspect = jobs.length > 0;
+    }
+    if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
+    this.#solo = isSuspect;
+    for (const job of jobs) this.#launch(job);
+    return jobs.length;
+  }
+
+  #claimUpTo(limit: number, suspects: 'only' | 'none'): Promise<Job[]> {
+    return claimJobs(this.#context.sql, {
       kind: this.#handler.kind,
       workerId: this.id,
       firstPhase: this.#handler.firstPhase,
       leaseMs: this.#options.leaseMs,
-      limit: suspect ? 1 : free,
-      suspects: suspect ? 'only' : 'none',
+      limit,
+      suspects,
     });
-    if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
-    this.#solo = suspect && jobs.length > 0;
-    for (const job of jobs) this.#launch(job);
-    return jobs.length;
   }
 
   #launch(job: Job): void {
@@ -198,7 +215,7 @@ export class JobWorker implements Service {
       return;
     }
     if (reason instanceof Draining) {
-      await releaseJob(sql, lease.held);
+      if (await releaseJob(sql, lease.held)) await this.#ringForOthers();
       return;
     }
     const known = mapPostgresError(reason);
@@ -226,6 +243,12 @@ export class JobWorker implements Service {
     log.info({ category: failure.category, retry }, failure.message);
   }
 
+  /** Somebody else may take at once what this worker hands back. */
+  async #ringForOthers(): Promise<void> {
+    const { doorbell, logger } = this.#context;
+    await doorbell.ring(this.#handler.kind).catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  }
+
   /** The database may be away for a moment: an outcome is worth trying to write for as long as the lease holds. */
   async #untilLeaseEnds(write: () => Promise<void>): Promise<void> {
     const endMs = performance.now() + this.#options.leaseMs * 0.8;
@@ -242,7 +265,6 @@ export class JobWorker implements Service {
   }
 
   async #heartbeatLoop(): Promise<void> {
-    const { sql, logger } = this.#context;
     // Beats go on while draining, as long as a job runs.
     while (!this.#stop.signal.aborted || this.#running.size > 0) {
       await delay(this.#options.leaseMs / 4, undefined, { signal: this.#stop.signal }).catch(() => undefined);
@@ -250,26 +272,32 @@ export class JobWorker implements Service {
         if (this.#running.size === 0) return;
         await Promise.race([delay(this.#options.leaseMs / 8), this.#oneEnds()]);
       }
-      const leases = [...this.#running.values()].map((run) => run.lease);
-      try {
-        const beganMs = performance.now();
-        const still = await renewLeases(
-          sql,
-          this.id,
-          leases.map((lease) => lease.held),
-          this.#options.leaseMs,
-        );
-        this.#lastRenewalMs = beganMs;
-        const kept = new Set(still.map((held) => held.id));
-        for (const lease of leases) {
-          if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
-        }
-        await this.#touch();
-      } catch (error) {
-        logger.warn({ err: error }, 'heartbeat failed');
-        if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
-          for (const lease of leases) lease.abort(new LeaseLost(lease.job.id));
-        }
+      await this.#beat();
+    }
+  }
+
+  /** Extend the leases of what runs, and stop what is not ours any more. */
+  async #beat(): Promise<void> {
+    const { sql, logger } = this.#context;
+    const leases = [...this.#running.values()].map((run) => run.lease);
+    try {
+      const beganMs = performance.now();
+      const still = await renewLeases(
+        sql,
+        this.id,
+        leases.map((lease) => lease.held),
+        this.#options.leaseMs,
+      );
+      this.#lastRenewalMs = Math.max(beganMs, this.#lastRenewalMs);
+      const kept = new Set(still.map((held) => held.id));
+      for (const lease of leases) {
+        if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
+      }
+      await this.#touch();
+    } catch (error) {
+      logger.warn({ err: error }, 'heartbeat failed');
+      if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
+        for (const lease of leases) lease.abort(new LeaseLost(lease.job.id));
       }
     }
   }

@@ -8,16 +8,19 @@ import type { NewOrganization, Organization } from '../access/schema.ts';
 import { checkSecretKey } from '../access/secret-key-check.ts';
 import { purgeDeleted } from '../documents/documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
-import { insertBucket } from '../documents/store.ts';
+import { insertBucket, jobVisibleTo } from '../documents/store.ts';
 import { sweepOrphans } from '../documents/sweep-orphans.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { type ImageReader, openImageReader } from '../embedding/images/read-images.ts';
 import { type Embedding, openEmbedding } from '../embedding/open-embedding.ts';
 import { ingestHandler } from '../ingest/ingest-handler.ts';
+import { ingestOperations } from '../ingest/job-operations.ts';
 import type { ReprojectContext } from '../ingest/reproject-bucket.ts';
 import type { UploadContext } from '../ingest/upload.ts';
 import { type Doorbell, openPostgresDoorbell } from '../jobs/doorbell.ts';
+import type { JobOperations } from '../jobs/operations.ts';
 import { jobRecovery } from '../jobs/recovery.ts';
+import { openRedisDoorbell } from '../jobs/redis-doorbell.ts';
 import { JobWorker } from '../jobs/worker.ts';
 import type { Model } from '../models/catalog.ts';
 import { checkCanaries } from '../projection/check-canaries.ts';
@@ -73,6 +76,7 @@ export interface Appliance {
   readonly meter: Meter;
   readonly rates: RateLimiter;
   readonly doorbell: Doorbell;
+  readonly jobOperations: JobOperations;
   readonly uploads: UploadContext;
   readonly search: SearchContext;
   /** What projecting a bucket anew works on. */
@@ -160,10 +164,17 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const calibration: ProjectionContext = {
       ...{ sql, objects, threads, logger, embed: embedding.embedNative },
       findModel: (id) => embedding.backends.catalog.find(id),
+      requireServed: (model) => {
+        embedding.backends.providerOf(model);
+      },
     };
     const images = openImageReader({ vision: config.vision, logger });
     cleanups.push(() => images.close());
-    const doorbell = openPostgresDoorbell(sql, direct);
+    const doorbell = redis ? openRedisDoorbell({ redis, logger }) : openPostgresDoorbell(sql, direct);
+    const jobOperations: JobOperations = {
+      ...{ sql, doorbell, logger, visibleTo: jobVisibleTo },
+      kinds: new Map([['ingest', ingestOperations()]]),
+    };
     const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
     const handler = ingestHandler({ sql, objects, threads, embedder, index, limits: config.limits });
     const purge = async (signal: AbortSignal) => {
@@ -187,6 +198,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       meter,
       rates: openRateLimiter({ plans: config.plans, redis, logger }),
       doorbell,
+      jobOperations,
       uploads: { sql, objects, doorbell, logger },
       search: { sql, tables, embedder },
       reprojection: { ...calibration, direct, tables, index, projections },
@@ -226,7 +238,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           }),
         ]),
       purge,
-      checkReady: () => checkReady({ sql, objects, tables }),
+      checkReady: () => checkReady({ sql, objects, tables, redis }),
       close,
     };
   } catch (error) {
@@ -242,7 +254,7 @@ function openRedisWhereSet(config: Config, logger: Logger, cleanups: (() => Prom
   return redis;
 }
 
-async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTables }) {
+async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTables; redis: RedisConnection | null }) {
   const checks: Record<string, string> = {};
   const check = async (name: string, probe: () => Promise<unknown>) => {
     try {
@@ -257,8 +269,11 @@ async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTabl
     check('objects', () => probeObjects(parts.objects)),
     check('index', () => parts.tables.probe()),
   ]);
-  const down = Object.values(checks).some((state) => state !== 'ok');
-  return { status: down ? ('down' as const) : ('ok' as const), checks };
+  if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down' as const, checks };
+  if (parts.redis === null) return { status: 'ok' as const, checks };
+  // Everything works without Redis, only less of it together.
+  checks['redis'] = parts.redis.isReady ? 'ok' : 'out of reach';
+  return { status: parts.redis.isReady ? ('ok' as const) : ('degraded' as const), checks };
 }
 
 async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { findJobFile, listJobFiles, VectorStoreFile } from '../../src/documents/job-documents.ts';
+import type { Objects } from '../../src/platform/objects/objects.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { attachment } from '../content-disposition.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const JobParams = z.object({ job: z.string().min(1).max(128) });
+
+/** What a job worked on. */
+export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/jobs/:job/files',
+      operationId: 'listJobFiles',
+      summary: 'The file of a job, if it has one',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: JobParams,
+      responses: {
+        200: {
+          description: 'None or one',
+          schema: z.object({ object: z.literal('list'), data: z.array(VectorStoreFile), has_more: z.boolean() }),
+        },
+      },
+      handle: async ({ caller, params }) => ({
+        body: { object: 'list', data: await listJobFiles(sql, caller, params.job), has_more: false },
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/jobs/:job/download',
+      operationId: 'downloadJobFile',
+      summary: 'The original file of a job, as it was uploaded',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: JobParams,
+      responses: { 200: { description: 'The bytes, as an attachment' } },
+      async handle({ caller, params }) {
+        const file = await findJobFile(sql, objects, caller, params.job);
+        return {
+          body: file.open(),
+          type: file.mediaType,
+          headers: {
+            'Content-Disposition': attachment(file.fileName),
+            'Content-Length': String(file.sizeBytes),
+            'Cache-Control': 'private, no-store',
+          },
+        };
+      },
+    }),
+  ];
+}

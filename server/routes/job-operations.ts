@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { cancelJob, deleteJob, type JobOperations, reprocessJob } from '../../src/jobs/operations.ts';
+import { reapStaleJobs } from '../../src/jobs/reap.ts';
+import { CancelReply, JobView, ReapQuery, ReapReply } from '../../src/jobs/schema.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const JobParams = z.object({ job: z.string().min(1).max(128) });
+
+/** `true`, `1`, `yes`, `on` and their opposites. */
+const Force = z.stringbool('must be true or false').default(false);
+
+/** How the audit log names whoever knows the cron secret. */
+const CRON_ACTOR = 'cron';
+
+/** What changes jobs of any kind. */
+export function jobOperationRoutes(operations: JobOperations): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/jobs/:job/cancel',
+      operationId: 'cancelJob',
+      summary: 'Cancel a queued job; with force, one in progress too',
+      access: 'jobs:write',
+      errors: 'detail',
+      reads: 'none',
+      params: JobParams,
+      query: z.object({ force: Force }),
+      responses: {
+        200: { description: 'Cancelled, or finished already, with a detail that says so', schema: CancelReply },
+      },
+      handle: async ({ caller, params, query }) => ({ body: await cancelJob(operations, caller, params.job, query) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/jobs/:job/reprocess',
+      operationId: 'reprocessJob',
+      summary: "Do a finished job's work again, as a new job",
+      access: 'jobs:write',
+      errors: 'detail',
+      reads: 'none',
+      idempotent: true,
+      params: JobParams,
+      responses: { 200: { description: 'The new job', schema: JobView } },
+      handle: async ({ caller, params }) => ({ body: await reprocessJob(operations, caller, params.job) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/jobs/:job',
+      operationId: 'deleteJob',
+      summary: 'Remove a job that is not in progress; its document stays',
+      access: 'jobs:write',
+      errors: 'detail',
+      reads: 'none',
+      params: JobParams,
+      responses: { 204: { description: 'Gone' } },
+      async handle({ caller, params }) {
+        await deleteJob(operations, caller, params.job);
+        return {};
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/admin/reap-stale-jobs',
+      operationId: 'reapStaleJobs',
+      summary: 'Fail jobs of every organization that gave no sign of life for too long',
+      access: 'cron_or_platform_admin',
+      errors: 'detail',
+      reads: 'none',
+      query: ReapQuery,
+      responses: { 200: { description: 'The jobs that failed by it', schema: ReapReply } },
+      async handle({ caller, query }) {
+        const actor = caller?.actor ?? CRON_ACTOR;
+        return { body: await reapStaleJobs(operations, actor, { timeoutMinutes: query.timeout_minutes }) };
+      },
+    }),
+  ];
+}

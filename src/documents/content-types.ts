@@ -1,0 +1,29 @@
+/** Media types of the formats that ingest knows (IANA registrations; hwp as its vendor names it). */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  txt: 'text/plain',
+  md: 'text/markdown',
+  html: 'text/html',
+  csv: 'text/csv',
+  json: 'application/json',
+  pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  odt: 'application/vnd.oasis.opendocument.text',
+  rtf: 'application/rtf',
+  epub: 'application/epub+zip',
+  eml: 'message/rfc822',
+  hwp: 'application/x-hwp',
+  hwpx: 'application/hwp+zip',
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+};
+
+/** The media type of a format found in a file's bytes; no charset, since the bytes are as they were uploaded. */
+export function mediaTypeOf(fileType: string | null): string {
+  if (fileType === null || !Object.hasOwn(MEDIA_TYPES, fileType)) return 'application/octet-stream';
+  return MEDIA_TYPES[fileType] as string;
+}

@@ -1,0 +1,76 @@
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { getJob } from '../jobs/store.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { mediaTypeOf } from './content-types.ts';
+import { findDocumentOfJob } from './job-store.ts';
+import { jobVisibleTo } from './store.ts';
+
+/** The document of a job as a file of its bucket (contract 2.6). */
+export const VectorStoreFile = z
+  .object({
+    id: z.string().describe('document id'),
+    object: z.literal('vector_store.file'),
+    vector_store_id: z.string().describe('bucket id'),
+    status: z.string(),
+    filename: z.string(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'VectorStoreFile' });
+export type VectorStoreFile = z.output<typeof VectorStoreFile>;
+
+/** The file that a job worked on: none for bulk jobs and once the document is deleted. @throws AppError `job_not_found` (404) */
+export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Promise<VectorStoreFile[]> {
+  const job = await getJob(sql, caller.orgId, jobId, jobVisibleTo(sql, caller));
+  const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
+  if (!found) return [];
+  const { document } = found;
+  return [
+    {
+      id: document.id,
+      object: 'vector_store.file',
+      vector_store_id: document.bucket_id,
+      status: document.status,
+      filename: document.file_name,
+      created_at: document.created_at,
+    },
+  ];
+}
+
+export interface JobFile {
+  /** The uploader's name for it; never a path of ours. */
+  readonly fileName: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  /** Opens the bytes as they were uploaded; once. */
+  open(): Readable;
+}
+
+/**
+ * The original file of a job.
+ *
+ * @throws AppError `job_not_found` (404), `file_not_found` (404) when there is none or the storage cannot return it
+ */
+export async function findJobFile(sql: Sql, objects: Objects, caller: Caller, jobId: string): Promise<JobFile> {
+  const job = await getJob(sql, caller.orgId, jobId, jobVisibleTo(sql, caller));
+  const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
+  if (!found) throw fileNotFound('the job has no file');
+  const stored = await objects.head(found.objectKey).catch((error: unknown) => {
+    if (error instanceof AppError) throw fileNotFound('the storage cannot return the file', error);
+    throw error;
+  });
+  if (!stored) throw fileNotFound('the stored file is missing; upload the document again');
+  return {
+    fileName: found.document.file_name,
+    mediaType: mediaTypeOf(job.file_type),
+    sizeBytes: stored.sizeBytes,
+    open: () => objects.stream(found.objectKey),
+  };
+}
+
+function fileNotFound(message: string, cause?: unknown): AppError {
+  return new AppError({ code: 'file_not_found', status: 404, message, cause });
+}

@@ -1,0 +1,58 @@
+import type { Sql } from '../platform/postgres.ts';
+import { type Row, toJob } from './rows.ts';
+import { IN_PROGRESS, type Job, type JobStatus, UNFINISHED } from './schema.ts';
+import type { Held, JobFailure } from './store.ts';
+
+/**
+ * Cancel a job that is in one of the states `from`, and raise its fence: whoever works on it can write nothing from
+ * here on. Null: it is in another state by now.
+ */
+export async function cancelRow(
+  sql: Sql,
+  orgId: string,
+  jobId: string,
+  from: readonly JobStatus[] = UNFINISHED,
+): Promise<Job | null> {
+  const [row] = await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           scheduled_at = NULL, lease_expires_at = NULL
+    WHERE org_id = ${orgId} AND id = ${jobId} AND status = ANY(${sql.array([...from])}::text[]) RETURNING *`;
+  return row ? toJob(row as Row) : null;
+}
+
+/** Remove the row of a job that nobody works on; returns it as it was. Null: it is in progress by now, or gone. */
+export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise<Job | null> {
+  const [row] = await sql`
+    DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
+      AND status <> ALL(${sql.array([...IN_PROGRESS])}::text[]) RETURNING *`;
+  return row ? toJob(row as Row) : null;
+}
+
+/** Jobs of every organization in progress without a sign of life for `silentMs`, the longest silent first. */
+export async function findStale(sql: Sql, silentMs: number, limit: number): Promise<Job[]> {
+  const rows = await sql`
+    SELECT * FROM jobs
+    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${isSilent(sql, silentMs)}
+    ORDER BY checkpoint_at LIMIT ${limit}`;
+  return rows.map((row) => toJob(row as Row));
+}
+
+/** Fail a silent job and raise its fence. False: it gave a sign of life, or somebody was faster. */
+export async function failStale(
+  sql: Sql,
+  stale: Held & { readonly status: JobStatus },
+  silentMs: number,
+  failure: JobFailure,
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'failed', fence = fence + 1, failed_phase = ${stale.status},
+           error_category = ${failure.category}, error_message = ${failure.message}, retryable = ${failure.retryable},
+           completed_at = now(), updated_at = now(), lease_expires_at = NULL
+    WHERE id = ${stale.id} AND fence = ${stale.fence} AND status = ${stale.status} AND ${isSilent(sql, silentMs)}
+    RETURNING 1`;
+  return rows.length === 1;
+}
+
+function isSilent(sql: Sql, silentMs: number) {
+  return sql`checkpoint_at < now() - ${silentMs} * interval '1 millisecond'`;
+}

@@ -1,0 +1,144 @@
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { AppError, conflict } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import type { Doorbell } from './doorbell.ts';
+import { cancelRow, deleteRow } from './operation-store.ts';
+import { type CancelReply, isTerminal, type Job, type JobKind, type JobView, UNFINISHED } from './schema.ts';
+import { findJob } from './store.ts';
+import type { JobHandler } from './worker.ts';
+
+/** What one kind of job does at the operations on jobs; one implementation a kind, beside its handler. */
+export interface JobKindOperations extends Pick<JobHandler, 'kind' | 'onFailed'> {
+  /**
+   * In the transaction that cancels the job, or removes it while it is queued: put what it worked on in order. It may
+   * have been running until now, and its worker may not know yet.
+   */
+  onCancelled(tx: Sql, job: Job): Promise<void>;
+  /**
+   * Queue a job (`enqueueJob`) under `newJobId` that does the work of this finished one again, on the same source and
+   * with the same priority, bucket and collection, and with `reprocessOfJobId` set.
+   *
+   * @throws AppError where it cannot be done again (the source is gone, the quota is used up)
+   */
+  reprocess(tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView>;
+  /** After the job's row is gone: remove what belongs to nothing else. A failure is logged; a sweep must find the rest. */
+  forget(job: Job): Promise<void>;
+}
+
+export interface JobOperations {
+  readonly sql: Sql;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+  readonly kinds: ReadonlyMap<JobKind, JobKindOperations>;
+  /** Which jobs a caller may see, as a condition on a row of `jobs`. */
+  readonly visibleTo: (sql: Sql, caller: Caller) => SqlFragment;
+}
+
+/**
+ * Cancel a job: at once while it is queued; with `force` also while it is worked on, whose worker stops at its next
+ * checkpoint or at the recall, and can write nothing any more.
+ *
+ * @returns `detail` and the state it has, for a job that is finished already
+ * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) when it moved on meanwhile
+ */
+export async function cancelJob(
+  operations: JobOperations,
+  caller: Caller,
+  jobId: string,
+  { force }: { force: boolean },
+): Promise<CancelReply> {
+  const { sql } = operations;
+  const job = await findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  if (isTerminal(job.status)) return { detail: `the job is already ${job.status}`, status: job.status };
+  if (job.status !== 'queued' && !force) {
+    throw wrongState('job_in_progress', `the job is ${job.status}; cancel it with force=true`);
+  }
+  const isCancelled = await sql.begin(async (tx) => {
+    const cancelled = await cancelRow(tx, caller.orgId, job.id, force ? UNFINISHED : ['queued']);
+    if (cancelled === null) return false;
+    await operations.kinds.get(job.kind)?.onCancelled(tx, cancelled);
+    await audit(tx, caller, 'job.cancel', job, { was: job.status });
+    return true;
+  });
+  if (!isCancelled) {
+    throw conflict(`the job is no longer ${force ? 'unfinished' : 'queued'}; look at it again`, 'job_state_changed');
+  }
+  await recall(operations, [job]);
+  return { status: 'cancelled' };
+}
+
+/**
+ * Do a finished job's work again, as a new job.
+ *
+ * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and what the kind's own `reprocess` throws
+ */
+export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
+  const { sql, doorbell, logger } = operations;
+  const job = await findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  if (!isTerminal(job.status)) {
+    throw wrongState('job_not_terminal', `the job is ${job.status}; only a finished job can be processed again`);
+  }
+  const kind = operations.kinds.get(job.kind);
+  if (!kind) throw wrongState('job_kind_unknown', `jobs of kind ${job.kind} cannot be processed again`);
+  const view = await sql.begin(async (tx) => {
+    const queued = await kind.reprocess(tx, job, newId('job'), caller);
+    await audit(tx, caller, 'job.reprocess', job, { new_job_id: queued.id });
+    return queued;
+  });
+  await doorbell.ring(job.kind).catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  return view;
+}
+
+/**
+ * Remove a job that nobody works on; what it worked on stays.
+ *
+ * @throws AppError `job_not_found` (404), `job_in_progress` (400)
+ */
+export async function deleteJob(operations: JobOperations, caller: Caller, jobId: string): Promise<void> {
+  const { sql, logger } = operations;
+  const visible = () => findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  const { id, kind } = await visible();
+  const operationsOfKind = operations.kinds.get(kind);
+  const deleted = await sql.begin(async (tx) => {
+    const job = await deleteRow(tx, caller.orgId, id);
+    if (job?.status === 'queued') await operationsOfKind?.onCancelled(tx, job);
+    if (job) await audit(tx, caller, 'job.delete', job, { was: job.status, file_name: job.fileName });
+    return job;
+  });
+  if (deleted === null) {
+    const { status } = await visible();
+    throw wrongState('job_in_progress', `the job is ${status}; cancel it with force=true before deleting it`);
+  }
+  await operationsOfKind
+    ?.forget(deleted)
+    .catch((error) =>
+      logger.warn({ err: error, job_id: id }, 'a deleted job left something behind; it is swept later'),
+    );
+}
+
+/** Tell the workers of these jobs that they lost them. */
+export async function recall(
+  { doorbell, logger }: Pick<JobOperations, 'doorbell' | 'logger'>,
+  jobs: readonly Pick<Job, 'id' | 'kind'>[],
+): Promise<void> {
+  for (const { id, kind } of jobs) {
+    await doorbell.recall(kind, id).catch((error) => logger.debug({ err: error }, 'recall was lost'));
+  }
+}
+
+function audit(tx: Sql, caller: Caller, action: string, job: Job, detail: Record<string, unknown>): Promise<void> {
+  return recordAudit(tx, {
+    orgId: caller.orgId,
+    actor: caller.actor,
+    action,
+    target: job.id,
+    detail: { kind: job.kind, ...detail },
+  });
+}
+
+function wrongState(code: string, message: string): AppError {
+  return new AppError({ code, status: 400, message });
+}

@@ -1,0 +1,25 @@
+/** How far back a pace looks. */
+const WINDOW_MS = 15_000;
+
+/** How fast a count grows, from what it was at successive moments of one clock. */
+export class Pace {
+  #points: { readonly atMs: number; readonly count: number }[] = [];
+
+  add(atMs: number, count: number): void {
+    const last = this.#points.at(-1);
+    // Work that began anew has no pace yet.
+    if (last !== undefined && (count < last.count || atMs < last.atMs)) this.#points = [];
+    if (last?.atMs === atMs) return;
+    this.#points.push({ atMs, count });
+    // One point from before the window stays, so that the pace spans all of it.
+    while ((this.#points[1]?.atMs ?? atMs) < atMs - WINDOW_MS) this.#points.shift();
+  }
+
+  /** Null until there are two moments to compare. */
+  get perSecond(): number | null {
+    const first = this.#points[0];
+    const last = this.#points.at(-1);
+    if (first === undefined || last === undefined || first === last) return null;
+    return (1000 * (last.count - first.count)) / (last.atMs - first.atMs);
+  }
+}

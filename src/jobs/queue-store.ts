@@ -1,0 +1,101 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { JobKind } from './schema.ts';
+
+/** Jobs of one kind and priority, of all organizations, at one moment. */
+export interface QueueDepth {
+  readonly kind: JobKind;
+  readonly priority: number;
+  /** Jobs that wait, those not yet due among them. */
+  readonly queued: number;
+  /** Those that are due later: they failed and are to be tried again. */
+  readonly delayed: number;
+  readonly in_progress: number;
+  /** How long the oldest of those that wait has waited; null: none waits. */
+  readonly oldest_seconds: number | null;
+}
+
+/** A worker process that made itself known, or one that holds jobs and is unknown. */
+export interface WorkerLoad {
+  readonly id: string;
+  /** Null: it has gone, and its jobs wait for their leases to end. */
+  readonly kind: JobKind | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly started_at: string | null;
+  /** Since its last sign of life. */
+  readonly silent_seconds: number | null;
+  readonly jobs: number;
+  /** Until the first of its leases ends, negative after that; null: it holds none. */
+  readonly lease_seconds: number | null;
+}
+
+export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
+  const rows = await sql`
+    SELECT kind, priority, count(*) FILTER (WHERE queued)::int AS queued, count(*) FILTER (WHERE delayed)::int AS delayed,
+           count(*) FILTER (WHERE NOT queued)::int AS in_progress,
+           extract(epoch FROM now() - min(created_at) FILTER (WHERE queued))::float8 AS oldest_seconds
+    FROM (SELECT kind, priority, true AS queued, coalesce(scheduled_at > now(), false) AS delayed, created_at
+          FROM jobs WHERE status = 'queued'
+          UNION ALL
+          SELECT kind, priority, false, false, created_at
+          FROM jobs WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing')) AS live
+    GROUP BY kind, priority ORDER BY kind, priority`;
+  return rows.map((row) => ({
+    kind: row['kind'] as JobKind,
+    priority: row['priority'] as number,
+    queued: row['queued'] as number,
+    delayed: row['delayed'] as number,
+    in_progress: row['in_progress'] as number,
+    oldest_seconds: row['oldest_seconds'] as number | null,
+  }));
+}
+
+export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
+  const rows = await sql`
+    SELECT coalesce(workers.id, held.worker_id) AS id, workers.kind, workers.host, workers.pid, workers.started_at,
+           extract(epoch FROM now() - workers.seen_at)::float8 AS silent_seconds, coalesce(held.jobs, 0) AS jobs,
+           extract(epoch FROM held.lease_expires_at - now())::float8 AS lease_seconds
+    FROM workers FULL JOIN (
+      SELECT worker_id, count(*)::int AS jobs, min(lease_expires_at) AS lease_expires_at FROM jobs
+      WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND worker_id IS NOT NULL
+      GROUP BY worker_id) AS held ON held.worker_id = workers.id
+    ORDER BY jobs DESC, workers.started_at, id`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    kind: row['kind'] as JobKind | null,
+    host: row['host'] as string | null,
+    pid: row['pid'] as number | null,
+    started_at: row['started_at'] instanceof Date ? row['started_at'].toISOString() : null,
+    silent_seconds: row['silent_seconds'] as number | null,
+    jobs: row['jobs'] as number,
+    lease_seconds: row['lease_seconds'] as number | null,
+  }));
+}
+
+/** Jobs that finished in one second of the database's clock. */
+export interface FinishedSecond {
+  /** Seconds since 1970. */
+  readonly second: number;
+  readonly finished: number;
+  /** Those of them that failed. */
+  readonly failed: number;
+}
+
+/** Jobs of all organizations that finished within the last whole `seconds`, by second; seconds without any are left out. */
+export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ at: Date; rows: FinishedSecond[] }> {
+  const rows = await sql`
+    SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,
+           count(*) FILTER (WHERE status = 'failed')::int AS failed
+    FROM jobs
+    WHERE completed_at >= date_trunc('second', now()) - ${seconds} * interval '1 second' AND status IN ('ready', 'failed', 'cancelled')
+    GROUP BY 1`;
+  const [clock] = await sql`SELECT now() AS at`;
+  return {
+    at: clock?.['at'] as Date,
+    rows: rows.map((row) => ({
+      second: row['second'] as number,
+      finished: row['finished'] as number,
+      failed: row['failed'] as number,
+    })),
+  };
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../platform/postgres.ts';
+import {
+  type FinishedSecond,
+  type QueueDepth,
+  readFinishedSeconds,
+  readQueueDepths,
+  readWorkerLoads,
+  type WorkerLoad,
+} from './queue-store.ts';
+
+/** Seconds of throughput that are kept. */
+const HISTORY_SECONDS = 60;
+/** A job shows up this long after the second that it says it finished in, at most: its transaction has to end first. */
+const SETTLE_SECONDS = 5;
+const RATE_SECONDS = 10;
+
+/** All jobs of an installation, and who works on them. Times are the database's. */
+export interface QueueLoad {
+  readonly at: string;
+  readonly queues: readonly QueueDepth[];
+  readonly workers: readonly WorkerLoad[];
+  readonly throughput: {
+    /** Jobs ready, failed or cancelled, over the last 10 seconds. */
+    readonly finished_per_second: number;
+    readonly failed_per_second: number;
+    /** Jobs finished in each of the last 60 whole seconds, the newest last. */
+    readonly history: readonly number[];
+  };
+}
+
+/**
+ * A gauge of the queues, to be read about once a second.
+ *
+ * @returns a function that reads it, which throws what a query throws
+ */
+export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
+  const seconds = new Map<number, FinishedSecond>();
+  let lastReadMs: number | null = null;
+  return (sql) =>
+    sql.begin('isolation level repeatable read read only', async (tx) => {
+      const queues = await readQueueDepths(tx);
+      const workers = await readWorkerLoads(tx);
+      const readMs = performance.now();
+      const behind = lastReadMs === null ? HISTORY_SECONDS : Math.ceil((readMs - lastReadMs) / 1000) + SETTLE_SECONDS;
+      const { at, rows } = await readFinishedSeconds(tx, Math.min(HISTORY_SECONDS, behind));
+      const now = Math.floor(at.getTime() / 1000);
+      for (const row of rows) seconds.set(row.second, row);
+      for (const second of seconds.keys()) if (second < now - HISTORY_SECONDS) seconds.delete(second);
+      lastReadMs = readMs;
+      // The second that has only begun is left out.
+      const history = Array.from({ length: HISTORY_SECONDS }, (_, i) => seconds.get(now - HISTORY_SECONDS + i));
+      const rate = (count: (row: FinishedSecond) => number) =>
+        history.slice(-RATE_SECONDS).reduce((sum, row) => sum + (row ? count(row) : 0), 0) / RATE_SECONDS;
+      return {
+        at: at.toISOString(),
+        queues,
+        workers,
+        throughput: {
+          finished_per_second: rate((row) => row.finished),
+          failed_per_second: rate((row) => row.failed),
+          history: history.map((row) => row?.finished ?? 0),
+        },
+      };
+    });
+}

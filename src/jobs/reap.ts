@@ -1,0 +1,60 @@
+import { recordAudit } from '../access/audit.ts';
+import { AppError } from '../platform/errors.ts';
+import { mapPostgresError } from '../platform/postgres.ts';
+import { failStale, findStale } from './operation-store.ts';
+import { type JobKindOperations, type JobOperations, recall } from './operations.ts';
+import type { Job, JobKind, ReapReply } from './schema.ts';
+
+/** Jobs that one call reaps; there are hardly ever more in progress at all. */
+const REAP_MAX = 10_000;
+
+/**
+ * Fail jobs of every organization that have been in progress without a sign of life (checkpoint or heartbeat) for
+ * `timeoutMinutes`. With `dryRun` they are only named.
+ *
+ * @param actor how the audit log names who asked
+ */
+export async function reapStaleJobs(
+  operations: Pick<JobOperations, 'sql' | 'doorbell' | 'logger'> & {
+    readonly kinds: ReadonlyMap<JobKind, Pick<JobKindOperations, 'onFailed'>>;
+  },
+  actor: string,
+  options: { timeoutMinutes: number; dryRun?: boolean },
+): Promise<ReapReply> {
+  const { sql, kinds, logger } = operations;
+  const silentMs = options.timeoutMinutes * 60_000;
+  const failure = {
+    category: 'stale',
+    message: `there was no sign of life for ${options.timeoutMinutes} minutes`,
+    retryable: true,
+  } as const;
+  const reaped: Job[] = [];
+  for (const job of await findStale(sql, silentMs, REAP_MAX)) {
+    if (options.dryRun) {
+      reaped.push(job);
+      continue;
+    }
+    // Each for itself: one whose document cannot be put in order must not keep the others.
+    const isReaped = await sql
+      .begin(async (tx) => {
+        if (!(await failStale(tx, job, silentMs, failure))) return false;
+        await kinds.get(job.kind)?.onFailed(tx, job, failure);
+        const detail = { kind: job.kind, was: job.status };
+        await recordAudit(tx, { orgId: job.orgId, actor, action: 'job.reap', target: job.id, detail });
+        return true;
+      })
+      .catch((error) => {
+        const known = mapPostgresError(error);
+        if (known instanceof AppError && known.retryable) throw known;
+        logger.error({ err: error, job_id: job.id }, 'a stale job could not be reaped');
+        return false;
+      });
+    if (isReaped) reaped.push(job);
+  }
+  if (!options.dryRun) await recall(operations, reaped);
+  return {
+    timeout_minutes: options.timeoutMinutes,
+    reaped_count: reaped.length,
+    jobs: reaped.map((job) => ({ job_id: job.id, org_id: job.orgId, stuck_status: job.status })),
+  };
+}

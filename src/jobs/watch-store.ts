@@ -1,0 +1,135 @@
+import type { Sql } from '../platform/postgres.ts';
+import { type Row, toView } from './rows.ts';
+import { isTerminal, type JobKind, type JobStatus, type JobView } from './schema.ts';
+
+/** A job as a watcher sees it: the view, and what tells how it is held. */
+export interface WatchedRow extends JobView {
+  readonly kind: JobKind;
+  readonly lease_expires_at: string | null;
+}
+
+/** Which jobs a watcher looks at, all the time. */
+export interface WatchScope {
+  readonly orgId: string;
+  readonly kind?: JobKind | undefined;
+  readonly bucketId?: string | undefined;
+}
+
+/** The database's clock; the beginning of this transaction. */
+export async function readClock(sql: Sql): Promise<Date> {
+  const [row] = await sql`SELECT now() AS at`;
+  return row?.['at'] as Date;
+}
+
+/** Jobs that wait or are worked on, by state; states without any are left out. */
+export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: JobStatus; n: number }[]> {
+  // One branch for each of the two partial indexes.
+  const rows = await sql`
+    SELECT status, count(*)::int AS n FROM jobs
+    WHERE status = 'queued' AND ${within(sql, scope)} GROUP BY status
+    UNION ALL
+    SELECT status, count(*)::int AS n FROM jobs
+    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${within(sql, scope)} GROUP BY status`;
+  return rows.map((row) => ({ status: row['status'] as JobStatus, n: row['n'] as number }));
+}
+
+export interface FinishedCount {
+  readonly status: JobStatus;
+  /** Finished after `after` and no later than `settledAt`. */
+  readonly settled: number;
+  /** Finished later than that. */
+  readonly fresh: number;
+  /** All that finished in the last minute, and when the first of them did. */
+  readonly lastMinute: number;
+  readonly firstOfMinute: Date | null;
+}
+
+/** Jobs that finished after `after`, or within the last minute, by state. */
+export async function countFinished(
+  sql: Sql,
+  scope: WatchScope,
+  times: { after: Date; settledAt: Date },
+): Promise<FinishedCount[]> {
+  const rows = await sql`
+    SELECT status,
+           count(*) FILTER (WHERE completed_at > ${times.after} AND completed_at <= ${times.settledAt})::int AS settled,
+           count(*) FILTER (WHERE completed_at > ${times.after} AND completed_at > ${times.settledAt})::int AS fresh,
+           count(*) FILTER (WHERE completed_at > now() - interval '1 minute')::int AS last_minute,
+           min(completed_at) FILTER (WHERE completed_at > now() - interval '1 minute') AS first_of_minute
+    FROM jobs
+    WHERE completed_at > least(${times.after}, now() - interval '1 minute')
+      AND status IN ('ready', 'failed', 'cancelled') AND ${within(sql, scope)}
+    GROUP BY status`;
+  return rows.map((row) => ({
+    status: row['status'] as JobStatus,
+    settled: row['settled'] as number,
+    fresh: row['fresh'] as number,
+    lastMinute: row['last_minute'] as number,
+    firstOfMinute: row['first_of_minute'] as Date | null,
+  }));
+}
+
+/**
+ * What the table shows. Without a state: jobs in progress, then those that wait, each newest first. With a state:
+ * the newest in it; of a state that ends a job, those that it ended within the last day.
+ */
+export async function listWatched(
+  sql: Sql,
+  scope: WatchScope,
+  status: JobStatus | null,
+  limit: number,
+): Promise<WatchedRow[]> {
+  if (status !== null && isTerminal(status)) {
+    const rows = await sql`
+      SELECT * FROM jobs
+      WHERE completed_at > now() - interval '1 day' AND status = ${status} AND ${within(sql, scope)}
+      ORDER BY completed_at DESC, id DESC LIMIT ${limit}`;
+    return rows.map(toWatched);
+  }
+  const inProgress = await sql`
+    SELECT * FROM jobs
+    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${within(sql, scope)}
+      AND ${status === null ? sql`true` : sql`status = ${status}`}
+    ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
+  const room = limit - inProgress.length;
+  if (room === 0 || (status !== null && status !== 'queued')) return inProgress.map(toWatched);
+  const queued = await sql`
+    SELECT * FROM jobs WHERE status = 'queued' AND ${within(sql, scope)}
+    ORDER BY created_at DESC, id DESC LIMIT ${room}`;
+  return [...inProgress, ...queued].map(toWatched);
+}
+
+/** Jobs that finished after a moment, newest first. */
+export async function listFinishedAfter(
+  sql: Sql,
+  scope: WatchScope,
+  after: Date,
+  limit: number,
+): Promise<WatchedRow[]> {
+  const rows = await sql`
+    SELECT * FROM jobs
+    WHERE completed_at > ${after} AND status IN ('ready', 'failed', 'cancelled') AND ${within(sql, scope)}
+    ORDER BY completed_at DESC, id DESC LIMIT ${limit}`;
+  return rows.map(toWatched);
+}
+
+/** One job of the organization; null: there is none. */
+export async function findWatched(sql: Sql, orgId: string, jobId: string): Promise<WatchedRow | null> {
+  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}`;
+  return row ? toWatched(row as Row) : null;
+}
+
+function within(sql: Sql, { orgId, kind, bucketId }: WatchScope) {
+  return sql`org_id = ${orgId}
+    ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
+    ${bucketId === undefined ? sql`` : sql`AND bucket_id = ${bucketId}`}`;
+}
+
+function toWatched(row: Row): WatchedRow {
+  const lease = row['lease_expires_at'];
+  return {
+    ...toView(row),
+    kind: row['kind'] as JobKind,
+    lease_expires_at: lease instanceof Date ? lease.toISOString() : null,
+  };
+}
