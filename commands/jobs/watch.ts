@@ -1,0 +1,69 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class JobsWatch extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Watch jobs while they wait and are worked on: a live table on a terminal, else a line for each change.\nWith --json, how things stand now.';
+  static override examples = [
+    '<%= config.bin %> jobs watch --bucket manuals',
+    '<%= config.bin %> jobs watch --until-done --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    bucket: Flags.string({ description: 'only jobs of a bucket, by name or id', env: 'SERVICE_BUCKET' }),
+    kind: Flags.string({ description: 'only ingest or only bulk jobs', env: 'SERVICE_KIND' }),
+    status: Flags.string({ description: 'show only jobs in this state', env: 'SERVICE_STATUS' }),
+    interval: Flags.integer({
+      description: 'seconds between two looks',
+      default: 1,
+      min: 1,
+      max: 3600,
+      env: 'SERVICE_INTERVAL',
+    }),
+    'until-done': Flags.boolean({
+      description: 'end when no job waits or is worked on any more',
+      env: 'SERVICE_UNTIL_DONE',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(JobsWatch);
+    const { JobKind, JobStatus } = await import('../../src/jobs/schema.ts');
+    const { z } = await import('zod');
+    const Choice = z.object({ kind: JobKind.optional(), status: JobStatus.optional() });
+    const { kind, status } = parseRequest(Choice, { kind: flags.kind, status: flags.status });
+    const { watchInLines, watchOnce, watchOnScreen } = await import('../../src/cli/watch-jobs.ts');
+    const { JobsLens } = await import('../../src/jobs/watch.ts');
+    const isScreen = process.stdout.isTTY && !this.jsonEnabled();
+    return this.withAppliance(
+      flags,
+      async (appliance, signal) => {
+        const { sql } = appliance;
+        const operator = await appliance.operator(flags.org);
+        const { findBucket } = await import('../../src/documents/buckets.ts');
+        const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
+        const run = {
+          ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal },
+          title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
+          lens: new JobsLens({ status: status ?? null, openId: null }),
+          intervalMs: flags.interval * 1000,
+          untilDone: flags['until-done'],
+        };
+        if (this.jsonEnabled()) return watchOnce(run);
+        if (!isScreen) return watchInLines(run, (line) => this.log(line));
+        const { jobActions } = await import('../../src/cli/job-actions.ts');
+        const { ingestOperations } = await import('../../src/ingest/job-operations.ts');
+        const { jobVisibleTo } = await import('../../src/documents/store.ts');
+        const { doorbell, logger } = appliance;
+        const kinds = new Map([['ingest' as const, ingestOperations()]]);
+        const actions = jobActions({ sql, doorbell, logger, kinds, visibleTo: jobVisibleTo }, operator);
+        this.log(await watchOnScreen({ ...run, actions }, process));
+      },
+      // What a log would write on the terminal would tear the table.
+      { settings: isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {} },
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+
+export default class Top extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show on one screen how the installation does: queues, workers, throughput, requests, cache and providers.\nThe last three are those of one running server. Without a terminal, one reading as tables.';
+  static override examples = [
+    '<%= config.bin %> top --interval 5',
+    '<%= config.bin %> top --url http://127.0.0.1:8080 --json',
+  ];
+  static override flags = {
+    url: Flags.string({
+      description: 'the server whose metrics are shown (default: the one of the settings)',
+      env: 'SERVICE_URL',
+    }),
+    interval: Flags.integer({
+      description: 'seconds between two readings',
+      default: 1,
+      min: 1,
+      max: 3600,
+      env: 'SERVICE_INTERVAL',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Top);
+    const { parseRequest } = await import('../src/cli/parse-request.ts');
+    const { z } = await import('zod');
+    const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
+    const { localServerUrl, topOnce, topOnScreen } = await import('../src/cli/watch-top.ts');
+    const isScreen = process.stdout.isTTY && !this.jsonEnabled();
+    return this.withAppliance(
+      flags,
+      async ({ sql, config }, signal) => {
+        const run = { sql, signal, serverUrl: url ?? localServerUrl(config), intervalMs: flags.interval * 1000 };
+        if (isScreen) return topOnScreen(run, process);
+        const snapshot = await topOnce(run);
+        const { renderTop } = await import('../src/cli/top-table.ts');
+        this.log(renderTop(snapshot));
+        return snapshot;
+      },
+      // What a log would write on the terminal would tear the screen.
+      { settings: isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {} },
+    );
+  }
+}

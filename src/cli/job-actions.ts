@@ -1,0 +1,17 @@
+import type { Caller } from '../access/caller.ts';
+import { cancelJob, type JobOperations, reprocessJob } from '../jobs/operations.ts';
+import type { JobActions } from '../tui/jobs-watch.ts';
+
+/** The operations on jobs as keys of the table do them, as the person at the command line. */
+export function jobActions(operations: JobOperations, operator: Caller): JobActions {
+  return {
+    async cancel(job, { force }) {
+      const { detail } = await cancelJob(operations, operator, job.id, { force });
+      return detail ?? `cancelled ${job.file_name}`;
+    },
+    async reprocess(job) {
+      const { id } = await reprocessJob(operations, operator, job.id);
+      return `queued again as ${id}: ${job.file_name}`;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
+import { formatCount, oneLine } from '../tui/figures.ts';
+import { describeDone, describeFinished, describeLive } from '../tui/jobs-table.ts';
+
+/** A line each time another tenth of a job is done. */
+const STEPS = 10;
+
+/** What happened between two snapshots, one line a change; of the first one, how things stand. */
+export function describeChanges(previous: JobsSnapshot | null, next: JobsSnapshot): string[] {
+  const changes = previous === null ? [overview(next)] : changesBetween(previous, next);
+  return changes.map((change) => `${next.at} ${oneLine(change)}`);
+}
+
+/** How many jobs there are in which state. */
+export function overview(snapshot: JobsSnapshot): string {
+  return `${describeLive(snapshot)}  ${describeDone(snapshot)}`;
+}
+
+function changesBetween(previous: JobsSnapshot, next: JobsSnapshot): string[] {
+  const changes: string[] = [];
+  if (next.trouble !== null && previous.trouble !== next.trouble) changes.push(`${next.trouble}; trying again`);
+  if (next.trouble === null && previous.trouble !== null) changes.push('the database answers again');
+  for (const job of next.finished) changes.push(describe(job, describeFinished(job)));
+  if (next.finished_more > 0) changes.push(`${formatCount(next.finished_more)} more finished`);
+  const before = new Map(previous.jobs.map((job) => [job.id, job]));
+  for (const job of next.jobs.toReversed()) {
+    if (job.completed_at !== null) continue;
+    const old = before.get(job.id);
+    // The list is bounded: a job may be new to it that has long been waiting.
+    const isNew = old === undefined && (job.status !== 'queued' || job.created_at > previous.at);
+    if (isNew || (old !== undefined && old.status !== job.status)) changes.push(describe(job, waits(job)));
+    else if (old !== undefined && stepOf(job) > stepOf(old)) changes.push(describe(job, progressOf(job)));
+  }
+  return changes;
+}
+
+function describe(job: WatchedJob, detail: string): string {
+  return [job.id, job.status, job.file_name, ...(detail === '' ? [] : [detail])].join('  ');
+}
+
+/** Why a job that was tried before is queued again. */
+function waits({ status, retry_count, error_message }: WatchedJob): string {
+  return status === 'queued' && retry_count > 0 ? `attempt ${retry_count} failed: ${error_message ?? 'unknown'}` : '';
+}
+
+function progressOf({ progress }: WatchedJob): string {
+  return progress === null ? '' : `${progress.done} of ${progress.total} ${progress.unit}`;
+}
+
+function stepOf({ progress }: WatchedJob): number {
+  if (progress?.unit !== 'texts') return 0;
+  return Math.floor((STEPS * progress.done) / Math.max(1, progress.total));
+}

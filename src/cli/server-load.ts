@@ -1,0 +1,143 @@
+import { AppError } from '../platform/errors.ts';
+import { MetricsDifference, type MetricsReading } from '../platform/metrics-difference.ts';
+import { readMetrics } from '../platform/read-metrics.ts';
+
+/** Rates and latencies are of this long at most. */
+const WINDOW_MS = 10_000;
+const HISTORY_MAX = 60;
+/** Neither is the vendor's fault: an input that it does not take, a call that nobody waited for. */
+const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
+const BREAKERS = ['closed', 'half-open', 'open'] as const;
+
+/** One server as it was over the last seconds, by its own metrics. Null: nothing happened that could be measured. */
+export interface ServerLoad {
+  readonly url: string;
+  /** Set: there is nothing to say of it, and why. */
+  readonly trouble: string | null;
+  readonly requests: {
+    readonly per_second: number;
+    /** Share of the answers that were 5xx. */
+    readonly fault_rate: number | null;
+    readonly p50_ms: number | null;
+    readonly p95_ms: number | null;
+    /** Requests per second at each reading, the newest last. */
+    readonly history: readonly number[];
+  };
+  readonly texts_per_second: number;
+  readonly cache: {
+    /** Share of the texts that needed no call to a provider. */
+    readonly hit_rate: number | null;
+    readonly texts_per_second: number;
+    readonly bytes: number;
+    readonly history: readonly (number | null)[];
+  };
+  readonly upstreams: readonly UpstreamLoad[];
+}
+
+/** Calls to one provider, each try counted. */
+export interface UpstreamLoad {
+  readonly provider: string;
+  readonly calls_per_second: number;
+  readonly error_rate: number | null;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly in_flight: number;
+  readonly queued_texts: number;
+  readonly breaker: (typeof BREAKERS)[number];
+  /** 95th percentile of the latency at each reading, the newest last. */
+  readonly history_p95_ms: readonly (number | null)[];
+}
+
+/** A gauge of one server, to be read about once a second: what it tells are differences between readings. */
+export class ServerGauge {
+  readonly #url: string;
+  #readings: MetricsReading[] = [];
+  #requests: number[] = [];
+  #hitRates: (number | null)[] = [];
+  #latencies = new Map<string, (number | null)[]>();
+
+  /** @param url of the server, without a path */
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** A server that cannot be read is a reading too. @throws the signal's reason */
+  async read(signal: AbortSignal): Promise<ServerLoad> {
+    try {
+      const samples = await readMetrics(this.#url, signal);
+      this.#readings.push({ atMs: performance.now(), samples });
+    } catch (error) {
+      if (!(error instanceof AppError) || signal.aborted) throw error;
+      this.#readings = [];
+      return { ...this.#load(), trouble: error.message };
+    }
+    const newest = this.#readings.at(-1) as MetricsReading;
+    while (this.#readings.length > 2 && newest.atMs - (this.#readings[0] as MetricsReading).atMs > WINDOW_MS) {
+      this.#readings.shift();
+    }
+    this.#remember();
+    return this.#load();
+  }
+
+  /** What happened since the last reading, for the sparklines. */
+  #remember(): void {
+    if (this.#readings.length < 2) return;
+    const step = new MetricsDifference(this.#readings.slice(-2));
+    keep(this.#requests, step.perSecond('service_http_requests_total'));
+    keep(this.#hitRates, hitRate(step));
+    for (const provider of step.labelValues('service_upstream_calls_total', 'provider')) {
+      const history = this.#latencies.get(provider) ?? [];
+      this.#latencies.set(provider, history);
+      keep(history, step.quantileMs('service_upstream_call_seconds', 0.95, { provider }));
+    }
+  }
+
+  #load(): ServerLoad {
+    const since = new MetricsDifference(this.#readings);
+    const answers = 'service_http_requests_total';
+    const lookups = 'service_embedding_cache_texts_total';
+    return {
+      url: this.#url,
+      trouble: null,
+      requests: {
+        per_second: since.perSecond(answers),
+        fault_rate: since.share(answers, ({ status = '' }) => status.startsWith('5')),
+        p50_ms: since.quantileMs('service_http_request_seconds', 0.5),
+        p95_ms: since.quantileMs('service_http_request_seconds', 0.95),
+        history: [...this.#requests],
+      },
+      texts_per_second: since.perSecond('service_texts_embedded_total'),
+      cache: {
+        hit_rate: hitRate(since),
+        texts_per_second: since.perSecond(lookups, { layer: 'memory' }),
+        bytes: since.now('service_embedding_cache_bytes'),
+        history: [...this.#hitRates],
+      },
+      upstreams: since.labelValues('service_upstream_calls_total', 'provider').map((provider) => ({
+        provider,
+        calls_per_second: since.perSecond('service_upstream_calls_total', { provider }),
+        error_rate: since.share('service_upstream_calls_total', ({ outcome = '' }) => !NO_FAULTS.has(outcome), {
+          provider,
+        }),
+        p50_ms: since.quantileMs('service_upstream_call_seconds', 0.5, { provider }),
+        p95_ms: since.quantileMs('service_upstream_call_seconds', 0.95, { provider }),
+        in_flight: since.now('service_upstream_in_flight', { provider }),
+        queued_texts: since.now('service_upstream_queued_texts', { provider }),
+        breaker: BREAKERS[since.now('service_upstream_breaker', { provider })] ?? 'closed',
+        history_p95_ms: [...(this.#latencies.get(provider) ?? [])],
+      })),
+    };
+  }
+}
+
+/** Every text is looked up in memory first, and in the layers after it where it was not found. */
+function hitRate(since: MetricsDifference): number | null {
+  const name = 'service_embedding_cache_texts_total';
+  const all = since.grown(name, { layer: 'memory' });
+  return all > 0 ? Math.min(1, since.grown(name, { outcome: 'hit' }) / all) : null;
+}
+
+function keep<T>(history: T[], value: T): void {
+  history.push(value);
+  if (history.length > HISTORY_MAX) history.shift();
+}

@@ -1,0 +1,62 @@
+import type { ReactElement } from 'react';
+import { AppError } from '../platform/errors.ts';
+import { openScreen, type Screen } from '../tui/screen.ts';
+
+/** What a view may ask for. */
+export interface ScreenControls {
+  /** End the view: as a command that has done its work, or as an interrupted one. */
+  leave(how: 'quit' | 'interrupt'): void;
+  /** Draw the same snapshot again. */
+  redraw(): void;
+}
+
+export interface ScreenRun<Snapshot> {
+  /** Ends by throwing the signal's reason once that is aborted. */
+  readonly snapshots: (signal: AbortSignal) => AsyncIterable<Snapshot>;
+  readonly draw: (snapshot: Snapshot, controls: ScreenControls) => ReactElement;
+  /** Whether the view ends after this one. */
+  readonly isLast?: (snapshot: Snapshot) => boolean;
+  readonly isAlternate: boolean;
+  readonly terminal: { readonly stdout: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Draw snapshots as they come, until a person leaves, one is the last, or the signal is aborted. The terminal is given
+ * back as it was, however this ends.
+ *
+ * @returns the last snapshot; null: a person left before there was one
+ * @throws AppError `interrupted` (499) on Ctrl-C, and what `snapshots` throws
+ */
+export async function showOnScreen<Snapshot>(run: ScreenRun<Snapshot>): Promise<Snapshot | null> {
+  const left = new AbortController();
+  const signal = AbortSignal.any([run.signal, left.signal]);
+  let screen: Screen | null = null;
+  let last: Snapshot | null = null;
+  try {
+    for await (const snapshot of run.snapshots(signal)) {
+      const draw = () =>
+        run.draw(snapshot, {
+          leave: (how) => left.abort(how === 'quit' ? QUIT : interrupted()),
+          redraw: () => screen?.show(draw()),
+        });
+      last = snapshot;
+      if (screen === null) {
+        screen = openScreen(draw(), { ...run.terminal, isAlternate: run.isAlternate });
+        screen.closed.catch((error) => left.abort(error));
+      } else screen.show(draw());
+      if (run.isLast?.(snapshot)) break;
+    }
+  } catch (error) {
+    if (error !== QUIT) throw error;
+  } finally {
+    await screen?.close();
+  }
+  return last;
+}
+
+const QUIT = Symbol('the person at the terminal has seen enough');
+
+function interrupted(): AppError {
+  return new AppError({ code: 'interrupted', status: 499, message: 'interrupted' });
+}

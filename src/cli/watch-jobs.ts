@@ -1,0 +1,70 @@
+import { createElement } from 'react';
+import { type JobsLens, type JobsSnapshot, type WatchOptions, watchJobs } from '../jobs/watch.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { type JobActions, JobsWatch } from '../tui/jobs-watch.ts';
+import { describeChanges, overview } from './job-changes.ts';
+import { hasColours } from './output.ts';
+import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
+
+export interface JobsWatchRun extends WatchOptions {
+  readonly sql: Sql;
+  readonly orgId: string;
+  /** Whose jobs these are: `jobs of acme`. */
+  readonly title: string;
+  readonly lens: JobsLens;
+  /** End when no job waits or is worked on any more. */
+  readonly untilDone: boolean;
+}
+
+/** One snapshot; with `untilDone` the first one without live jobs. */
+export async function watchOnce(run: JobsWatchRun): Promise<JobsSnapshot> {
+  for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
+    if (!run.untilDone || isDone(snapshot)) return snapshot;
+  }
+  throw new Error('a watch has no end of its own');
+}
+
+/** Without a terminal: a line a change, until it is done or the signal is aborted. */
+export async function watchInLines(run: JobsWatchRun, print: (line: string) => void): Promise<void> {
+  let previous: JobsSnapshot | null = null;
+  for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
+    for (const line of describeChanges(previous, snapshot)) print(line);
+    if (run.untilDone && isDone(snapshot)) return;
+    previous = snapshot;
+  }
+}
+
+/**
+ * On a terminal: a live table, until a person leaves it, it is done, or the signal is aborted.
+ *
+ * @returns a line that says how things stood at the end
+ * @throws AppError `interrupted` (499) on Ctrl-C
+ */
+export async function watchOnScreen(
+  run: JobsWatchRun & { readonly actions: JobActions },
+  terminal: ScreenRun<JobsSnapshot>['terminal'],
+): Promise<string> {
+  const { lens, title, actions, signal } = run;
+  const last = await showOnScreen({
+    ...{ terminal, signal, isAlternate: false },
+    snapshots: (signal) => watchJobs(run.sql, run.orgId, { ...run, signal }),
+    isLast: (snapshot: JobsSnapshot) => run.untilDone && isDone(snapshot),
+    draw: (snapshot, { leave, redraw }) =>
+      createElement(JobsWatch, {
+        ...{ snapshot, title, actions, look: lens.look },
+        isColoured: hasColours(terminal.stdout),
+        hasKeys: terminal.stdin.isTTY,
+        onLook(change) {
+          lens.look = { ...lens.look, ...change };
+          redraw();
+        },
+        onRefresh: () => lens.refresh(),
+        onLeave: leave,
+      }),
+  });
+  return last === null ? '' : overview(last);
+}
+
+function isDone(snapshot: JobsSnapshot): boolean {
+  return snapshot.live === 0 && snapshot.trouble === null;
+}

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createElement } from 'react';
+import { openQueueGauge, type QueueLoad } from '../jobs/queues.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { Top, type TopSnapshot } from '../tui/top.ts';
+import { hasColours } from './output.ts';
+import { ServerGauge } from './server-load.ts';
+import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
+
+export interface TopRun {
+  readonly sql: Sql;
+  /** Of the server whose metrics are read, without a path. */
+  readonly serverUrl: string;
+  readonly intervalMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An installation, again and again. Rates are differences between readings: those of the first snapshot are 0.
+ *
+ * @throws the signal's reason; AppError `postgres_unavailable` (503) where there is no first snapshot
+ */
+async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
+  const readQueues = openQueueGauge();
+  const gauge = new ServerGauge(serverUrl);
+  let last: QueueLoad | null = null;
+  for (;;) {
+    signal.throwIfAborted();
+    const reading = gauge.read(signal);
+    // It is awaited below; until then a failure is nobody's fault.
+    reading.catch(() => undefined);
+    let trouble: string | null = null;
+    try {
+      last = await readQueues(sql);
+    } catch (error) {
+      const known = mapPostgresError(error);
+      if (last === null || !(known instanceof AppError) || !known.retryable) throw known;
+      trouble = known.message;
+    }
+    yield { object: 'top_snapshot', trouble, ...last, server: await reading };
+    await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** One snapshot, whose rates are those of one interval. */
+export async function topOnce(run: TopRun): Promise<TopSnapshot> {
+  let readings = 0;
+  for await (const snapshot of watchTop(run)) {
+    // Without a server there is nothing to wait for.
+    if (++readings === 2 || snapshot.server.trouble !== null) return snapshot;
+  }
+  throw new Error('a watch has no end of its own');
+}
+
+/**
+ * One screen, drawn anew at each interval until a person leaves it or the signal is aborted.
+ *
+ * @throws AppError `interrupted` (499) on Ctrl-C
+ */
+export async function topOnScreen(run: TopRun, terminal: ScreenRun<TopSnapshot>['terminal']): Promise<void> {
+  await showOnScreen({
+    ...{ terminal, signal: run.signal, isAlternate: true },
+    snapshots: (signal) => watchTop({ ...run, signal }),
+    draw: (snapshot, { leave }) =>
+      createElement(Top, {
+        ...{ snapshot, onLeave: leave },
+        isColoured: hasColours(terminal.stdout),
+        hasKeys: terminal.stdin.isTTY,
+      }),
+  });
+}
+
+/** Where the server of these settings is reached from its own machine. */
+export function localServerUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const reached = wildcards[host] ?? host;
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}

@@ -1,0 +1,139 @@
+import { Box, useWindowSize } from 'ink';
+import { createElement, type ReactElement } from 'react';
+import type { ServerLoad } from '../cli/server-load.ts';
+import type { QueueLoad } from '../jobs/queues.ts';
+import { formatClock, formatLatency, formatPerSecond, formatShare, renderSparkline } from './figures.ts';
+import { Coloured, line, lines as linesOf, textLine } from './line.ts';
+import { usePresses } from './presses.ts';
+import { allotLines, queuePane, upstreamPane, workerPane } from './top-panes.ts';
+
+/** An installation at one moment: its queues and workers by the database, one server by its metrics. */
+export interface TopSnapshot extends QueueLoad {
+  readonly object: 'top_snapshot';
+  /** Set: the database did not answer, so of it this is what was so before. */
+  readonly trouble: string | null;
+  readonly server: ServerLoad;
+}
+
+export interface TopProps {
+  readonly snapshot: TopSnapshot;
+  readonly isColoured: boolean;
+  readonly hasKeys: boolean;
+  readonly onLeave: (how: 'quit' | 'interrupt') => void;
+}
+
+/** From here on there is room for two columns. */
+const WIDE_COLUMNS = 150;
+const GAP_COLUMNS = 2;
+const LABEL_CELLS = 10;
+const FIGURES_CELLS = 46;
+const SPARK_CELLS_MAX = 60;
+/** Header, footer, and the three lines of figures with a blank one below. */
+const FIXED_LINES = 6;
+/** A pane's title and the blank line above it. */
+const PANE_LINES = 2;
+
+/** One screen that says how an installation does. */
+export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): ReactElement {
+  const { columns, rows } = useWindowSize();
+  usePresses((press) => {
+    if (press === 'ctrl-c') onLeave('interrupt');
+    if (press === 'q') onLeave('quit');
+  }, hasKeys);
+  const { server, trouble } = snapshot;
+  // The last line of the terminal stays free, so that nothing scrolls.
+  const room = rows - 1 - FIXED_LINES;
+  const title = [
+    { text: 'service top', cells: 12, style: { bold: true } },
+    { text: server.url },
+    { text: formatClock(snapshot.at), cells: 8 },
+  ];
+  const foot = trouble === null ? (hasKeys ? 'q quit' : 'Ctrl-C ends this') : `${trouble}; trying again`;
+  return createElement(
+    Coloured.Provider,
+    { value: isColoured },
+    linesOf(
+      'top',
+      [
+        line('title', title),
+        ...figureLines(snapshot, columns),
+        textLine('gap', ''),
+        columns >= WIDE_COLUMNS ? besides(snapshot, columns, room) : below(snapshot, columns, room),
+        textLine('foot', foot, trouble === null ? { dimColor: true } : { color: 'red' }),
+      ],
+      Math.max(1, rows - 1),
+    ),
+  );
+}
+
+/** Throughput, requests and cache: figures, and how they went over the last minute. */
+function figureLines({ throughput, server }: TopSnapshot, columns: number): ReactElement[] {
+  const cells = Math.max(0, Math.min(SPARK_CELLS_MAX, columns - LABEL_CELLS - FIGURES_CELLS - 2));
+  const figure = (label: string, text: string, spark: string) => {
+    const name = { text: label, cells: LABEL_CELLS, style: { bold: true } };
+    if (spark === '') return line(label, [name, { text }]);
+    // A wider terminal keeps the figures and their history together.
+    return line(label, [name, { text, cells: FIGURES_CELLS }, { text: spark, style: { color: 'cyan' } }]);
+  };
+  const failed = throughput.failed_per_second > 0 ? `, failed ${formatPerSecond(throughput.failed_per_second)}` : '';
+  const jobs = `finished ${formatPerSecond(throughput.finished_per_second)}${failed}`;
+  const first = figure('JOBS', jobs, renderSparkline(throughput.history, cells));
+  if (server.trouble !== null) {
+    return [first, ...['REQUESTS', 'CACHE'].map((label) => figure(label, server.trouble ?? '', ''))];
+  }
+  const { requests, cache } = server;
+  return [
+    first,
+    figure('REQUESTS', describeRequests(server), renderSparkline(requests.history, cells)),
+    figure('CACHE', describeCache(server), renderSparkline(cache.history, cells, 1)),
+  ];
+}
+
+export function describeRequests({ requests }: ServerLoad): string {
+  const { per_second, fault_rate, p50_ms, p95_ms } = requests;
+  const latency = p50_ms === null ? '' : `  p50 ${formatLatency(p50_ms)} p95 ${formatLatency(p95_ms)}`;
+  return `${formatPerSecond(per_second)}  faults ${formatShare(fault_rate)}${latency}`;
+}
+
+export function describeCache({ cache, texts_per_second }: ServerLoad): string {
+  return `hits ${formatShare(cache.hit_rate)} of ${formatPerSecond(cache.texts_per_second)}  embedded ${formatPerSecond(texts_per_second)}`;
+}
+
+/** All panes in one column. */
+function below(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
+  const { queues, workers, server } = snapshot;
+  const wanted = [queues.length, workers.length, server.trouble === null ? server.upstreams.length : 1];
+  const [forQueues = 1, forWorkers = 1, forUpstreams = 1] = allotLines(wanted, room - 3 * PANE_LINES + 1);
+  return linesOf('panes', [
+    queuePane(snapshot, columns, forQueues),
+    textLine('gap 1', ''),
+    workerPane(snapshot, columns, forWorkers),
+    textLine('gap 2', ''),
+    upstreamPane(server, columns, forUpstreams),
+  ]);
+}
+
+/** Queues and upstreams on the left, workers on the right. */
+function besides(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
+  const { queues, server } = snapshot;
+  const left = Math.floor((columns - GAP_COLUMNS) / 2);
+  const right = columns - GAP_COLUMNS - left;
+  const wanted = [queues.length, server.trouble === null ? server.upstreams.length : 1];
+  const [forQueues = 1, forUpstreams = 1] = allotLines(wanted, room - 2 * PANE_LINES + 1);
+  const side = (key: string, width: number, pane: ReactElement) =>
+    createElement(Box, { key, width, flexShrink: 0 }, pane);
+  return createElement(
+    Box,
+    { key: 'panes', gap: GAP_COLUMNS },
+    side(
+      'left',
+      left,
+      linesOf('left', [
+        queuePane(snapshot, left, forQueues),
+        textLine('gap', ''),
+        upstreamPane(server, left, forUpstreams),
+      ]),
+    ),
+    side('right', right, workerPane(snapshot, right, Math.max(1, room - 1))),
+  );
+}

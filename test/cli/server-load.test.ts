@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ServerGauge } from '../../src/cli/server-load.ts';
+import { localServerUrl } from '../../src/cli/watch-top.ts';
+import { type CacheMetrics, openCacheMetrics } from '../../src/embedding/cache/cache-metrics.ts';
+import { openUpstreamMetrics, type UpstreamMetrics } from '../../src/embedding/providers/upstream-metrics.ts';
+import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
+
+let metrics: Metrics;
+let cache: CacheMetrics;
+let upstreams: UpstreamMetrics;
+let server: Server;
+let gauge: ServerGauge;
+const { signal } = new AbortController();
+
+beforeEach(async () => {
+  metrics = openMetrics();
+  cache = openCacheMetrics(metrics.registry);
+  upstreams = openUpstreamMetrics(metrics.registry);
+  server = createServer(async (_, res) => res.end(await metrics.registry.metrics())).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  gauge = new ServerGauge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test('tells what happened between two readings, by the names that the service gives its metrics', async () => {
+  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 1_000);
+  cache.count('memory', 500, 500);
+  const first = await gauge.read(signal);
+  expect(first).toMatchObject({
+    trouble: null,
+    requests: { per_second: 0, fault_rate: null, history: [] },
+    upstreams: [],
+  });
+
+  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 18);
+  metrics.httpRequests.inc({ operation: 'embed', status: '503' }, 2);
+  metrics.httpSeconds.observe({ operation: 'search' }, 0.02);
+  metrics.textsEmbedded.inc({ model: 'm' }, 30);
+  cache.count('memory', 6, 4);
+  cache.count('in_flight', 1, 3);
+  cache.count('redis', 2, 1);
+  cache.watchBytes(() => 4_096);
+  for (const outcome of ['ok', 'ok', 'rejected', 'server_error']) upstreams.attempted('vendor-a', outcome, 0.3);
+  upstreams.watch('vendor-a', () => ({ inFlight: 3, queuedTexts: 12, breaker: 'half-open' }));
+  const { requests, cache: hits, upstreams: providers, texts_per_second } = await gauge.read(signal);
+  expect(requests).toMatchObject({ fault_rate: 0.1, p50_ms: expect.any(Number), history: [expect.any(Number)] });
+  expect(requests.per_second).toBeGreaterThan(0);
+  expect(requests.p95_ms).toBeGreaterThan(10);
+  expect(requests.p95_ms).toBeLessThanOrEqual(25);
+  expect(texts_per_second / requests.per_second).toBeCloseTo(1.5);
+  expect(hits).toMatchObject({ hit_rate: 0.9, bytes: 4_096, history: [0.9] });
+  expect(providers).toEqual([
+    {
+      ...{ provider: 'vendor-a', error_rate: 0.25, in_flight: 3, queued_texts: 12, breaker: 'half-open' },
+      ...{ calls_per_second: expect.any(Number), p50_ms: expect.any(Number), p95_ms: expect.any(Number) },
+      history_p95_ms: [expect.any(Number)],
+    },
+  ]);
+});
+
+test('a server that goes away is told as trouble, and begins anew when it is back', async () => {
+  await gauge.read(signal);
+  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 5);
+  await gauge.read(signal);
+  const { port } = server.address() as AddressInfo;
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(await gauge.read(signal)).toMatchObject({
+    trouble: `no server at http://127.0.0.1:${port}: nothing answers`,
+    requests: { per_second: 0 },
+  });
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  expect(await gauge.read(signal)).toMatchObject({ trouble: null, requests: { per_second: 0 } });
+});
+
+test('a server on all addresses is asked on its own machine', () => {
+  expect(localServerUrl({ host: '0.0.0.0', port: 8080 })).toBe('http://127.0.0.1:8080');
+  expect(localServerUrl({ host: '::', port: 8080 })).toBe('http://[::1]:8080');
+  expect(localServerUrl({ host: 'box.example', port: 1 })).toBe('http://box.example:1');
+});

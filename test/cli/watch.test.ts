@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { enqueueJob } from '../../src/jobs/store.ts';
+import { touchWorker } from '../../src/jobs/worker-registry.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { until } from '../support/until.ts';
+import { CAN_MAKE_TERMINAL, runService, startService } from './service.ts';
+import { startOnTerminal } from './terminal.ts';
+
+// `jobs watch` and `top`, in pipes and on terminals, over a database whose jobs the tests move themselves.
+let installation: TestApi;
+let env: NodeJS.ProcessEnv;
+const SHOW_CURSOR = '\u001b[?25h';
+const HIDE_CURSOR = '\u001b[?25l';
+const OTHER_SCREEN = '\u001b[?1049h';
+const OWN_SCREEN = '\u001b[?1049l';
+
+beforeAll(async () => {
+  installation = await openTestApi({ worker: false });
+  env = { DATABASE_URL: installation.databaseUrl, SERVICE_DATA_DIR: installation.dataDir };
+});
+afterAll(() => installation.close());
+beforeEach(async () => {
+  await installation.appliance.sql`DELETE FROM jobs`;
+});
+
+async function put(fileName: string, status = 'queued'): Promise<string> {
+  const { sql } = installation.appliance;
+  const [bucket] = await sql`SELECT id FROM buckets LIMIT 1`;
+  const { id } = await enqueueJob(sql, {
+    ...{ id: newId('job'), kind: 'ingest', orgId: installation.operator.orgId, bucketId: bucket?.['id'] as string },
+    ...{ priority: 2, s3Key: 'k', fileName, fileSizeBytes: 1, processingType: 'test', documentId: 'doc_0' },
+  });
+  await move(id, status);
+  return id;
+}
+
+async function move(id: string, status: string, error: string | null = null) {
+  const isFinished = ['ready', 'failed', 'cancelled'].includes(status);
+  await installation.appliance.sql`
+    UPDATE jobs SET status = ${status}, error_message = ${error}, chunks_count = ${status === 'ready' ? 12 : null},
+           completed_at = CASE WHEN ${isFinished} THEN now() END
+    WHERE id = ${id}`;
+}
+
+async function statusOf(id: string) {
+  const [row] = await installation.appliance.sql`SELECT status FROM jobs WHERE id = ${id}`;
+  return row?.['status'];
+}
+
+describe('jobs watch in a pipe', () => {
+  test('--json is one document: how things stand', async () => {
+    const id = await put('a.md');
+    await put('b.md', 'failed');
+    const all = await runService(['jobs', 'watch', '--json'], env);
+    expect(all).toMatchObject({ code: 0, stderr: '' });
+    expect(all.json()).toMatchObject({
+      ...{ object: 'jobs_snapshot', live: 1, counts: { queued: 1, failed: 1 } },
+      jobs: [{ id, file_name: 'a.md', status: 'queued', progress: null }],
+    });
+    const failed = await runService(['jobs', 'watch', '--json', '--status', 'failed', '--bucket', 'default'], env);
+    expect(failed.json().jobs).toMatchObject([{ file_name: 'b.md' }]);
+  });
+
+  test('is a line for each change, until nothing is live any more', async () => {
+    const [first, second] = [await put('a.md'), await put('휴가 규정.md', 'extracting')];
+    const watch = startService(['jobs', 'watch', '--until-done'], env);
+    const shows = (text: string) => until(async () => watch.output().stdout.includes(text), { what: text });
+    await shows('queued 1  extracting 1  ready 0');
+    await move(second, 'embedding');
+    await shows(`${second}  embedding  휴가 규정.md\n`);
+    await move(second, 'failed', 'the file is\nencrypted');
+    await shows(`${second}  failed  휴가 규정.md  the file is encrypted\n`);
+    await move(first, 'ready');
+    const { code, stdout, stderr } = await watch.finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trimEnd().split('\n')).toHaveLength(4);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('--until-done with --json waits and then prints one document', async () => {
+    const id = await put('a.md');
+    const watch = startService(['jobs', 'watch', '--until-done', '--json'], env);
+    await until(async () => (await connections()) > 0, { what: 'the command at the database' });
+    await move(id, 'ready');
+    const finished = await watch.finished;
+    expect(finished).toMatchObject({ code: 0 });
+    expect(finished.json()).toMatchObject({ live: 0, jobs: [], counts: { ready: 1 } });
+  });
+
+  test('ends on SIGTERM as other commands do', async () => {
+    const watch = startService(['jobs', 'watch'], env);
+    await until(async () => watch.output().stdout.includes('queued 0'), { what: 'the first line' });
+    watch.child.kill('SIGTERM');
+    expect(await watch.finished).toMatchObject({ code: 130, stderr: 'service: interrupted\n' });
+  });
+
+  test('wrong flags exit with 2, what is not there with 3', async () => {
+    const exits = async (...flags: string[]) => (await runService(['jobs', 'watch', '--json', ...flags], env)).code;
+    expect(await Promise.all([exits('--status', 'done'), exits('--kind', 'other'), exits('--interval', '0')])).toEqual([
+      2, 2, 2,
+    ]);
+    expect(await Promise.all([exits('--bucket', 'nowhere'), exits('--org', 'nobody')])).toEqual([3, 3]);
+  });
+
+  /** Of commands, that is of others than this test. */
+  async function connections(): Promise<number> {
+    const [row] = await installation.appliance.sql`
+      SELECT count(*) AS n FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE '%last_minute%' AND query NOT LIKE '%pg_stat_activity%'`;
+    return row?.['n'] as number;
+  }
+});
+
+describe.skipIf(!CAN_MAKE_TERMINAL)('jobs watch on a terminal', () => {
+  test('shows jobs, cancels one on request, and leaves finished ones as lines', async () => {
+    const queued = await put('아주 긴 이름의 휴가 규정 안내문 최종본 2026년 개정판.md');
+    const running = await put('running.md', 'embedding');
+    const screen = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
+    await screen.shows('queued 1  embedding 1');
+    await screen.shows('> running.md');
+    screen.press('jc');
+    await screen.shows('cancel this job?  아주');
+    screen.press('y');
+    await screen.shows('cancelled 아주');
+    expect(await statusOf(queued)).toBe('cancelled');
+    await move(running, 'failed', 'the provider is away');
+    await screen.shows('the provider is away');
+    screen.press('ff\r');
+    await screen.shows('only failed');
+    await screen.shows('> running.md');
+    screen.press('\r');
+    await screen.shows('the provider is away (unknown');
+    screen.press('qq');
+    expect(await screen.code).toBe(0);
+    const raw = screen.raw();
+    expect(raw).toContain('queued 0  ready 0  failed 1  cancelled 1');
+    expect(raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(raw.lastIndexOf(HIDE_CURSOR));
+    expect(raw).not.toContain(OTHER_SCREEN);
+    expect(raw).toMatch(/[^-]icanon\s*$/);
+    const [audit] = await installation.appliance.sql`SELECT actor FROM audit_log WHERE target = ${queued}`;
+    expect(audit?.['actor']).toMatch(/^operator:/);
+  });
+
+  test('has no colours where NO_COLOR is set, and ends by itself', async () => {
+    const id = await put('a.md', 'embedding');
+    const plain = startOnTerminal(
+      ['jobs', 'watch', '--until-done'],
+      { ...env, NO_COLOR: '1' },
+      { columns: 200, rows: 50 },
+    );
+    await plain.shows(id);
+    await move(id, 'ready');
+    expect(await plain.code).toBe(0);
+    const styles = plain.raw().match(new RegExp(`${'\u001b'}\\[[\\d;]*m`, 'g'));
+    expect(styles).toBeNull();
+    expect(plain.raw()).toContain('12 chunks');
+
+    const coloured = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
+    await coloured.shows('no jobs wait');
+    expect(coloured.raw()).toContain('\u001b[1m');
+    coloured.press('q');
+    expect(await coloured.code).toBe(0);
+  });
+
+  test.each(['Ctrl-C', 'SIGTERM', 'a database that is gone for good'])(
+    '%s gives the terminal back as it was',
+    async (how) => {
+      const screen = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
+      await screen.shows('no jobs wait');
+      // Keys are read from before the second frame on; until then Ctrl-C is a signal, to the shell too.
+      await screen.shows('no jobs wait');
+      if (how === 'Ctrl-C') screen.press('\u0003');
+      else if (how === 'SIGTERM') process.kill(lastDescendant(screen.pid), 'SIGTERM');
+      else await installation.appliance.sql`ALTER TABLE jobs RENAME TO hidden`;
+      try {
+        expect(await screen.code).toBe(how.startsWith('a database') ? 1 : 130);
+      } finally {
+        await installation.appliance.sql`ALTER TABLE IF EXISTS hidden RENAME TO jobs`;
+      }
+      const raw = screen.raw();
+      expect(raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(raw.lastIndexOf(HIDE_CURSOR));
+      expect(raw).toMatch(/[^-]icanon\s*$/);
+    },
+  );
+});
+
+describe('top', () => {
+  test('in a pipe is one reading, as tables or as one document', async () => {
+    const { sql } = installation.appliance;
+    await put('a.md');
+    await touchWorker(sql, { id: 'wrk_test', kind: 'ingest', host: 'box/1', pid: 4_711 });
+    const flags = ['top', '--url', installation.api.url];
+    const [tables, json] = await Promise.all([runService(flags, env), runService([...flags, '--json'], env)]);
+    expect(tables).toMatchObject({ code: 0, stderr: '' });
+    expect(tables.stdout).toMatch(/^QUEUE +PRIORITY +QUEUED .*\ningest +2 +1 /m);
+    expect(tables.stdout).toMatch(/^wrk_test +ingest +0 /m);
+    expect(json.json()).toMatchObject({
+      ...{ object: 'top_snapshot', trouble: null, queues: [{ kind: 'ingest', priority: 2, queued: 1 }] },
+      server: { url: installation.api.url, trouble: null, requests: { per_second: expect.any(Number) } },
+    });
+    expect(json.json().server.requests.per_second).toBeGreaterThan(0);
+  });
+
+  test('says that no server answers, which is no failure', async () => {
+    const finished = await runService(['top', '--url', 'http://127.0.0.1:1'], env);
+    expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining('no server at http://127.0.0.1:1') });
+    expect(await runService(['top', '--url', 'ftp://x'], env)).toMatchObject({ code: 2 });
+  });
+
+  test.skipIf(!CAN_MAKE_TERMINAL).each([
+    ['q', 0],
+    ['\u0003', 130],
+  ])('on a terminal has a screen of its own, and %j gives the other one back', async (keys, code) => {
+    await put('a.md');
+    const screen = startOnTerminal(['top', '--url', installation.api.url], env, { columns: 80, rows: 24 });
+    for (const text of ['service top', 'ingest', 'q quit', 'q quit']) await screen.shows(text);
+    screen.press(keys);
+    expect(await screen.code).toBe(code);
+    const raw = screen.raw();
+    expect(raw.indexOf(OTHER_SCREEN)).toBeGreaterThan(-1);
+    expect(raw.lastIndexOf(OWN_SCREEN)).toBeGreaterThan(raw.lastIndexOf('q quit'));
+    expect(raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(raw.lastIndexOf(HIDE_CURSOR));
+    expect(raw).toMatch(/[^-]icanon\s*$/);
+  });
+});
+
+/** The service itself, below the shells that stand before it. */
+function lastDescendant(pid: number): number {
+  const child = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
+  return child > 0 ? lastDescendant(child) : pid;
+}

@@ -1,0 +1,307 @@
+import { createElement } from 'react';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import type { JobsLook, JobsSnapshot, WatchedJob } from '../../src/jobs/watch.ts';
+import { type JobActions, JobsWatch } from '../../src/tui/jobs-watch.ts';
+import { until } from '../support/until.ts';
+import { KEYS, showView } from './terminal.ts';
+
+const AT = '2026-03-01T12:00:00.000Z';
+
+function job(part: Partial<WatchedJob> = {}): WatchedJob {
+  return {
+    ...{ id: 'job_1', kind: 'ingest', org_id: 'org_a', bucket_id: 'bkt_x', collection_id: null, document_id: 'doc_1' },
+    ...{
+      workflow_id: null,
+      source_entry_id: null,
+      priority: 2,
+      status: 'queued',
+      s3_key: 'k',
+      file_name: 'manual.pdf',
+    },
+    ...{ file_size: 12_000, file_type: null, processing_type: null, estimated_cost: 0, actual_cost: null },
+    ...{ chunks_count: null, failed_phase: null, error_category: null, error_message: null, retryable: null },
+    ...{ retry_count: 0, reprocess_of_job_id: null, worker_id: null, scheduled_at: null, started_at: null },
+    ...{ completed_at: null, created_at: '2026-03-01T11:59:30.000Z', updated_at: AT, metadata_snapshot: null },
+    ...{ lease_expires_at: null, progress: null, items_per_second: null, eta_seconds: null },
+    ...part,
+  } as WatchedJob;
+}
+
+const bulk = job({
+  ...{
+    id: 'job_bulk',
+    kind: 'bulk',
+    status: 'embedding',
+    file_name: '십만 건의 글을 한꺼번에 임베딩하는 아주 긴 이름의 작업',
+  },
+  ...{ progress: { done: 2_500, total: 10_000, unit: 'texts' }, items_per_second: 1_250, eta_seconds: 95 },
+  ...{ started_at: '2026-03-01T11:58:00.000Z', worker_id: 'wrk_1' },
+});
+
+function snapshotOf(jobs: readonly WatchedJob[], part: Partial<JobsSnapshot> = {}): JobsSnapshot {
+  const counts = {
+    queued: 0,
+    extracting: 0,
+    chunking: 0,
+    embedding: 0,
+    indexing: 0,
+    ready: 312,
+    failed: 4,
+    cancelled: 0,
+  };
+  for (const { status } of jobs) counts[status]++;
+  return {
+    ...{ object: 'jobs_snapshot', sequence: 1, at: AT, since: '2026-03-01T11:00:00.000Z', trouble: null, counts, jobs },
+    ...{ live: jobs.length, open: null, finished: [], finished_more: 0, finished_per_second: 0, eta_seconds: null },
+    ...part,
+  };
+}
+
+/** The view, and everything that it asked for. */
+function open(first: JobsSnapshot, options: { columns?: number; rows?: number; actions?: Partial<JobActions> } = {}) {
+  const asked: unknown[] = [];
+  let look: JobsLook = { status: null, openId: null };
+  let snapshot = first;
+  const element = () =>
+    createElement(JobsWatch, {
+      ...{ snapshot, look, title: 'jobs of acme', isColoured: false, hasKeys: true },
+      actions: {
+        async cancel({ id }, { force }) {
+          asked.push(['cancel', id, force]);
+          return 'it is cancelled';
+        },
+        async reprocess({ id }) {
+          asked.push(['reprocess', id]);
+          return 'it is queued again';
+        },
+        ...options.actions,
+      },
+      onLook(change) {
+        look = { ...look, ...change };
+        asked.push(['look', change]);
+        view.rerender(element());
+      },
+      onRefresh: () => asked.push('refresh'),
+      onLeave: (how) => asked.push(how),
+    });
+  const view = showView(element(), { columns: options.columns ?? 80, rows: options.rows ?? 24 });
+  return {
+    ...view,
+    asked,
+    press(...keys: string[]) {
+      view.press(...keys);
+      // React draws what keys changed when it comes to it; this draws it now.
+      view.rerender(element());
+    },
+    show(next: JobsSnapshot) {
+      snapshot = next;
+      view.rerender(element());
+    },
+    shows: (text: string) => until(async () => view.frame().includes(text), { what: `"${text}" on the screen` }),
+  };
+}
+
+describe('the table', () => {
+  it('fits 80 columns: names are cut by cells, all else is there', () => {
+    const view = open(snapshotOf([bulk, job()], { finished_per_second: 2.5, eta_seconds: 130 }));
+    const [live, done, header, first, second, message, keys] = view.lines();
+    expect(live).toMatch(/^jobs of acme {2}queued 1 {2}embedding 1 +\d\d:00:00$/);
+    expect(done).toMatch(
+      /^ready 312 {2}failed 4 {2}cancelled 0 {2}since \d\d:00:00 +2\.5 jobs\/s {2}about 2m10s to go$/,
+    );
+    expect(header).toMatch(/^ {2}FILE +STATE +PROGRESS +DONE +RATE +ETA +AGE$/);
+    expect(first).toMatch(/^> 십만 건의 글을 .*… +embedding +██░{8} +2500\/10k 1,250\/s {2}1m35s {2}2m00s$/);
+    expect(second).toMatch(/^ {2}manual\.pdf +queued +- +- +- +30s$/);
+    expect([message, keys]).toEqual(['', expect.stringMatching(/^up\/down select .* q quit$/)]);
+    expect(view.width()).toBeLessThanOrEqual(80);
+    expect(stringWidth(first ?? '')).toBe(80);
+    view.unmount();
+  });
+
+  it('shows more at 200 columns, and follows the terminal when that is resized', () => {
+    const view = open(snapshotOf([bulk, job()]), { columns: 200, rows: 50 });
+    expect(view.frame()).toMatch(/ ID +FILE +KIND +P +STATE +PROGRESS +DONE +RATE +ETA +AGE +RETRY +WORKER/);
+    expect(view.frame()).toContain('십만 건의 글을 한꺼번에 임베딩하는');
+    expect(view.frame()).toContain('2,500/10,000');
+    expect(view.frame()).toContain('wrk_1');
+    view.resize(60, 15);
+    view.show(snapshotOf([bulk, job()], { sequence: 2 }));
+    expect(view.width()).toBeLessThanOrEqual(60);
+    expect(view.frame()).not.toContain('WORKER');
+    view.unmount();
+  });
+
+  it('never grows beyond the terminal, and keeps the selected job in sight', () => {
+    const jobs = Array.from({ length: 200 }, (_, n) => job({ id: `job_${n}`, file_name: `file-${n}.md` }));
+    const view = open(snapshotOf(jobs, { live: 5_000 }), { rows: 24 });
+    expect(view.lines().length).toBeLessThan(24);
+    expect(view.frame()).toContain('the first 200 of 5,000');
+    view.press(...Array.from({ length: 60 }, () => 'j'));
+    expect(view.frame()).toMatch(/^> file-60\.md/m);
+    view.press('G');
+    expect(view.frame()).toMatch(/^> file-199\.md/m);
+    view.press(KEYS.up, 'k', 'g');
+    expect(view.frame()).toMatch(/^> file-0\.md/m);
+    view.resize(80, 6);
+    view.show(snapshotOf(jobs, { sequence: 2 }));
+    expect(view.lines().length).toBeLessThanOrEqual(6);
+    view.unmount();
+  });
+
+  it('says where there is nothing, when a retry is due, and that the database is away', () => {
+    const view = open(snapshotOf([]));
+    expect(view.frame()).toContain('no jobs wait or are worked on');
+    view.show(snapshotOf([job({ scheduled_at: '2026-03-01T12:00:45.000Z', retry_count: 1 })], { sequence: 2 }));
+    expect(view.frame()).toContain('in 45s');
+    view.show(snapshotOf([], { sequence: 3, trouble: 'the database is away' }));
+    expect(view.frame()).toContain('the database is away; trying again');
+    view.unmount();
+  });
+
+  it('lets nothing that is in a name act on the terminal', () => {
+    const view = open(snapshotOf([job({ file_name: 'a\u001b[2Jb\nc\u202edf' })]));
+    expect(view.frame()).toContain('> a [2Jb c df');
+    for (const sign of ['\u001b', '\u202e']) expect(view.frame()).not.toContain(sign);
+    view.unmount();
+  });
+});
+
+describe('finished jobs', () => {
+  it('go up as lines that stay, each once', () => {
+    const ready = job({
+      ...{
+        id: 'job_r',
+        status: 'ready',
+        chunks_count: 1_240,
+        started_at: AT,
+        completed_at: '2026-03-01T12:00:03.000Z',
+      },
+    });
+    const failed = job({
+      ...{ id: 'job_f', status: 'failed', failed_phase: 'extracting', completed_at: AT, file_name: '규정.pdf' },
+      error_message: 'the file is encrypted',
+    });
+    const view = open(snapshotOf([bulk]));
+    view.show(snapshotOf([bulk], { sequence: 2, finished: [ready, failed], finished_more: 7 }));
+    const lines = view.lines();
+    expect(lines[0]).toMatch(/^\d\d:00:03 ready {5}manual\.pdf +1,240 chunks in 3s$/);
+    expect(lines[1]).toMatch(/^\d\d:00:00 failed {4}규정\.pdf +in extracting: the file is encrypted$/);
+    expect(lines[2]).toBe('… and 7 more');
+    const written = view.frames.length;
+    view.show(snapshotOf([bulk], { sequence: 3 }));
+    view.press('j', '?');
+    expect(view.frames.slice(written).join('\n')).not.toContain('encrypted');
+    view.unmount();
+  });
+});
+
+describe('keys', () => {
+  const jobs = [bulk, job({ id: 'job_2', file_name: 'two.md' }), job({ id: 'job_3', file_name: 'three.md' })];
+
+  it('keep the selection on a job when the list changes, and go to its neighbour when it is gone', () => {
+    const view = open(snapshotOf(jobs));
+    view.press(KEYS.down);
+    view.show(snapshotOf([job({ id: 'job_4', file_name: 'new.md' }), ...jobs], { sequence: 2 }));
+    expect(view.frame()).toMatch(/^> two\.md/m);
+    view.show(snapshotOf(jobs.slice(0, 1).concat(jobs.slice(2)), { sequence: 3 }));
+    expect(view.frame()).toMatch(/^> three\.md/m);
+    view.unmount();
+  });
+
+  it('cancel only after a question, with force only for F', async () => {
+    const view = open(snapshotOf(jobs));
+    view.press('c');
+    expect(view.frame()).toContain('It is embedding: only F cancels it.');
+    view.press('n');
+    expect(view.frame()).toContain('not cancelled');
+    expect(view.asked).toEqual([]);
+    view.press('c', 'F');
+    await view.shows('it is cancelled');
+    view.press('j', 'c');
+    expect(view.frame()).toContain('cancel this job?  two.md');
+    view.press('y');
+    await view.shows('it is cancelled');
+    expect(view.asked).toEqual([['cancel', 'job_bulk', true], 'refresh', ['cancel', 'job_2', false], 'refresh']);
+    view.unmount();
+  });
+
+  it('that come all at once are told one after the other', async () => {
+    const view = open(snapshotOf(jobs));
+    view.press('jjcy');
+    await view.shows('it is cancelled');
+    expect(view.asked[0]).toEqual(['cancel', 'job_3', false]);
+    view.press('ff\r');
+    expect(view.asked.at(-1)).toEqual(['look', { status: 'failed' }]);
+    view.press('gq\u0003');
+    expect(view.asked.slice(-2)).toEqual(['quit', 'interrupt']);
+    view.unmount();
+  });
+
+  it('reprocess, and say why that is refused', async () => {
+    const view = open(snapshotOf(jobs), {
+      actions: {
+        async reprocess() {
+          throw new Error('the job is embedding; only a finished job can be processed again');
+        },
+      },
+    });
+    view.press('r');
+    await view.shows('only a finished job can be processed again');
+    view.unmount();
+  });
+
+  it('filter by state: with arrows or a first letter, escape leaves it as it is', () => {
+    const view = open(snapshotOf(jobs));
+    view.press('/');
+    expect(view.frame()).toContain('show: [all] queued extracting');
+    view.press(KEYS.right, 'f');
+    expect(view.frame()).toContain('[failed]');
+    view.press(KEYS.enter);
+    expect(view.asked).toEqual([['look', { status: 'failed' }]]);
+    view.show(snapshotOf([], { sequence: 2 }));
+    expect(view.frame()).toContain('only failed');
+    expect(view.frame()).toContain('no jobs are failed of the last day');
+    view.press('f', 'e', 'e', 'x', KEYS.left);
+    expect(view.frame()).toContain('[chunking]');
+    view.unmount();
+  });
+
+  it('open the details of a job with its whole error, which stay when the job leaves the list', async () => {
+    const message = `the provider is unavailable: ${'it answered 503, '.repeat(12)}the end`;
+    const failed = job({
+      ...{ id: 'job_2', status: 'failed', error_message: message, error_category: 'upstream_unavailable' },
+      ...{ failed_phase: 'embedding', retryable: true, completed_at: AT },
+    });
+    const view = open(snapshotOf([failed]));
+    view.press(KEYS.enter);
+    expect(view.asked).toEqual([['look', { openId: 'job_2' }]]);
+    view.show(snapshotOf([], { sequence: 2, open: failed }));
+    const text = view.frame().replace(/\s+/g, ' ');
+    expect(text).toContain('the end (upstream_unavailable in embedding; it may be tried again)');
+    expect(text).toContain('document doc_1');
+    expect(view.width()).toBeLessThanOrEqual(80);
+    view.press('r');
+    await view.shows('it is queued again');
+    expect(view.asked).toContainEqual(['reprocess', 'job_2']);
+    view.show(snapshotOf([], { sequence: 3 }));
+    expect(view.frame()).toContain('there is no such job any more');
+    view.press('q');
+    expect(view.asked.at(-1)).toEqual(['look', { openId: null }]);
+    expect(view.frame()).toContain('no jobs wait');
+    view.unmount();
+  });
+
+  it('give help, and leave', () => {
+    const view = open(snapshotOf(jobs));
+    view.press('?');
+    expect(view.frame()).toContain('any key leads back');
+    expect(view.width()).toBeLessThanOrEqual(80);
+    expect(view.frame()).not.toContain('…');
+    view.press('q');
+    expect(view.asked).toEqual([]);
+    view.press('q', '\u0003');
+    expect(view.asked).toEqual(['quit', 'interrupt']);
+    view.unmount();
+  });
+});
