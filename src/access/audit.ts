@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import { insertAuditRow } from './audit-store.ts';
+import { insertAuditRow, insertAuditRows } from './audit-store.ts';
 
 export interface AuditEntry {
   /** Null for what concerns the installation as a whole. */
@@ -23,6 +23,17 @@ export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
     target: entry.target,
     detailJson: JSON.stringify(entry.detail ?? {}, storable),
   });
+}
+
+/** The same for many lines at once, in their order. */
+export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
+  await insertAuditRows(
+    sql,
+    JSON.stringify(
+      entries.map((entry) => ({ detail: {}, ...entry })),
+      storable,
+    ),
+  );
 }
 
 /** jsonb holds neither U+0000 nor half of a surrogate pair, and a change must not fail for its log line. */

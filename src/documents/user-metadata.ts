@@ -3,6 +3,9 @@ import { z } from 'zod';
 /** Bounds of user metadata (contract 2.7). */
 export const METADATA_LIMITS = { jsonBytes: 4096, keys: 32, keyLength: 64, valueLength: 512 } as const;
 
+/** What edits, each within those bounds, may add up to on one document. */
+export const MERGED_METADATA_LIMITS = { jsonBytes: 4 * METADATA_LIMITS.jsonBytes, keys: 4 * METADATA_LIMITS.keys };
+
 /** Keys that ingest and search write themselves (contract 2.7). */
 export const PIPELINE_RESERVED_KEYS = [
   ...['chunk_id', 'document_id', 'doc_id', 'bucket_id', 'ingest_job_id'],
@@ -40,6 +43,26 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 export const UserMetadata = z.record(z.string(), z.string());
 export type UserMetadata = z.output<typeof UserMetadata>;
 
+/** Why a caller may not have metadata under this key; null: it may. */
+export function userKeyFault(key: string): string | null {
+  if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
+  if (key.length > METADATA_LIMITS.keyLength) return `key is longer than ${METADATA_LIMITS.keyLength}`;
+  // Not a key that JavaScript objects carry through: they would lose it without a word.
+  if (RESERVED.has(key) || key === '__proto__' || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
+    return 'key is reserved by the service; see GET /v1/metadata/reserved-keys';
+  }
+  return null;
+}
+
+/** Why a document cannot hold all of this metadata; null: it can. */
+export function mergedMetadataFault(metadata: UserMetadata): string | null {
+  const { jsonBytes, keys } = MERGED_METADATA_LIMITS;
+  if (Object.keys(metadata).length > keys) return `a document has at most ${keys} keys`;
+  return Buffer.byteLength(JSON.stringify(metadata)) > jsonBytes
+    ? `a document has at most ${jsonBytes} bytes of metadata as JSON`
+    : null;
+}
+
 /**
  * Metadata as a caller sends it: scalars become strings, `null` stays (it removes a key in an edit and is
  * dropped at upload). Every rule of contract 2.7 is checked here and nowhere else.
@@ -55,11 +78,8 @@ export const UserMetadataInput = z
     }
     for (const key of keys.slice(0, 100)) {
       const value = metadata[key];
-      if (!/^[A-Za-z0-9_.-]+$/.test(key)) fault([key], 'key may only have A-Z a-z 0-9 _ . -');
-      else if (key.length > METADATA_LIMITS.keyLength) fault([key], `key is longer than ${METADATA_LIMITS.keyLength}`);
-      else if (RESERVED.has(key) || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
-        fault([key], 'key is reserved by the service; see GET /v1/metadata/reserved-keys');
-      }
+      const keyFault = userKeyFault(key);
+      if (keyFault !== null) fault([key], keyFault);
       if (typeof value === 'number' && !Number.isFinite(value)) fault([key], 'must be a finite number');
       if (String(value).length > METADATA_LIMITS.valueLength) {
         fault([key], `value is longer than ${METADATA_LIMITS.valueLength} characters`);

@@ -1,111 +1,70 @@
 /**
- * `POST /v1/embeddings` with the built-in model: CPU of the server process per request, read from the operating
- * system (/proc), beside the floor of the same server answering `GET /healthz` to the same client.
+ * `POST /v1/embeddings` through the whole service: a fake upstream, `service serve` and this client, each in a process
+ * of its own. CPU is that of the server's process for a request, all its threads, as the operating system counts it;
+ * latency is set against the same client on the bare upstream. Texts are never sent twice, but for the rows that are
+ * about the cache.
+ *
+ * Another gateway can be measured beside it; it must have the upstream of this run behind it:
+ *   PEER_KEY=… npm run bench -- embed --peer http://127.0.0.1:8787/v1 --peer-pid 4711 --upstream-port 9000 \
+ *     --peer-header 'x-portkey-provider: openai' --peer-header 'x-portkey-custom-host: {upstream}'
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { makeDataDir } from '../support/appliance.ts';
+import { parseArgs } from 'node:util';
+import type { Target } from './embed/client.ts';
+import { startService, startUpstream } from './embed/installation.ts';
+import { measure } from './embed/measure.ts';
+import { printTable } from './embed/print-table.ts';
+import { BUILT_IN_ROWS, FLOORS, GATEWAY, PEER, type TargetName } from './embed/rows.ts';
 
-const CLOCK_TICKS_PER_SECOND = 100; // USER_HZ, fixed by the kernel's interface
-const CASE_MS = 4_000;
-const WARM_UP_MS = 1_500;
-const service = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
-
-const { dataDir, remove } = makeDataDir();
-const child = spawn(
-  process.execPath,
-  [service, 'serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir],
-  {
-    stdio: ['ignore', 'pipe', 'ignore'],
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    'round-ms': { type: 'string', default: '1000' },
+    /** Rows whose id contains this, and the floors. */
+    only: { type: 'string', default: '' },
+    peer: { type: 'string' },
+    'peer-pid': { type: 'string' },
+    'peer-header': { type: 'string', multiple: true, default: [] },
+    'upstream-port': { type: 'string', default: '0' },
+    /** A directory for a CPU profile of the server. */
+    'cpu-prof': { type: 'string' },
   },
-);
-const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-const { url, key_file: keyFile } = JSON.parse(line) as { url: string; key_file: string };
-const key = readFileSync(keyFile, 'utf8').trim();
-
-function cpuMs(): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1000;
-}
-
-interface Case {
-  readonly name: string;
-  readonly path: string;
-  readonly body: string | null;
-  readonly inFlight: number;
-}
-
-function send({ path, body }: Case, agent: Agent): Promise<void> {
-  const headers =
-    body === null
-      ? {}
-      : {
-          Authorization: `Bearer ${key}`,
-          'Content-Type': 'application/json',
-          'Content-Length': Buffer.byteLength(body),
-        };
-  return new Promise((resolve, reject) => {
-    const call = request(url + path, { method: body === null ? 'GET' : 'POST', agent, headers }, (reply) => {
-      if (reply.statusCode !== 200) reject(new Error(`status ${reply.statusCode}`));
-      reply.resume().on('end', resolve).on('error', reject);
-    });
-    call.on('error', reject);
-    call.end(body ?? undefined);
-  });
-}
-
-/** Requests for `ms`, `inFlight` at a time; resolves with their latencies. */
-async function drive(one: Case, agent: Agent, ms: number): Promise<number[]> {
-  const times: number[] = [];
-  const endMs = performance.now() + ms;
-  const client = async () => {
-    while (performance.now() < endMs) {
-      const beganMs = performance.now();
-      await send(one, agent);
-      times.push(performance.now() - beganMs);
-    }
-  };
-  await Promise.all(Array.from({ length: one.inFlight }, client));
-  return times.sort((a, b) => a - b);
-}
-
-const words = 'the ferry to jeju leaves at seven from the harbour pier while tide tables list high water at dawn'.split(
-  ' ',
-);
-const text = (seed: number) => Array.from({ length: 30 }, (_, i) => words[(seed * 7 + i * 3) % words.length]).join(' ');
-const embed = (name: string, count: number, inFlight: number, dimensions: number): Case => ({
-  name,
-  path: '/v1/embeddings',
-  body: JSON.stringify({ input: Array.from({ length: count }, (_, i) => text(i)), dimensions }),
-  inFlight,
 });
-const CASES: Case[] = [
-  { name: 'floor: GET /healthz', path: '/healthz', body: null, inFlight: 16 },
-  embed('1 text, 1,024 dimensions', 1, 16, 1024),
-  embed('1 text, 1,024, one in flight', 1, 1, 1024),
-  embed('100 texts, 1,024 dimensions', 100, 4, 1024),
-  embed('100 texts, 1,536 dimensions', 100, 4, 1536),
-];
+
+const upstream = await startUpstream(values['upstream-port']);
+const profile = values['cpu-prof'];
+const service = await startService(
+  upstream.url,
+  profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
+);
+const targets = new Map<TargetName, Target>([
+  ['upstream', { url: upstream.url, headers: {}, pid: null }],
+  ['service', { url: service.url, headers: { authorization: `Bearer ${service.key}` }, pid: service.pid }],
+]);
+if (values.peer !== undefined) targets.set('peer', peerOf(values.peer));
 
 try {
-  console.log('embed    case                             requests/s   CPU ms a request   p50 ms   p99 ms');
-  for (const one of CASES) {
-    const agent = new Agent({ keepAlive: true, maxSockets: one.inFlight });
-    await drive(one, agent, WARM_UP_MS);
-    const cpuBefore = cpuMs();
-    const times = await drive(one, agent, CASE_MS);
-    const cpu = (cpuMs() - cpuBefore) / times.length;
-    agent.destroy();
-    const at = (share: number) => (times[Math.floor(times.length * share)] as number).toFixed(2).padStart(8);
-    const rate = ((times.length / CASE_MS) * 1000).toFixed(0).padStart(12);
-    console.log(`         ${one.name.padEnd(30)} ${rate} ${cpu.toFixed(3).padStart(18)} ${at(0.5)} ${at(0.99)}`);
-  }
+  const gateway = [...GATEWAY, ...BUILT_IN_ROWS, ...(targets.has('peer') ? PEER : [])];
+  const rows = [...FLOORS, ...gateway.filter(({ id }) => id.includes(values.only))];
+  const rounds = Number(values.rounds);
+  const figures = await measure(rows, targets, {
+    rounds,
+    roundMs: Number(values['round-ms']),
+    onRound: (round) => process.stderr.write(`round ${round} of ${rounds}\n`),
+  });
+  printTable(rows, figures);
 } finally {
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-  remove();
+  await service.stop();
+  await upstream.stop();
+}
+
+function peerOf(url: string): Target {
+  const key = process.env['PEER_KEY'];
+  const named = values['peer-header'].map((line) => {
+    const colon = line.indexOf(':');
+    const value = line.slice(colon + 1).trim();
+    return [line.slice(0, colon).trim(), value.replace('{upstream}', upstream.url)] as const;
+  });
+  const headers = { ...(key ? { authorization: `Bearer ${key}` } : {}), ...Object.fromEntries(named) };
+  const pid = values['peer-pid'] === undefined ? null : Number(values['peer-pid']);
+  return { url: url.replace(/\/+$/, ''), headers, pid };
 }

@@ -1,10 +1,14 @@
 /** `npm run eval -- NAME…`: evaluations that need data beside the checkout. */
+import { evaluateCorpus } from './corpus.ts';
 import { evaluateProjection } from './projection.ts';
 import { evaluateSearch } from './search.ts';
+import { evaluateStatements } from './statements.ts';
 
 const evaluations: Record<string, () => Promise<void>> = {
   search: evaluateSearch,
   projection: evaluateProjection,
+  corpus: evaluateCorpus,
+  statements: evaluateStatements,
 };
 const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {

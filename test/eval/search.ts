@@ -9,12 +9,12 @@ import { BucketPolicy } from '../../src/documents/schema.ts';
 import { type Appliance, openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
+import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
-import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 
 const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);
 const SETS = ['cranfield', 'korquad-a'];

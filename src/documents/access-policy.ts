@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { type BucketPolicy, CLASSIFICATIONS } from './schema.ts';
+
+export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
+
+/** Department that every caller belongs to, as the `scope` of a document. */
+export const COMMON_SCOPE = 'common';
+
+/** The access-policy values that callers may ask for; the others are written by the service alone (contract 2.7). */
+export const AccessChange = z.object({
+  privacy_level: z.int().min(1).max(10).optional(),
+  classification: z.enum(CLASSIFICATIONS).optional(),
+  review_status: z.enum(REVIEW_STATUSES).optional(),
+  public_accessible: z.boolean().optional(),
+});
+export type AccessChange = z.output<typeof AccessChange> & {
+  /** Comes as user metadata under the key `scope`; null: open to every department. */
+  readonly scope?: string | null | undefined;
+};
+
+/** What of a document the access rules depend on, and callers can change. */
+export interface AccessPolicy {
+  readonly privacy_level: number;
+  readonly classification: string;
+  readonly review_status: string;
+  readonly public_accessible: boolean;
+  readonly scope: string | null;
+}
+
+/**
+ * The access policy that a document gets when a caller asks for a change: never a privacy level above what the
+ * caller may see or the bucket allows, never public above the bucket's level for that, and no scope of a department
+ * that the bucket does not list. What was asked for and is not granted is told in `warnings`. Where public and private
+ * exclude each other, private wins: a change never lowers a level that nobody asked to lower.
+ */
+export function clampAccess(
+  current: AccessPolicy,
+  wanted: AccessChange,
+  caller: Pick<Caller, 'authLevel'>,
+  bucket: BucketPolicy,
+): { access: AccessPolicy; warnings: string[] } {
+  const warnings: string[] = [];
+  const level =
+    wanted.privacy_level === undefined
+      ? current.privacy_level
+      : clampLevel(wanted.privacy_level, caller.authLevel, bucket.max_privacy_level, warnings);
+  const isAsked = wanted.public_accessible !== undefined || wanted.privacy_level !== undefined;
+  const isPublic = wanted.public_accessible ?? current.public_accessible;
+  const access: AccessPolicy = {
+    privacy_level: level,
+    classification: wanted.classification ?? current.classification,
+    review_status: wanted.review_status ?? current.review_status,
+    public_accessible: isAsked ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
+    scope: clampScope(current.scope, wanted.scope, bucket, warnings),
+  };
+  return { access, warnings };
+}
+
+function clampLevel(wanted: number, authLevel: number, bucketMax: number, warnings: string[]): number {
+  const level = Math.min(wanted, authLevel, bucketMax);
+  if (level < wanted) warnings.push(`privacy_level was lowered from ${wanted} to ${level} by policy`);
+  return level;
+}
+
+function clampPublic(wanted: boolean, level: number, bucket: BucketPolicy, warnings: string[]): boolean {
+  if (!wanted) return false;
+  if (!bucket.allow_public) {
+    warnings.push('public_accessible is false: the bucket allows no public documents');
+    return false;
+  }
+  if (level > bucket.public_max_privacy_level) {
+    warnings.push(
+      `public_accessible is false: the bucket allows public documents up to privacy_level ` +
+        `${bucket.public_max_privacy_level}, and this one has ${level}`,
+    );
+    return false;
+  }
+  return true;
+}
+
+function clampScope(
+  current: string | null,
+  wanted: string | null | undefined,
+  bucket: BucketPolicy,
+  warnings: string[],
+): string | null {
+  if (wanted === undefined || wanted === null) return wanted === null ? null : current;
+  if (wanted === COMMON_SCOPE || bucket.departments === undefined || bucket.departments.includes(wanted)) return wanted;
+  warnings.push(
+    `scope was not changed: "${wanted}" is none of the bucket's departments (${bucket.departments.join(', ')})`,
+  );
+  return current;
+}

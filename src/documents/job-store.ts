@@ -1,0 +1,21 @@
+import type { Caller } from '../access/caller.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { DocumentView } from './schema.ts';
+import { toDocument, visibleTo } from './store.ts';
+
+/** The document that a job worked on, with the key of its bytes; null where the caller may not see it, or it is gone. */
+export async function findDocumentOfJob(
+  sql: Sql,
+  caller: Caller,
+  documentId: string,
+): Promise<{ document: DocumentView; objectKey: string } | null> {
+  const [row] = await sql`
+    SELECT * FROM documents WHERE org_id = ${caller.orgId} AND id = ${documentId} AND ${visibleTo(sql, caller)}`;
+  return row ? { document: toDocument(row), objectKey: row['object_key'] as string } : null;
+}
+
+/** A row of `jobs` is of this bucket, by id (bulk jobs have a placeholder for one) or name. */
+export function jobInBucket(sql: Sql, orgId: string, ref: string) {
+  return sql`
+    jobs.bucket_id = ANY(ARRAY(SELECT id FROM buckets WHERE org_id = ${orgId} AND name = ${ref}) || ${ref}::text)`;
+}

@@ -1,0 +1,78 @@
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/store.ts';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { applyEdits } from './apply-edits.ts';
+import { requireMetadataManager } from './authorize.ts';
+import { lockDocuments, readEditable } from './edit-store.ts';
+import { planEdit } from './plan-edit.ts';
+import type { EditReply, SingleEdit } from './schema.ts';
+
+export interface EditContext {
+  readonly sql: Sql;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+}
+
+/**
+ * Edit the metadata and the access policy of one document. Edits of one document follow one another, each on what the
+ * one before left, so that none is lost.
+ *
+ * @throws AppError `scope_missing`, `role_missing`, `auth_level_too_low` (403), `bucket_not_found`,
+ *   `document_not_found` (404), 400 where the merged metadata breaks its limits
+ */
+export async function editDocument(
+  { sql, doorbell, logger }: EditContext,
+  caller: Caller,
+  bucketRef: string,
+  documentId: string,
+  { reindex, ...edit }: SingleEdit,
+): Promise<EditReply> {
+  requireMetadataManager(caller);
+  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const scope = { caller, bucketId: bucket.id };
+  const reply = await sql.begin(async (tx): Promise<EditReply> => {
+    await lockDocuments(tx, scope, [documentId]);
+    const [document] = await readEditable(tx, scope, [documentId], null);
+    if (!document || document.status === 'deleting') throw notFound('document', documentId);
+    if (document.access.privacy_level > caller.authLevel) {
+      throw forbidden(
+        `your auth level ${caller.authLevel} is below the document's privacy_level`,
+        'auth_level_too_low',
+      );
+    }
+    const result = planEdit(document, { edit, reindex, caller, bucket: bucket.policy });
+    const unchanged = { bucket_id: bucket.id, collection_id: document.collectionId, id: document.id };
+    if ('skip' in result) {
+      if (result.skip === 'hidden') throw notFound('document', documentId);
+      if (result.skip === 'limits') throw invalidRequest(`metadata: ${result.fault}`, 'metadata');
+      return {
+        ...unchanged,
+        metadata: { ...document.metadata },
+        reindex_queued: false,
+        reindex_job_id: null,
+        indexed_vectors_deleted: 0,
+        warnings: [],
+      };
+    }
+    const { plan } = result;
+    const [applied] = await applyEdits(tx, caller, bucket.id, [plan], null);
+    return {
+      ...unchanged,
+      metadata: plan.metadata,
+      reindex_queued: plan.isReindexed,
+      reindex_job_id: applied?.reindexJobId ?? null,
+      indexed_vectors_deleted: plan.dropsVectors ? document.indexedVectors : 0,
+      warnings: plan.warnings,
+    };
+  });
+  if (reply.reindex_queued) await ring(doorbell, logger);
+  return reply;
+}
+
+/** The sweep finds what a lost bell did not tell. */
+export async function ring(doorbell: Doorbell, logger: Logger): Promise<void> {
+  await doorbell.ring('ingest').catch((error) => logger.debug({ err: error }, 'bell was lost'));
+}

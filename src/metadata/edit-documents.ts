@@ -1,0 +1,274 @@
+import type { Caller } from '../access/caller.ts';
+import { requireOrgAdmin } from '../access/roles.ts';
+import type { BucketView } from '../documents/schema.ts';
+import { findBucket } from '../documents/store.ts';
+import { settleDocument } from '../ingest/job-store.ts';
+import { cancelJobsOf } from '../jobs/store.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { type AppliedEdit, applyEdits } from './apply-edits.ts';
+import { requireMetadataManager } from './authorize.ts';
+import { type EditContext, ring } from './edit-document.ts';
+import { findDocumentsInJobs, lockDocuments, readEditable } from './edit-store.ts';
+import { type PlannedEdit, planEdit, type SkipReason } from './plan-edit.ts';
+import { type BulkRequest, readBulkRequest } from './read-request.ts';
+import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
+import { selectMatchIds, selectVisibleMatches } from './store.ts';
+
+/** Documents of one transaction. */
+const BATCH_DOCUMENTS = 200;
+
+export interface BulkEditContext extends EditContext {
+  /** Queue the job that removes these documents, their chunks, vectors and files. */
+  queueHardDelete(request: {
+    caller: Caller;
+    bucketId: string;
+    documentIds: readonly string[];
+    statement: string;
+  }): Promise<{ jobId: string; requestedAt: Date }>;
+}
+
+/**
+ * Change, or preview, the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
+ * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 200; where one
+ * fails after others were committed, the rest is left as it was and told of, and the same request goes on with it.
+ *
+ * `matched` = `updated` + `skipped`, also where nothing is changed: a preview counts as `updated` none, and in `items`
+ * shows those that would be.
+ *
+ * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`,
+ *   `role_missing` (403), `bucket_not_found` (404)
+ */
+export async function editDocuments(
+  context: BulkEditContext,
+  caller: Caller,
+  bucketRef: string,
+  body: BulkEdit,
+): Promise<BulkEditReply> {
+  const request = readBulkRequest(body);
+  if (request.kind !== 'select') requireMetadataManager(caller);
+  if (request.kind === 'harddelete') requireOrgAdmin(caller);
+  const bucket = await findBucket(context.sql, caller.orgId, bucketRef);
+  if (request.kind === 'select') return previewSelect(context.sql, caller, bucket, request);
+  const isHardDelete = request.kind === 'harddelete';
+  if (isHardDelete && !body.dry_run && body.confirm !== `HARDDELETE ${bucket.id}`) {
+    throw invalidRequest(`confirm: must be "HARDDELETE ${bucket.id}"`, 'confirm');
+  }
+  const run = new BulkRun(context, caller, bucket, request, body);
+  const ids = await selectMatchIds(context.sql, run.scope, request.limit + 1);
+  run.noteLimit(ids);
+  const taken = ids.slice(0, request.limit);
+  if (isHardDelete) return run.hardDelete(taken);
+  return run.edit(taken);
+}
+
+async function previewSelect(
+  sql: Sql,
+  caller: Caller,
+  bucket: BucketView,
+  { where, limit, advice }: BulkRequest,
+): Promise<BulkEditReply> {
+  const found = await selectVisibleMatches(sql, { caller, bucketId: bucket.id, where }, limit + 1);
+  const items = found.slice(0, limit).map((document) => ({
+    id: document.id,
+    metadata: document.metadata,
+    searchable: document.searchable,
+    reindex_job_id: null,
+    indexed_vectors_deleted: 0,
+    warnings: [],
+  }));
+  const warnings = [...advice];
+  if (found.length > limit) warnings.push(moreThan(limit, items.at(-1)?.id));
+  return {
+    bucket_id: bucket.id,
+    matched: items.length,
+    updated: 0,
+    skipped: 0,
+    reindex_queued: 0,
+    indexed_vectors_deleted: 0,
+    dry_run: true,
+    items,
+    warnings,
+  };
+}
+
+function moreThan(limit: number, lastId: string | undefined): string {
+  return `more documents match than the limit of ${limit}; go on with AND id > '${lastId}'`;
+}
+
+const SKIPPED: Record<SkipReason | 'moved' | 'unreached', string> = {
+  hidden: 'are above your auth level or of another department',
+  unchanged: 'are so already',
+  deleting: 'are being deleted',
+  limits: 'would have more metadata than a document can',
+  moved: 'no longer match',
+  unreached: 'were not reached',
+};
+
+/** One bulk change under way. */
+class BulkRun {
+  readonly scope;
+  readonly #context: BulkEditContext;
+  readonly #caller: Caller;
+  readonly #bucket: BucketView;
+  readonly #request: BulkRequest;
+  readonly #reindex: boolean;
+  readonly #isDry: boolean;
+  readonly #items: BulkEditItem[] = [];
+  readonly #skipped = new Map<keyof typeof SKIPPED, number>();
+  readonly #warnings: string[];
+
+  constructor(context: BulkEditContext, caller: Caller, bucket: BucketView, request: BulkRequest, body: BulkEdit) {
+    this.#context = context;
+    this.#caller = caller;
+    this.#bucket = bucket;
+    this.#request = request;
+    // Taking documents out of search makes no vectors anew.
+    this.#reindex = body.reindex && request.edit.searchable !== false;
+    this.#isDry = body.dry_run;
+    this.#warnings = [...request.advice];
+    this.scope = { caller, bucketId: bucket.id, where: request.where };
+  }
+
+  noteLimit(ids: readonly string[]): void {
+    const { limit } = this.#request;
+    if (ids.length > limit) this.#warnings.push(moreThan(limit, ids[limit - 1]));
+  }
+
+  async edit(ids: readonly string[]): Promise<BulkEditReply> {
+    for (let from = 0; from < ids.length; from += BATCH_DOCUMENTS) {
+      const batch = ids.slice(from, from + BATCH_DOCUMENTS);
+      try {
+        await (this.#isDry ? this.#previewBatch(batch) : this.#editBatch(batch));
+      } catch (error) {
+        if (this.#isDry || from === 0) throw error;
+        const known = mapPostgresError(error);
+        const reason = known instanceof AppError ? known.message : 'an internal error';
+        this.#context.logger.warn({ err: error, bucket_id: this.#bucket.id }, 'a bulk edit stopped on its way');
+        this.#warnings.push(`stopped by ${reason}; send the same request again for the rest`);
+        this.#skip('unreached', ids.length - from);
+        break;
+      }
+    }
+    if (this.#items.some((item) => item.reindex_job_id !== null))
+      await ring(this.#context.doorbell, this.#context.logger);
+    return this.#reply(ids.length);
+  }
+
+  async hardDelete(ids: readonly string[]): Promise<BulkEditReply> {
+    const documents = await readEditable(this.#context.sql, this.scope, ids, this.scope.where);
+    this.#skip('moved', ids.length - documents.length);
+    for (const document of documents) {
+      if (document.status === 'deleting') this.#skip('deleting');
+      else if (!document.isVisible) this.#skip('hidden');
+      else this.#items.push(itemOf(document.id, document.metadata, document.searchable));
+    }
+    const reply = this.#reply(ids.length);
+    if (this.#isDry) return reply;
+    const { jobId, requestedAt } = await this.#context.queueHardDelete({
+      caller: this.#caller,
+      bucketId: this.#bucket.id,
+      documentIds: this.#items.map((item) => item.id),
+      statement: this.#request.statement ?? '',
+    });
+    return { ...reply, status: 'queued', job_id: jobId, delete_requested_at: requestedAt.toISOString() };
+  }
+
+  async #previewBatch(ids: readonly string[]): Promise<void> {
+    for (const { document, warnings } of await this.#plan(this.#context.sql, ids)) {
+      this.#items.push({ ...itemOf(document.id, document.metadata, document.searchable), warnings });
+    }
+  }
+
+  async #editBatch(ids: readonly string[]): Promise<void> {
+    const { applied, count } = await this.#context.sql.begin(async (tx) => {
+      // Jobs before documents, as a job that finishes locks them.
+      const cancelled = this.#request.edit.searchable === false ? await this.#cancelJobs(tx, ids) : [];
+      await lockDocuments(tx, this.scope, ids);
+      const skips: (keyof typeof SKIPPED)[] = [];
+      const plans = await this.#plan(tx, ids, (reason, times) => {
+        for (let time = 0; time < times; time++) skips.push(reason);
+      });
+      const { statement } = this.#request;
+      const edits = await applyEdits(tx, this.#caller, this.#bucket.id, plans, statement);
+      for (const documentId of cancelled) await settleDocument(tx, this.#caller.orgId, documentId);
+      return { applied: edits, count: skips };
+    });
+    for (const reason of count) this.#skip(reason);
+    for (const edit of applied) this.#items.push(appliedItem(edit));
+  }
+
+  /** Ids of the documents that waited for the jobs, or were in work. */
+  async #cancelJobs(tx: Sql, ids: readonly string[]): Promise<string[]> {
+    const documents = await readEditable(tx, this.scope, ids, this.scope.where);
+    const own = documents.filter((document) => document.isVisible);
+    const inJobs = new Set(
+      await findDocumentsInJobs(
+        tx,
+        this.#caller.orgId,
+        own.map(({ id }) => id),
+      ),
+    );
+    const cancelled = own.filter(({ id }) => inJobs.has(id));
+    for (const { id } of cancelled) await cancelJobsOf(tx, this.#caller.orgId, { documentId: id });
+    return cancelled.filter(({ status }) => status === 'queued' || status === 'processing').map(({ id }) => id);
+  }
+
+  /** @param skip counts what is left out; by default at once, in a transaction once it is committed */
+  async #plan(
+    sql: Sql,
+    ids: readonly string[],
+    skip: (reason: keyof typeof SKIPPED, times: number) => void = (reason, times) => this.#skip(reason, times),
+  ): Promise<PlannedEdit[]> {
+    const documents = await readEditable(sql, this.scope, ids, this.scope.where);
+    skip('moved', ids.length - documents.length);
+    return documents.flatMap((document) => {
+      const result = planEdit(document, {
+        edit: this.#request.edit,
+        reindex: this.#reindex,
+        caller: this.#caller,
+        bucket: this.#bucket.policy,
+      });
+      if ('plan' in result) return [result.plan];
+      skip(result.skip, 1);
+      return [];
+    });
+  }
+
+  #skip(reason: keyof typeof SKIPPED, times = 1): void {
+    if (times > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + times);
+  }
+
+  #reply(matched: number): BulkEditReply {
+    const changed = this.#isDry || this.#request.kind === 'harddelete' ? [] : this.#items;
+    return {
+      bucket_id: this.#bucket.id,
+      matched,
+      updated: changed.length,
+      skipped: [...this.#skipped.values()].reduce((sum, count) => sum + count, 0),
+      reindex_queued: changed.filter((item) => item.reindex_job_id !== null).length,
+      indexed_vectors_deleted: changed.reduce((sum, item) => sum + item.indexed_vectors_deleted, 0),
+      dry_run: this.#isDry,
+      items: this.#items,
+      warnings: [
+        ...this.#warnings,
+        ...[...this.#skipped].map(([reason, count]) => `skipped ${count}: they ${SKIPPED[reason]}`),
+      ],
+    };
+  }
+}
+
+function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchable: boolean): BulkEditItem {
+  return { id, metadata: { ...metadata }, searchable, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+}
+
+function appliedItem({ plan, reindexJobId }: AppliedEdit): BulkEditItem {
+  return {
+    id: plan.document.id,
+    metadata: plan.metadata,
+    searchable: plan.searchable,
+    reindex_job_id: reindexJobId,
+    indexed_vectors_deleted: plan.dropsVectors ? plan.document.indexedVectors : 0,
+    warnings: plan.warnings,
+  };
+}

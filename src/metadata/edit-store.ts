@@ -1,0 +1,113 @@
+import type { Caller } from '../access/caller.ts';
+import type { DocumentStatus } from '../documents/schema.ts';
+import { visibleTo } from '../documents/store.ts';
+import { unprepared } from '../platform/postgres/unprepared.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { EditableDocument, PlannedEdit } from './plan-edit.ts';
+import { matchSql } from './statement/plan.ts';
+import type { Condition } from './statement/syntax.ts';
+
+export interface EditScope {
+  readonly caller: Caller;
+  readonly bucketId: string;
+}
+
+/** Keep these documents as they are until the transaction ends, in order of their ids, so that edits cannot deadlock. */
+export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, ids: readonly string[]): Promise<void> {
+  await sql`
+    SELECT 1 FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND id = ANY(${sql.array([...ids])}::text[])
+    ORDER BY id FOR UPDATE`;
+}
+
+/**
+ * Of these documents, those for which `where` (null: nothing) is still true, also where the caller may not see them. In a
+ * statement of its own after the lock: it must see what the lock waited for.
+ */
+export async function readEditable(
+  sql: Sql,
+  { caller, bucketId }: EditScope,
+  ids: readonly string[],
+  where: Condition | null,
+): Promise<EditableDocument[]> {
+  const rows = await unprepared(sql`
+    SELECT documents.*, (${visibleTo(sql, caller)}) IS TRUE AS is_visible,
+           (SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation) AS indexed_vectors
+    FROM documents
+    WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}
+      AND documents.id = ANY(${sql.array([...ids])}::text[])
+      ${where === null ? sql`` : sql`AND ${matchSql(sql, bucketId, where)}`}
+    ORDER BY documents.id`);
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    collectionId: row['collection_id'] as string | null,
+    status: row['status'] as DocumentStatus,
+    searchable: row['searchable'] as boolean,
+    metadata: row['metadata'] as Record<string, string>,
+    access: {
+      privacy_level: row['privacy_level'] as number,
+      classification: row['classification'] as string,
+      review_status: row['review_status'] as string,
+      public_accessible: row['public_accessible'] as boolean,
+      scope: row['scope'] as string | null,
+    },
+    indexedVectors: (row['indexed_vectors'] as number | null) ?? 0,
+    isVisible: row['is_visible'] as boolean,
+    file: {
+      objectKey: row['object_key'] as string,
+      fileName: row['file_name'] as string,
+      sizeBytes: Number(row['size_bytes']),
+      sourcePath: row['source_path'] as string | null,
+    },
+  }));
+}
+
+/** Write what was planned for locked documents. Vectors that are dropped are found by no search from here on. */
+export async function writeEdits(sql: Sql, orgId: string, plans: readonly PlannedEdit[]): Promise<void> {
+  const rows = plans.map((plan) => ({
+    id: plan.document.id,
+    metadata: plan.metadata,
+    ...plan.access,
+    searchable: plan.searchable,
+    drops_vectors: plan.dropsVectors,
+    is_reindexed: plan.isReindexed,
+  }));
+  await sql`
+    UPDATE documents
+    SET metadata = edited.metadata, privacy_level = edited.privacy_level, classification = edited.classification,
+        review_status = edited.review_status, public_accessible = edited.public_accessible, scope = edited.scope,
+        searchable = edited.searchable,
+        active_generation = CASE WHEN NOT edited.drops_vectors THEN active_generation END,
+        chunks_count = CASE WHEN NOT edited.drops_vectors THEN chunks_count END,
+        status = CASE WHEN edited.is_reindexed THEN 'queued' ELSE status END, updated_at = now()
+    FROM jsonb_to_recordset(${sql.json(rows)}) AS edited (
+      id text, metadata jsonb, privacy_level integer, classification text, review_status text,
+      public_accessible boolean, scope text, searchable boolean, drops_vectors boolean, is_reindexed boolean)
+    WHERE documents.org_id = ${orgId} AND documents.id = edited.id`;
+}
+
+/**
+ * Jobs that wait to ingest these documents, by document: a further one would do the same again. One that a worker is
+ * just claiming is left out without waiting for it, since who finishes a job locks it before its document.
+ */
+export async function findWaitingJobs(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql`
+    SELECT id, document_id FROM jobs
+    WHERE org_id = ${orgId} AND kind = 'ingest' AND status = 'queued'
+      AND document_id = ANY(${sql.array([...documentIds])}::text[])
+    FOR UPDATE SKIP LOCKED`;
+  return new Map(rows.map((row) => [row['document_id'] as string, row['id'] as string]));
+}
+
+/** Of these documents, those that a job waits for or works on. */
+export async function findDocumentsInJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    SELECT DISTINCT document_id FROM jobs
+    WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
+      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+  return rows.map((row) => row['document_id'] as string);
+}

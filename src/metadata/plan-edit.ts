@@ -1,0 +1,106 @@
+import type { Caller } from '../access/caller.ts';
+import { type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
+import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
+import { mergedMetadataFault } from '../documents/user-metadata.ts';
+import type { DocumentEdit } from './schema.ts';
+
+/** A document as an edit finds it, while nobody else can change it. */
+export interface EditableDocument {
+  readonly id: string;
+  readonly collectionId: string | null;
+  readonly status: DocumentStatus;
+  readonly searchable: boolean;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly access: AccessPolicy;
+  /** Vectors that searches find. */
+  readonly indexedVectors: number;
+  /** Whether the caller may see it. */
+  readonly isVisible: boolean;
+  readonly file: { objectKey: string; fileName: string; sizeBytes: number; sourcePath: string | null };
+}
+
+/** Why a matched document is left as it is. */
+export type SkipReason = 'deleting' | 'hidden' | 'unchanged' | 'limits';
+
+/** What becomes of a document. */
+export interface PlannedEdit {
+  readonly document: EditableDocument;
+  readonly metadata: Record<string, string>;
+  readonly access: AccessPolicy;
+  readonly searchable: boolean;
+  /** Its vectors are deleted. */
+  readonly dropsVectors: boolean;
+  /** A job makes its vectors anew. */
+  readonly isReindexed: boolean;
+  readonly warnings: string[];
+}
+
+export interface EditRequest {
+  readonly edit: DocumentEdit;
+  readonly reindex: boolean;
+  readonly caller: Caller;
+  readonly bucket: BucketPolicy;
+}
+
+/** What an edit makes of a document, or why it makes nothing of it. `fault`: the bound of metadata that it would break. */
+export function planEdit(
+  document: EditableDocument,
+  { edit, reindex, caller, bucket }: EditRequest,
+): { plan: PlannedEdit } | { skip: SkipReason; fault?: string } {
+  if (document.status === 'deleting') return { skip: 'deleting' };
+  if (!document.isVisible) return { skip: 'hidden' };
+  const { scope, ...patch } = edit.metadata ?? {};
+  const metadata = merge(document.metadata, patch);
+  const fault = Object.keys(patch).length > 0 ? mergedMetadataFault(metadata) : null;
+  if (fault !== null) return { skip: 'limits', fault };
+  const { access, warnings } = clampAccess(document.access, { ...edit, scope }, caller, bucket);
+  const searchable = edit.searchable ?? document.searchable;
+  const isDisabled = document.searchable && !searchable;
+  const isReindexed = reindex && searchable;
+  if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
+  if (searchable && !document.searchable && !reindex) warnings.push('search finds it once it is reindexed');
+  const isChanged =
+    searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
+  if (!isChanged && !isReindexed) return { skip: 'unchanged' };
+  return {
+    plan: {
+      document,
+      metadata,
+      access,
+      searchable,
+      dropsVectors: isReindexed || isDisabled,
+      isReindexed,
+      warnings,
+    },
+  };
+}
+
+function merge(metadata: Readonly<Record<string, string>>, patch: Readonly<Record<string, string | null>>) {
+  const merged = new Map<string, string | null>(Object.entries({ ...metadata, ...patch }));
+  return Object.fromEntries([...merged].filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+function differs(a: object, b: object): boolean {
+  const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
+  return left.size !== right.size || [...left].some(([key, value]) => !right.has(key) || right.get(key) !== value);
+}
+
+/** What of a document an edit changed, for the audit log: only what differs, null where it is missing. */
+export function describeChange({ document, metadata, access, searchable }: PlannedEdit): {
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+} {
+  const flat = (state: Pick<PlannedEdit, 'metadata' | 'access' | 'searchable'>) =>
+    new Map<string, unknown>([
+      ...Object.entries(state.metadata).map(([key, value]) => [`metadata.${key}`, value] as const),
+      ...Object.entries(state.access),
+      ['searchable', state.searchable],
+    ]);
+  const old = flat(document);
+  const now = flat({ metadata: { ...metadata }, access, searchable });
+  const changed = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key));
+  return {
+    before: Object.fromEntries(changed.map((key) => [key, old.get(key) ?? null])),
+    after: Object.fromEntries(changed.map((key) => [key, now.get(key) ?? null])),
+  };
+}

@@ -1,0 +1,78 @@
+import { userKeyFault } from '../documents/user-metadata.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { type BulkEdit, type DocumentEdit, LIMIT_DEFAULT } from './schema.ts';
+import { adviseOn } from './statement/advice.ts';
+import { isField } from './statement/keys.ts';
+import { parseStatement } from './statement/parser.ts';
+import { readEdit } from './statement/read-edit.ts';
+import type { Condition, Statement, Subject } from './statement/syntax.ts';
+
+/** What a bulk request asks for, by statement or by fields. */
+export interface BulkRequest {
+  readonly kind: 'select' | 'edit' | 'harddelete';
+  readonly where: Condition | null;
+  readonly edit: DocumentEdit;
+  readonly limit: number;
+  /** As it was written; null: by fields. */
+  readonly statement: string | null;
+  readonly advice: readonly string[];
+}
+
+/** @throws AppError `statement_invalid`, `invalid_request` (400) */
+export function readBulkRequest(request: BulkEdit): BulkRequest {
+  if (request.statement !== undefined) return readStatement(parseStatement(request.statement), request.limit);
+  if (request.where === undefined || Object.keys(request.where).length === 0) {
+    throw invalidRequest('where: name the documents by where or by a statement', 'where');
+  }
+  const { metadata, searchable, privacy_level, classification, review_status, public_accessible } = request;
+  return {
+    kind: 'edit',
+    where: readWhere(request.where),
+    edit: { metadata, searchable, privacy_level, classification, review_status, public_accessible },
+    limit: request.limit ?? LIMIT_DEFAULT,
+    statement: null,
+    advice: [],
+  };
+}
+
+function readStatement(statement: Statement, requestLimit: number | undefined): BulkRequest {
+  const limits = [requestLimit, statement.limit].filter((limit) => typeof limit === 'number');
+  const common = {
+    where: statement.where,
+    limit: limits.length === 0 ? LIMIT_DEFAULT : Math.min(...limits),
+    statement: statement.source,
+    advice: adviseOn(statement),
+  };
+  switch (statement.kind) {
+    case 'update':
+      return { kind: 'edit', edit: readEdit(statement), ...common };
+    case 'softdelete':
+      return { kind: 'edit', edit: { searchable: false }, ...common };
+    default:
+      return { kind: statement.kind, edit: {}, ...common };
+  }
+}
+
+const CONDITIONS_MAX = 50;
+
+function readWhere(where: NonNullable<BulkEdit['where']>): Condition {
+  const entries = Object.entries(where);
+  if (entries.length > CONDITIONS_MAX) throw invalidRequest(`where: has more than ${CONDITIONS_MAX} keys`, 'where');
+  return {
+    kind: 'and',
+    parts: entries.map(([name, value]) => {
+      const subject = subjectOf(name);
+      if (value === null) return { kind: 'is null', subject, negated: false };
+      const text = String(value);
+      if (!text.isWellFormed()) throw invalidRequest(`where.${name}: must be well-formed text`, `where.${name}`);
+      return { kind: 'compare', subject, operator: '=', value: { kind: 'string', text } };
+    }),
+  };
+}
+
+function subjectOf(name: string): Subject {
+  if (isField(name)) return { kind: 'field', name };
+  const fault = userKeyFault(name);
+  if (fault !== null) throw invalidRequest(`where: "${name.slice(0, 80)}": ${fault}`, 'where');
+  return { kind: 'user', name };
+}

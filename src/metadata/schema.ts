@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { AccessChange } from '../documents/access-policy.ts';
+import {
+  ACCESS_POLICY_KEYS,
+  DOCUMENT_STATE_KEYS,
+  METADATA_LIMITS,
+  PIPELINE_RESERVED_KEYS,
+  RESERVED_PREFIXES,
+  UserMetadata,
+  UserMetadataInput,
+} from '../documents/user-metadata.ts';
+import { FIELD_NAMES } from './statement/keys.ts';
+import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
+
+/** Documents that a bulk edit takes when nothing says how many. */
+export const LIMIT_DEFAULT = 500;
+
+/** A change of documents: of their metadata, in which null removes a key, and of their access policy and state. */
+export const DocumentEdit = AccessChange.extend({
+  metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
+  searchable: z.boolean().optional().describe('false: search disabled and vectors deleted'),
+});
+export type DocumentEdit = z.output<typeof DocumentEdit>;
+
+const reindex = z.boolean().default(true).describe('true: vectors are deleted and made anew by a job');
+
+/** `PATCH …/documents/{document}/metadata` */
+export const SingleEdit = DocumentEdit.omit({ searchable: true }).extend({ reindex });
+export type SingleEdit = z.output<typeof SingleEdit>;
+
+export const EditReply = z
+  .object({
+    id: z.string(),
+    bucket_id: z.string(),
+    collection_id: z.string().nullable(),
+    metadata: UserMetadata.describe('after the merge'),
+    reindex_queued: z.boolean(),
+    reindex_job_id: z.string().nullable(),
+    indexed_vectors_deleted: z.int(),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'MetadataEdit' });
+export type EditReply = z.output<typeof EditReply>;
+
+const whereValue = z.union([z.string().max(METADATA_LIMITS.valueLength), z.number(), z.boolean(), z.null()]);
+
+/** `PATCH …/documents/metadata/bulk`. A statement takes the place of `where` and of what an edit has. */
+export const BulkEdit = DocumentEdit.extend({
+  statement: z.string().optional(),
+  confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
+  where: z.record(z.string(), whereValue).optional().describe('exact matches by key; null: the key is missing'),
+  reindex,
+  dry_run: z.boolean().default(false),
+  limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
+});
+export type BulkEdit = z.output<typeof BulkEdit>;
+
+export const BulkEditItem = z.object({
+  id: z.string(),
+  metadata: UserMetadata,
+  searchable: z.boolean(),
+  reindex_job_id: z.string().nullable(),
+  indexed_vectors_deleted: z.int(),
+  warnings: z.array(z.string()),
+});
+export type BulkEditItem = z.output<typeof BulkEditItem>;
+
+export const BulkEditReply = z
+  .object({
+    bucket_id: z.string(),
+    matched: z.int(),
+    updated: z.int(),
+    skipped: z.int(),
+    reindex_queued: z.int(),
+    indexed_vectors_deleted: z.int(),
+    dry_run: z.boolean(),
+    items: z.array(BulkEditItem),
+    warnings: z.array(z.string()),
+    status: z.literal('queued').optional().describe('of a hard delete, which a job does'),
+    job_id: z.string().optional(),
+    delete_requested_at: z.iso.datetime().optional(),
+  })
+  .meta({ id: 'MetadataBulkEdit' });
+export type BulkEditReply = z.output<typeof BulkEditReply>;
+
+export const ReservedKeys = z
+  .object({
+    pipeline_reserved: z.array(z.string()),
+    reserved_prefixes: z.array(z.string()),
+    access_policy: z.array(z.string()),
+    document_state: z.array(z.string()),
+    knowledge_search: z.object({
+      citation_metadata: z.array(z.string()),
+      system_filterable: z.array(z.string()),
+      user_filterable: z.string(),
+    }),
+    limits: z.object({
+      json_bytes: z.int(),
+      keys: z.int(),
+      key_length: z.int(),
+      value_length: z.int(),
+    }),
+    statement_operations: z.array(z.string()),
+  })
+  .meta({ id: 'ReservedKeys' });
+export type ReservedKeys = z.output<typeof ReservedKeys>;
+
+/** Which keys callers cannot use, which they can ask by, and what bounds metadata has (contract 4.14). */
+export function describeReservedKeys(): ReservedKeys {
+  return {
+    pipeline_reserved: [...PIPELINE_RESERVED_KEYS],
+    reserved_prefixes: [...RESERVED_PREFIXES],
+    access_policy: [...ACCESS_POLICY_KEYS],
+    document_state: [...DOCUMENT_STATE_KEYS],
+    knowledge_search: {
+      citation_metadata: ['file_name', 'source_path', 'locator', 'url'],
+      system_filterable: [...FIELD_NAMES],
+      user_filterable: 'any key of user metadata: 1 to 64 characters of A-Z a-z 0-9 _ . - that is not reserved',
+    },
+    limits: {
+      json_bytes: METADATA_LIMITS.jsonBytes,
+      keys: METADATA_LIMITS.keys,
+      key_length: METADATA_LIMITS.keyLength,
+      value_length: METADATA_LIMITS.valueLength,
+    },
+    statement_operations: [...STATEMENT_OPERATIONS],
+  };
+}

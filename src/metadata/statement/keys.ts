@@ -1,0 +1,72 @@
+import { userKeyFault } from '../../documents/user-metadata.ts';
+import { describe, statementFault } from './errors.ts';
+import { suggest } from './suggest.ts';
+import type { Subject } from './syntax.ts';
+
+/** Fields of a document that a condition can name, and what their text form is. */
+export const FIELDS = {
+  id: 'text',
+  file_name: 'text',
+  file_type: 'text',
+  collection_id: 'text',
+  searchable: 'boolean',
+  status: 'text',
+  created_at: 'time',
+  updated_at: 'time',
+  privacy_level: 'integer',
+  internal_accessible: 'boolean',
+  public_accessible: 'boolean',
+  classification: 'text',
+  review_status: 'text',
+  owner_department: 'text',
+  scope: 'text',
+  uploaded_by_user_id: 'text',
+} as const;
+export type FieldName = keyof typeof FIELDS;
+export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+
+/** Fields that an UPDATE can set. */
+const SETTABLE_NAMES = [
+  ...['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'],
+] as readonly string[];
+
+/** A key as it stands in a statement. */
+export interface WrittenKey {
+  readonly name: string;
+  readonly quoted: boolean;
+  readonly at: number;
+}
+
+export function isField(name: string): name is FieldName {
+  return Object.hasOwn(FIELDS, name);
+}
+
+/** @throws AppError `statement_invalid` for a name that no field and no user key can have */
+export function resolveConditionKey(source: string, key: WrittenKey): Subject {
+  if (!key.quoted && isField(key.name)) return { kind: 'field', name: key.name };
+  return userKey(source, key, 'a user key or a field of documents', FIELD_NAMES);
+}
+
+/** @throws AppError `statement_invalid` for what an UPDATE cannot set */
+export function resolveAssignmentKey(source: string, key: WrittenKey): Subject {
+  const expected = 'a user key or a field that can be set';
+  if (key.quoted || !isField(key.name)) return userKey(source, key, expected, SETTABLE_NAMES);
+  if (SETTABLE_NAMES.includes(key.name)) return { kind: 'field', name: key.name };
+  throw statementFault(source, {
+    at: key.at,
+    found: key.name,
+    expected,
+    help: `${key.name} is written by the service; UPDATE can set ${SETTABLE_NAMES.join(', ')} and user keys`,
+  });
+}
+
+function userKey(source: string, key: WrittenKey, expected: string, candidates: readonly string[]): Subject {
+  const fault = userKeyFault(key.name);
+  // Metadata under the key `scope` is kept in the field of that name.
+  const isOnlyField = isField(key.name) && (fault !== null || key.name === 'scope');
+  if (fault === null && !isOnlyField) return { kind: 'user', name: key.name };
+  const found = describe(key.quoted ? `"${key.name}"` : key.name);
+  const help = isOnlyField ? `${key.name} is a field of documents, written without quotes` : (fault ?? undefined);
+  const meant = suggest(key.name, candidates);
+  throw statementFault(source, { at: key.at, found, expected, meant: meant === key.name ? null : meant, help });
+}

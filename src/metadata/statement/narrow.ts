@@ -1,0 +1,105 @@
+import { FIELDS } from './keys.ts';
+import type { Condition, Subject, Value } from './syntax.ts';
+
+/** Of a bucket's id and of a value, what the terms of documents hold; as in `document_terms` (migration 0007). */
+const BUCKET_CHARACTERS = 4;
+const VALUE_CHARACTERS = 80;
+
+/**
+ * What the index of document terms can know of a condition: a tsquery that is true for every document of the bucket
+ * for which the condition is, and for others too. Null: nothing, so that every document has to be looked at.
+ *
+ * Equality, lists and prefixes narrow; so does what AND has beside them, and OR where each side narrows.
+ */
+export function narrow(bucketId: string, condition: Condition): string | null {
+  return new Narrowing(bucketId).whenTrue(condition);
+}
+
+class Narrowing {
+  readonly #bucket: string;
+
+  constructor(bucketId: string) {
+    this.#bucket = bucketId.slice(-BUCKET_CHARACTERS);
+  }
+
+  whenTrue(condition: Condition): string | null {
+    switch (condition.kind) {
+      case 'and':
+        return every(condition.parts.map((part) => this.whenTrue(part)));
+      case 'or':
+        return some(condition.parts.map((part) => this.whenTrue(part)));
+      case 'not':
+        return this.#whenFalse(condition.part);
+      case 'compare':
+        return condition.operator === '=' ? this.#oneOf(condition.subject, [condition.value]) : null;
+      case 'in':
+        return condition.negated ? null : this.#oneOf(condition.subject, condition.values);
+      case 'like':
+        return condition.negated ? null : this.#like(condition.subject, condition.pattern);
+      case 'is null':
+        return null;
+    }
+  }
+
+  /** De Morgan's laws hold in three-valued logic as well. */
+  #whenFalse(condition: Condition): string | null {
+    switch (condition.kind) {
+      case 'and':
+        return some(condition.parts.map((part) => this.#whenFalse(part)));
+      case 'or':
+        return every(condition.parts.map((part) => this.#whenFalse(part)));
+      case 'not':
+        return this.whenTrue(condition.part);
+      case 'compare':
+        return condition.operator === '!=' ? this.#oneOf(condition.subject, [condition.value]) : null;
+      case 'in':
+      case 'like':
+        return condition.negated ? this.whenTrue({ ...condition, negated: false }) : null;
+      case 'is null':
+        return null;
+    }
+  }
+
+  #oneOf(subject: Subject, values: readonly Value[]): string | null {
+    const texts = values.flatMap((value) => (value.kind === 'null' ? [] : [value.text]));
+    if (texts.length === 0 || !hasTerms(subject)) return null;
+    return some([...new Set(texts)].map((text) => this.#term(subject, text)));
+  }
+
+  #like(subject: Subject, pattern: string): string | null {
+    const { text, isWhole } = literalStart(pattern);
+    if (!hasTerms(subject) || (text === '' && !isWhole)) return null;
+    return this.#term(subject, text) + (isWhole ? '' : ':*');
+  }
+
+  /** A lexeme in quotes, in which tsquery's input knows quotes and backslashes, each doubled, and nothing else. */
+  #term(subject: Subject, text: string): string {
+    const value = Array.from(text).slice(0, VALUE_CHARACTERS).join('');
+    const term = `${this.#bucket}${subject.kind === 'field' ? '.' : '"'}${subject.name}=${value}`;
+    return `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+  }
+}
+
+function hasTerms(subject: Subject): boolean {
+  return subject.kind === 'user' || FIELDS[subject.name] !== 'time';
+}
+
+function every(parts: readonly (string | null)[]): string | null {
+  const known = parts.filter((part) => part !== null);
+  return known.length === 0 ? null : `(${known.join('&')})`;
+}
+
+function some(parts: readonly (string | null)[]): string | null {
+  return parts.every((part) => part !== null) ? `(${parts.join('|')})` : null;
+}
+
+/** The text that everything like the pattern begins with; whether it is the whole of it. */
+function literalStart(pattern: string): { text: string; isWhole: boolean } {
+  let text = '';
+  for (let at = 0; at < pattern.length; at++) {
+    if (pattern[at] === '%' || pattern[at] === '_') return { text, isWhole: false };
+    if (pattern[at] === '\\') at++;
+    text += pattern[at];
+  }
+  return { text, isWhole: true };
+}

@@ -1,0 +1,104 @@
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import { FIELDS } from './keys.ts';
+import { narrow } from './narrow.ts';
+import type { ComparisonOperator, Condition, Subject, Value } from './syntax.ts';
+
+/** Texts that count as numbers. The exponent is bounded so that a value cannot make PostgreSQL write out its zeros. */
+const NUMBER = '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$';
+
+/**
+ * The documents of a bucket for which a condition is true, as a condition on a row of `documents`. The index of
+ * document terms narrows them down where it can. Every key and value is a parameter.
+ */
+export function matchSql(sql: Sql, bucketId: string, condition: Condition): SqlFragment {
+  const terms = narrow(bucketId, condition);
+  const exact = conditionSql(sql, condition);
+  return terms === null ? exact : sql`${termsSql(sql)} @@ ${terms}::tsquery AND ${exact}`;
+}
+
+/** Whether the index finds a condition's matches without a look at every document of the bucket. */
+export function isNarrowed(condition: Condition): boolean {
+  return narrow('', condition) !== null;
+}
+
+/** As the index `documents_by_term` has it. */
+function termsSql(sql: Sql): SqlFragment {
+  return sql`document_terms(
+    documents.bucket_id, documents.id, documents.file_name, documents.file_type, documents.collection_id,
+    documents.searchable, documents.status, documents.privacy_level, documents.internal_accessible,
+    documents.public_accessible, documents.classification, documents.review_status, documents.owner_department,
+    documents.scope, documents.uploaded_by_user_id, documents.metadata)`;
+}
+
+/**
+ * A condition in SQL's three-valued logic. A subject is compared in its text form, and NULL where it is missing;
+ * equality, lists and LIKE by text, order by number where both sides are numbers, else by the text's code points.
+ */
+function conditionSql(sql: Sql, condition: Condition): SqlFragment {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return joined(sql, condition.kind, condition.parts);
+    case 'not':
+      return sql`(NOT ${conditionSql(sql, condition.part)})`;
+    case 'compare':
+      return comparison(sql, condition.subject, condition.operator, condition.value);
+    case 'in': {
+      const texts = condition.values.map((value) => (value.kind === 'null' ? null : value.text));
+      const found = sql`${textOf(sql, condition.subject)} = ANY(${sql.array(texts)}::text[])`;
+      return condition.negated ? sql`(NOT (${found}))` : sql`(${found})`;
+    }
+    case 'like': {
+      const text = textOf(sql, condition.subject);
+      return condition.negated
+        ? sql`(${text} NOT LIKE ${condition.pattern}::text)`
+        : sql`(${text} LIKE ${condition.pattern}::text)`;
+    }
+    case 'is null': {
+      const text = textOf(sql, condition.subject);
+      return condition.negated ? sql`(${text} IS NOT NULL)` : sql`(${text} IS NULL)`;
+    }
+  }
+}
+
+function joined(sql: Sql, kind: 'and' | 'or', parts: readonly Condition[]): SqlFragment {
+  const [first, ...rest] = parts.map((part) => conditionSql(sql, part)) as [SqlFragment, ...SqlFragment[]];
+  const all = rest.reduce(
+    (left, right) => (kind === 'and' ? sql`${left} AND ${right}` : sql`${left} OR ${right}`),
+    first,
+  );
+  return sql`(${all})`;
+}
+
+function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, value: Value): SqlFragment {
+  if (value.kind === 'null') return sql`NULL::boolean`;
+  const text = textOf(sql, subject);
+  if (operator === '=') return sql`(${text} = ${value.text}::text)`;
+  if (operator === '!=') return sql`(${text} <> ${value.text}::text)`;
+  const sign = { '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` }[operator];
+  const byText = sql`${text} COLLATE "C" ${sign} ${value.text}::text`;
+  if (!isNumber(subject, value)) return sql`(${byText})`;
+  return sql`(CASE WHEN ${text} ~ ${NUMBER}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
+}
+
+/** A text in quotes is none, but beside a privacy level: there, "10" must not come before "5". */
+function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): boolean {
+  if (value.kind === 'number') return true;
+  const isInteger = subject.kind === 'field' && FIELDS[subject.name] === 'integer';
+  return isInteger && /^[0-9]{1,9}$/.test(value.text);
+}
+
+/** What a subject is compared as: the text that the API shows for it. */
+function textOf(sql: Sql, subject: Subject): SqlFragment {
+  if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
+  const column = sql`documents.${sql(subject.name)}`;
+  switch (FIELDS[subject.name]) {
+    case 'text':
+      return column;
+    case 'boolean':
+    case 'integer':
+      return sql`${column}::text`;
+    case 'time':
+      return sql`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  }
+}

@@ -1,0 +1,72 @@
+import { REVIEW_STATUSES } from '../../documents/access-policy.ts';
+import { CLASSIFICATIONS } from '../../documents/schema.ts';
+import type { AppError } from '../../platform/errors.ts';
+import { DocumentEdit } from '../schema.ts';
+import { describe, statementFault } from './errors.ts';
+import { FIELDS, type FieldName } from './keys.ts';
+import { suggest } from './suggest.ts';
+import type { Assignment, Statement, Value } from './syntax.ts';
+
+type Update = Extract<Statement, { kind: 'update' }>;
+
+/** Fields of a fixed vocabulary. */
+const WORDS: Partial<Record<FieldName, readonly string[]>> = {
+  classification: CLASSIFICATIONS,
+  review_status: REVIEW_STATUSES,
+  public_accessible: ['true', 'false'],
+  searchable: ['true', 'false'],
+};
+
+/**
+ * What an UPDATE asks for, under the rules of every other edit.
+ *
+ * @throws AppError `statement_invalid` (400) at the assignment that breaks one
+ */
+export function readEdit(statement: Update): DocumentEdit {
+  const metadata: Record<string, unknown> = {};
+  const edit: Record<string, unknown> = {};
+  for (const { target, value } of statement.assignments) {
+    if (target.kind === 'user') metadata[target.name] = textOf(value);
+    // Of the fields, scope alone is written through metadata.
+    else if (target.name === 'scope') metadata['scope'] = textOf(value);
+    else edit[target.name] = fieldValue(FIELDS[target.name], value);
+  }
+  const parsed = DocumentEdit.safeParse(Object.keys(metadata).length > 0 ? { ...edit, metadata } : edit);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0] as { path: PropertyKey[]; message: string };
+  const name = issue.path[0] === 'metadata' ? issue.path[1] : issue.path[0];
+  const assignment = statement.assignments.find(({ target }) => target.name === name);
+  throw faultOf(statement, assignment, issue.message);
+}
+
+function textOf(value: Value): string | null {
+  return value.kind === 'null' ? null : value.text;
+}
+
+/** A flag and a level may also come as the text that metadata has for them. */
+function fieldValue(form: (typeof FIELDS)[keyof typeof FIELDS], value: Value): unknown {
+  if (value.kind === 'null') return null;
+  if (form === 'boolean' && (value.text === 'true' || value.text === 'false')) return value.text === 'true';
+  if (form === 'integer' && /^[0-9]{1,9}$/.test(value.text)) return Number(value.text);
+  return value.text;
+}
+
+/** @param assignment undefined: it is about all user keys together */
+function faultOf({ source, assignments }: Update, assignment: Assignment | undefined, message: string): AppError {
+  const { target, value, valueAt: at } = assignment ?? (assignments[0] as Assignment);
+  if (assignment === undefined) {
+    const found = describe(assignments.map((each) => each.target.name).join(', '));
+    return statementFault(source, { at, found, expected: 'metadata within its limits', help: `metadata ${message}` });
+  }
+  const found = value.kind === 'null' ? 'NULL' : describe(value.text);
+  if (target.name === 'privacy_level') {
+    return statementFault(source, { at, found, expected: 'a whole number from 1 to 10' });
+  }
+  const words = target.kind === 'field' ? WORDS[target.name] : undefined;
+  if (words === undefined) {
+    return statementFault(source, { at, found, expected: `a value that ${target.name} can have`, help: message });
+  }
+  const expected = words.map((word) => `'${word}'`).join(' or ');
+  const meant = value.kind === 'string' ? suggest(value.text, words) : null;
+  return statementFault(source, { at, found, expected, meant: meant && `'${meant}'` });
+}

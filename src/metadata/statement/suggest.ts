@@ -1,0 +1,39 @@
+const WORD_CHARACTERS_MAX = 64;
+
+/** The candidate that a person most likely meant, whatever its case, or null when none is near. */
+export function suggest(word: string, candidates: Iterable<string>): string | null {
+  if (word.length > WORD_CHARACTERS_MAX) return null;
+  const typed = word.toLowerCase();
+  let nearest: string | null = null;
+  // A third of the letters may be wrong; beyond that a suggestion is a guess.
+  let smallest = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = countEdits(typed, candidate.toLowerCase());
+    if (distance < smallest) {
+      smallest = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+/**
+ * Optimal string alignment distance: letters inserted, deleted, replaced, and swapped with their neighbour
+ * (Damerau 1964; the usual slip of a hurried hand, SLEECT).
+ */
+function countEdits(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const edits = (row: number, column: number) => rows[row]?.[column] as number;
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    rows.push(current);
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let best = Math.min(edits(row - 1, column) + 1, edits(row, column - 1) + 1, edits(row - 1, column - 1) + +!same);
+      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (swapped) best = Math.min(best, edits(row - 2, column - 2) + 1);
+      current.push(best);
+    }
+  }
+  return edits(a.length, b.length);
+}

@@ -1,0 +1,48 @@
+import type { FieldName } from './keys.ts';
+
+/** What a condition looks at. */
+export type Subject =
+  | { readonly kind: 'field'; readonly name: FieldName }
+  | { readonly kind: 'user'; readonly name: string };
+
+export type Value =
+  | { readonly kind: 'string'; readonly text: string }
+  /** `text` in the form in which numbers are stored: `12`, `0.5`, `1e+21`. */
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'boolean'; readonly text: 'true' | 'false' }
+  | { readonly kind: 'null' };
+
+export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
+
+/** At most 20 levels deep, with at most 50 leaves. */
+export type Condition =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
+  | { readonly kind: 'not'; readonly part: Condition }
+  | {
+      readonly kind: 'compare';
+      readonly subject: Subject;
+      readonly operator: ComparisonOperator;
+      readonly value: Value;
+    }
+  | { readonly kind: 'in'; readonly subject: Subject; readonly negated: boolean; readonly values: readonly Value[] }
+  | { readonly kind: 'like'; readonly subject: Subject; readonly negated: boolean; readonly pattern: string }
+  | { readonly kind: 'is null'; readonly subject: Subject; readonly negated: boolean };
+
+export interface Assignment {
+  /** The bare name of a field that may be set, or a user key. */
+  readonly target: Subject;
+  readonly value: Value;
+  /** Offset of the value in the statement. */
+  readonly valueAt: number;
+}
+
+/** A statement of which every key is resolved and every value is in its stored form. */
+export type Statement = {
+  /** As it was written; it goes into the audit log and into messages, never into SQL. */
+  readonly source: string;
+  readonly limit: number | null;
+} & (
+  | { readonly kind: 'select'; readonly where: Condition | null }
+  | { readonly kind: 'update'; readonly assignments: readonly Assignment[]; readonly where: Condition }
+  | { readonly kind: 'softdelete' | 'harddelete'; readonly where: Condition }
+);

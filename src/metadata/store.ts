@@ -1,0 +1,93 @@
+import type { Caller } from '../access/caller.ts';
+import type { DocumentView } from '../documents/schema.ts';
+import { toDocument, visibleTo } from '../documents/store.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { unprepared } from '../platform/postgres/unprepared.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { isNarrowed, matchSql } from './statement/plan.ts';
+import type { Condition } from './statement/syntax.ts';
+
+/** What a condition that no index narrows may take before it is given up. */
+const MATCHING_MS = 10_000;
+/** SQLSTATE query_canceled: here by `statement_timeout` (PostgreSQL manual, appendix A). */
+const QUERY_CANCELED = '57014';
+
+/** The documents that a condition is asked of. */
+export interface MatchScope {
+  readonly caller: Caller;
+  readonly bucketId: string;
+  /** Null: every document of the bucket. */
+  readonly where: Condition | null;
+}
+
+/**
+ * The documents that the caller may see and for which the condition is true, oldest first.
+ *
+ * @throws AppError `statement_timeout` (400)
+ */
+export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: number): Promise<DocumentView[]> {
+  return inMatchingTime(sql, async (tx) => {
+    const rows = await unprepared(visibleMatches(tx, scope, rowsMax));
+    return rows.map((row) => toDocument(row));
+  });
+}
+
+/**
+ * Ids of the documents of the bucket for which the condition is true, whoever may see them, in order. For changes, which
+ * tell how many they had to leave out.
+ *
+ * @throws AppError `statement_timeout` (400)
+ */
+export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope, rowsMax: number): Promise<string[]> {
+  return inMatchingTime(sql, async (tx) => {
+    const all = tx`documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}`;
+    const rows = await unprepared(firstMatches(tx, bucketId, all, where, rowsMax));
+    return rows.map((row) => row['id'] as string);
+  });
+}
+
+/** The plan of `selectVisibleMatches`, as EXPLAIN tells it. */
+export function explainVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: number): Promise<string> {
+  return inMatchingTime(sql, async (tx) => {
+    const rows = await unprepared(tx`EXPLAIN (ANALYZE) ${visibleMatches(tx, scope, rowsMax)}`);
+    return rows.map((row) => row['QUERY PLAN'] as string).join('\n');
+  });
+}
+
+function visibleMatches(sql: Sql, { caller, bucketId, where }: MatchScope, rowsMax: number) {
+  const visible = sql`
+    documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
+  return firstMatches(sql, bucketId, visible, where, rowsMax);
+}
+
+/**
+ * Where an index narrows, all matches are found first and put in order then: a walk through the documents in order,
+ * which a limit tempts the planner into, would pass all of a large bucket for a few matches.
+ */
+function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Condition | null, rowsMax: number) {
+  const matching = where === null ? among : sql`${among} AND ${matchSql(sql, bucketId, where)}`;
+  if (where === null || !isNarrowed(where)) {
+    return sql`SELECT * FROM documents WHERE ${matching} ORDER BY id LIMIT ${rowsMax}`;
+  }
+  return sql`
+    WITH matches AS MATERIALIZED (SELECT id FROM documents WHERE ${matching})
+    SELECT * FROM documents WHERE id IN (SELECT id FROM matches ORDER BY id LIMIT ${rowsMax}) ORDER BY id`;
+}
+
+async function inMatchingTime<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
+  try {
+    return await sql.begin(async (tx) => {
+      // The memory is for the pages of a large bucket's matches: where it does not suffice, PostgreSQL has to make
+      // the terms of every document of a page again.
+      await tx`SELECT set_config('statement_timeout', ${String(MATCHING_MS)}, true), set_config('work_mem', '64MB', true)`;
+      return fn(tx);
+    });
+  } catch (error) {
+    if ((error as { code?: unknown } | null)?.code !== QUERY_CANCELED) throw error;
+    throw invalidRequest(
+      `the matches were not found within ${MATCHING_MS / 1000} seconds; narrow the condition by =, IN or LIKE 'prefix%'`,
+      'statement',
+      'statement_timeout',
+    );
+  }
+}

@@ -1,0 +1,42 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** USER_HZ, fixed by the kernel's interface. */
+const CLOCK_TICKS_PER_SECOND = 100;
+
+export interface Child {
+  readonly pid: number;
+  /** The JSON object that it printed first. */
+  readonly said: Readonly<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+/** Start a script that prints one JSON object when it is ready. It is stopped by SIGTERM. */
+export async function startChild(args: readonly string[]): Promise<Child> {
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const died = exited.then(([code]) => {
+    throw new Error(`${args.find((arg) => !arg.startsWith('-'))} ended with ${code} before it was ready`);
+  });
+  if (!child.stdout || child.pid === undefined) throw new Error('no output to read');
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await Promise.race([once(lines, 'line'), died])) as [string];
+  died.catch(() => {});
+  return {
+    pid: child.pid,
+    said: JSON.parse(line) as Record<string, unknown>,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** CPU time of a process so far, all its threads, user and system, in milliseconds; steps of 10. */
+export function cpuMsOf(pid: number): number {
+  // The name of the command, in brackets, may hold spaces.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1000;
+}

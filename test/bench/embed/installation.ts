@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openAppliance } from '../../../src/platform/compose.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { type FitRequest, fitProjection, planFit } from '../../../src/projection/fit-projection.ts';
+import { makeDataDir } from '../../support/appliance.ts';
+import { type Child, startChild } from './child.ts';
+import { uniqueTexts } from './texts.ts';
+
+/** Of 1,536 native dimensions; the first has a map into the canonical space, the second has none. */
+export const CALIBRATED = 'vendor-a/text-embedding-3-small';
+export const UNCALIBRATED = 'bench/not-calibrated';
+export const BUILT_IN = 'local/lexical-1';
+
+/** A map has all its rows and columns however few texts it is fitted on. */
+const CALIBRATION_TEXTS = 500;
+
+export interface Service {
+  readonly url: string;
+  readonly key: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Upstream {
+  /** Base URL of the openai protocol. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The fake upstream, which answers at once, in a process of its own. */
+export async function startUpstream(port: string): Promise<Upstream> {
+  const script = fileURLToPath(new URL('../../support/fake-upstream/main.ts', import.meta.url));
+  const child = await startChild([script, '--port', port]);
+  return { url: String(child.said['url']), stop: () => child.stop() };
+}
+
+/** `service serve` on a new data directory with two models of the upstream, in a process of its own. */
+export async function startService(upstreamUrl: string, nodeOptions: readonly string[]): Promise<Service> {
+  const { dataDir, remove } = makeDataDir();
+  try {
+    writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstreamUrl));
+    await calibrate(dataDir);
+    const service = fileURLToPath(new URL('../../../bin/service.js', import.meta.url));
+    const serve = ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
+    const child: Child = await startChild([...nodeOptions, service, ...serve]);
+    return {
+      url: String(child.said['url']),
+      key: readFileSync(String(child.said['key_file']), 'utf8').trim(),
+      pid: child.pid,
+      async stop() {
+        await child.stop();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** Everything by default, the memory cache and the 16 calls at a time too. */
+export function serviceYaml(upstreamUrl: string): string {
+  return `
+log_level: warn
+providers:
+  vendor-a: {protocol: openai, base_url: "${upstreamUrl}", api_key: bench-key}
+models:
+  - {id: ${UNCALIBRATED}, vendor: vendor-a, dimensions: 1536, max_tokens: 8191, variable_dimensions: true, tokenizer: cl100k}
+`;
+}
+
+/** What `service projections fit --reference` does. */
+export async function calibrate(dataDir: string): Promise<void> {
+  const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
+    logger: openLogger('error'),
+  });
+  try {
+    const request: FitRequest = {
+      model: CALIBRATED,
+      reference: true,
+      corpus: uniqueTexts(CALIBRATION_TEXTS).map((text) => ({ text, kind: 'passage' })),
+      pairsMax: CALIBRATION_TEXTS,
+      method: 'procrustes',
+      // The upstream tells a text by its place in a call, so that few vectors differ.
+      allowFewPairs: true,
+      activate: true,
+      actor: appliance.operatorActor,
+    };
+    const { calibration } = appliance;
+    const plan = await planFit(calibration, request, () => []);
+    const { active } = await fitProjection(calibration, request, plan, { signal: new AbortController().signal });
+    if (!active) throw new Error('the map was fitted and is not in use');
+  } finally {
+    await appliance.close();
+  }
+}

@@ -1,0 +1,56 @@
+import type { Figures } from './measure.ts';
+import type { Row } from './rows.ts';
+
+const COLUMNS = [
+  ['in flight', 9],
+  ['requests/s', 11],
+  ['CPU ms', 9],
+  ['bound', 8],
+  ['p50 ms', 9],
+  ['p99 ms', 9],
+  ['floor p50', 10],
+  ['added', 9],
+  ['bound', 7],
+] as const;
+const NAME_WIDTH = 42;
+
+/** One table, a group of rows under its name; a figure above its bound is marked with `!`. */
+export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Figures>): void {
+  print(`embed    ${'case'.padEnd(NAME_WIDTH)}${COLUMNS.map(([name, width]) => name.padStart(width)).join('')}`);
+  let group = '';
+  for (const row of rows) {
+    const own = figures.get(row.id);
+    if (!own) continue;
+    if (row.group !== group) print(`         ${row.group}`);
+    group = row.group;
+    const { cpuMsMax, addedMsMax } = row;
+    const floor = row.floor === undefined ? null : (figures.get(row.floor)?.p50Ms ?? null);
+    const cells = [
+      String(row.inFlight),
+      own.perSecond.toFixed(0),
+      show(own.cpuMs, cpuMsMax),
+      bound(cpuMsMax),
+      show(own.p50Ms),
+      show(own.p99Ms),
+      show(floor),
+      show(own.addedMs, addedMsMax),
+      bound(addedMsMax),
+    ];
+    const columns = cells.map((cell, index) => cell.padStart(COLUMNS[index]?.[1] ?? 0)).join('');
+    print(`           ${row.name.padEnd(NAME_WIDTH - 2)}${columns}`);
+  }
+}
+
+function show(value: number | null, max = Number.POSITIVE_INFINITY): string {
+  if (value === null) return '';
+  const digits = Math.abs(value) < 10 ? 3 : 1;
+  return `${value.toFixed(digits)}${value > max ? '!' : ' '}`;
+}
+
+function bound(max: number | undefined): string {
+  return max === undefined ? '' : `<= ${max}`;
+}
+
+function print(line: string): void {
+  console.log(line.trimEnd());
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { type AccessChange, type AccessPolicy, clampAccess } from '../../src/documents/access-policy.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+
+const CURRENT: AccessPolicy = {
+  privacy_level: 1,
+  classification: 'internal',
+  review_status: 'pending',
+  public_accessible: false,
+  scope: null,
+};
+
+function clamp(
+  change: AccessChange,
+  policy: Partial<BucketPolicy> = {},
+  current: Partial<AccessPolicy> = {},
+  authLevel = 7,
+) {
+  return clampAccess({ ...CURRENT, ...current }, change, { authLevel }, BucketPolicy.parse(policy));
+}
+
+describe('clampAccess', () => {
+  it('grants what neither the bucket nor the caller forbids', () => {
+    const change = {
+      privacy_level: 7,
+      classification: 'restricted',
+      review_status: 'approved',
+      scope: 'sales',
+    } as const;
+    expect(clamp(change)).toEqual({ access: { ...CURRENT, ...change }, warnings: [] });
+  });
+
+  it('leaves what is not asked for', () => {
+    const current = { privacy_level: 9, classification: 'public', review_status: 'rejected', scope: 'legal' };
+    expect(clamp({}, {}, current)).toEqual({ access: { ...CURRENT, ...current }, warnings: [] });
+    const open = { privacy_level: 9, public_accessible: true };
+    expect(clamp({ classification: 'public' }, {}, open).access).toMatchObject(open);
+  });
+
+  it.each([
+    [9, 7, 10, 7],
+    [9, 10, 4, 4],
+    [3, 7, 4, 3],
+  ])('privacy level %i by a caller of %i in a bucket up to %i is %i', (wanted, authLevel, max, level) => {
+    const { access, warnings } = clamp({ privacy_level: wanted }, { max_privacy_level: max }, {}, authLevel);
+    expect(access.privacy_level).toBe(level);
+    const warning = `privacy_level was lowered from ${wanted} to ${level} by policy`;
+    expect(warnings).toEqual(level === wanted ? [] : [warning]);
+  });
+
+  it('makes public what the bucket lets be public', () => {
+    expect(clamp({ public_accessible: true }).access.public_accessible).toBe(true);
+    const strict = clamp({ public_accessible: true }, { allow_public: false });
+    expect(strict.access.public_accessible).toBe(false);
+    expect(strict.warnings).toEqual(['public_accessible is false: the bucket allows no public documents']);
+  });
+
+  it('keeps a document private rather than lower its level to make it public', () => {
+    const asked = clamp({ public_accessible: true, privacy_level: 5 });
+    expect(asked.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
+    const raised = clamp({ privacy_level: 5 }, {}, { public_accessible: true });
+    expect(raised.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
+    expect(raised.warnings).toEqual([
+      'public_accessible is false: the bucket allows public documents up to privacy_level 1, and this one has 5',
+    ]);
+  });
+
+  it('sets a scope of the departments of the bucket, common, and none', () => {
+    const policy = { departments: ['sales'] };
+    expect(clamp({ scope: 'sales' }, policy).access.scope).toBe('sales');
+    expect(clamp({ scope: 'common' }, policy).access.scope).toBe('common');
+    expect(clamp({ scope: null }, policy, { scope: 'sales' }).access.scope).toBeNull();
+    const refused = clamp({ scope: 'legal' }, policy, { scope: 'sales' });
+    expect(refused.access.scope).toBe('sales');
+    expect(refused.warnings).toEqual(['scope was not changed: "legal" is none of the bucket\'s departments (sales)']);
+  });
+});

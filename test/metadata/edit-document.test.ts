@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
+import { SCOPES_BY_ROLE } from '../../src/access/roles.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { editDocument } from '../../src/metadata/edit-document.ts';
+import { SingleEdit } from '../../src/metadata/schema.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { until } from '../support/until.ts';
+
+let test: TestAppliance;
+beforeAll(async () => {
+  test = await openTestAppliance();
+});
+afterAll(() => test.close());
+
+const edit = (id: string, change: unknown, caller: Caller = test.operator, bucket = 'default') =>
+  editDocument(test.appliance.uploads, caller, bucket, id, SingleEdit.parse(change));
+
+async function upload(fields: Record<string, unknown> = {}): Promise<string> {
+  const content = { bytes: Buffer.from('A text about pelicans.'), fileName: 'a.txt', contentType: null };
+  const request = UploadRequest.parse({ on_duplicate: 'allow', ...fields });
+  return (await uploadDocument(test.appliance.uploads, test.operator, 'default', content, request)).id;
+}
+
+async function row(id: string) {
+  const [found] = await test.appliance.sql`SELECT * FROM documents WHERE id = ${id}`;
+  return found as Record<string, unknown>;
+}
+
+async function history(id: string) {
+  const rows = await test.appliance.sql`
+    SELECT actor, detail FROM audit_log WHERE target = ${id} AND action = 'document.edit_metadata' ORDER BY id`;
+  return rows as unknown as { actor: string; detail: Record<string, unknown> }[];
+}
+
+describe('a single edit', () => {
+  it('merges, and takes a key away by null', async () => {
+    const id = await upload({ metadata: { team: 'a', year: 2020, gone: 'x' } });
+    const reply = await edit(id, { metadata: { year: 2021, gone: null, isNew: true, never: null }, reindex: false });
+    expect(reply).toMatchObject({
+      id,
+      metadata: { team: 'a', year: '2021', isNew: 'true' },
+      reindex_queued: false,
+      reindex_job_id: null,
+      indexed_vectors_deleted: 0,
+      warnings: [],
+    });
+    expect((await row(id))['metadata']).toEqual(reply.metadata);
+  });
+
+  it('writes who changed what into the audit log, and nothing where nothing changed', async () => {
+    const id = await upload({ metadata: { team: 'a' } });
+    await edit(id, { metadata: { team: 'b', old: null, scope: 'sales' }, privacy_level: 4, reindex: false });
+    await edit(id, { metadata: { team: 'b' }, privacy_level: 4, reindex: false });
+    expect(await history(id)).toEqual([
+      {
+        actor: test.operator.actor,
+        detail: expect.objectContaining({
+          statement: null,
+          before: { 'metadata.team': 'a', privacy_level: 1, scope: null },
+          after: { 'metadata.team': 'b', privacy_level: 4, scope: 'sales' },
+        }),
+      },
+    ]);
+  });
+
+  it('keeps each of 50 edits at the same time', async () => {
+    const id = await upload();
+    const keys = Array.from({ length: 50 }, (_, at) => `key_${at}`);
+    const edits = keys.map((key) => edit(id, { metadata: { [key]: key }, reindex: true }));
+    await Promise.all(edits);
+    expect((await row(id))['metadata']).toEqual(Object.fromEntries(keys.map((key) => [key, key])));
+    const jobs = await test.appliance.sql`SELECT 1 FROM jobs WHERE document_id = ${id}`;
+    expect(jobs).toHaveLength(1); // the upload's own, which no worker has claimed
+  });
+
+  it('bounds what edits add up to', async () => {
+    const id = await upload();
+    const some = (from: number) => Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`key_${from + at}`, at]));
+    for (const from of [0, 32, 64, 96]) await edit(id, { metadata: some(from), reindex: false });
+    await expect(edit(id, { metadata: { one: 1 } })).rejects.toMatchObject({ status: 400, param: 'metadata' });
+    const reply = await edit(id, { metadata: { one: 1, key_0: null }, reindex: false });
+    expect(Object.keys(reply.metadata)).toHaveLength(128);
+    expect(await history(id)).toHaveLength(5);
+  });
+
+  it('clamps and says so', async () => {
+    const id = await upload();
+    const reply = await edit(id, { privacy_level: 10, reindex: false }, { ...test.operator, authLevel: 6 });
+    expect(reply.warnings).toEqual(['privacy_level was lowered from 10 to 6 by policy']);
+    expect((await row(id))['privacy_level']).toBe(6);
+  });
+
+  it('refuses who may not', async () => {
+    const id = await upload({ privacy_level: 5 });
+    const user: Caller = {
+      ...test.operator,
+      kind: 'user',
+      role: 'member',
+      scopes: SCOPES_BY_ROLE.member,
+      authLevel: 9,
+    };
+    const key: Caller = {
+      ...user,
+      kind: 'api_key',
+      role: null,
+      scopes: new Set(['embed', 'search', 'documents:write']),
+    };
+    await expect(edit(id, {}, user)).rejects.toMatchObject({ status: 403, code: 'role_missing' });
+    await expect(edit(id, {}, key)).rejects.toMatchObject({ status: 403, code: 'scope_missing' });
+    const manager: Caller = { ...key, scopes: new Set(['buckets:manage']) };
+    expect((await edit(id, { reindex: false }, manager)).id).toBe(id);
+    expect((await edit(id, { reindex: false }, { ...user, role: 'admin' })).id).toBe(id);
+    await expect(edit(id, {}, { ...manager, authLevel: 4 })).rejects.toMatchObject({
+      status: 403,
+      code: 'auth_level_too_low',
+    });
+    await expect(edit(id, {}, { ...manager, orgId: 'org_other' })).rejects.toMatchObject({ status: 404 });
+    await expect(edit('doc_none', {}, manager)).rejects.toMatchObject({ status: 404, code: 'document_not_found' });
+    await expect(edit(id, {}, manager, 'none')).rejects.toMatchObject({ status: 404, code: 'bucket_not_found' });
+  });
+
+  it('deletes the vectors at once and has them made anew', async () => {
+    const worker = test.appliance.ingestWorker();
+    const ready = (id: string) =>
+      until(async () => (await row(id))['status'] === 'ready', { withinMs: 20_000, what: 'ingest' });
+    const id = await upload();
+    try {
+      await worker.start(new AbortController().signal);
+      await ready(id);
+    } finally {
+      await worker.stop();
+    }
+    const { chunks_count: chunks } = await row(id);
+    const reply = await edit(id, { classification: 'public' });
+    expect(reply).toMatchObject({ reindex_queued: true, indexed_vectors_deleted: chunks });
+    expect(await row(id)).toMatchObject({ active_generation: null, status: 'queued', chunks_count: null });
+    expect((await edit(id, {})).reindex_job_id).toBe(reply.reindex_job_id);
+    const again = test.appliance.ingestWorker();
+    try {
+      await again.start(new AbortController().signal);
+      await ready(id);
+    } finally {
+      await again.stop();
+    }
+    expect(await row(id)).toMatchObject({ chunks_count: chunks, classification: 'public' });
+  });
+});
