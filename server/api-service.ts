@@ -18,6 +18,7 @@ import { imageRoutes } from './routes/images.ts';
 import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { metadataRoutes } from './routes/metadata.ts';
 import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { routingRoutes } from './routes/routing.ts';
@@ -60,6 +61,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobOperations),
     ...searchRoutes(appliance.search),
+    ...metadataRoutes(),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,

@@ -44,12 +44,12 @@ export function describePlan({ texts, textsToEmbed, tokens, cost, model }: FitPl
 /** Run a fit under a progress bar. */
 export async function showFit(
   plan: FitPlan,
-  fit: (onProgress: (embedded: number | null) => void) => Promise<FitSummary>,
+  run: (onProgress: (embedded: number | null) => void) => Promise<FitSummary>,
 ): Promise<FitSummary> {
   const progress = await openProgress();
   try {
     progress.begin('embedding', plan.textsToEmbed);
-    return await fit((embedded) => {
+    return await run((embedded) => {
       if (embedded !== null) return progress.reach(embedded);
       progress.close();
       note('fitting and measuring; this may take two minutes');

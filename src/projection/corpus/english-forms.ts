@@ -108,10 +108,6 @@ function onVerb(phrase: string, inflect: (verb: string) => string): string {
   return end < 0 ? inflect(phrase) : inflect(phrase.slice(0, end)) + phrase.slice(end);
 }
 
-export function thirdPerson(phrase: string): string {
-  return onVerb(phrase, (verb) => (verb === 'be' ? 'is' : verb === 'have' ? 'has' : sibilant(verb)));
-}
-
 export function pastOf(phrase: string): string {
   return onVerb(phrase, (verb) => IRREGULAR_VERBS.get(verb)?.past ?? regularPast(verb));
 }
