@@ -55,11 +55,7 @@ export default class JobsWatch extends BaseCommand {
         if (this.jsonEnabled()) return watchOnce(run);
         if (!isScreen) return watchInLines(run, (line) => this.log(line));
         const { jobActions } = await import('../../src/cli/job-actions.ts');
-        const { ingestOperations } = await import('../../src/ingest/job-operations.ts');
-        const { jobVisibleTo } = await import('../../src/documents/store.ts');
-        const { doorbell, logger } = appliance;
-        const kinds = new Map([['ingest' as const, ingestOperations()]]);
-        const actions = jobActions({ sql, doorbell, logger, kinds, visibleTo: jobVisibleTo }, operator);
+        const actions = jobActions(appliance.jobOperations, operator);
         this.log(await watchOnScreen({ ...run, actions }, process));
       },
       // What a log would write on the terminal would tear the table.

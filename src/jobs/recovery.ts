@@ -1,7 +1,5 @@
-import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { repeatingTask } from '../platform/repeating-task.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { JobKind } from './schema.ts';
 import { failJob, findExpired, requeueExpired } from './store.ts';
@@ -52,13 +50,4 @@ export async function recoverAndRing(
   if (requeued + poisoned === 0) return;
   context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
   for (const kind of handlers.keys()) await context.doorbell.ring(kind);
-}
-
-/** Runs it at once and then every `everyMs`. */
-export function jobRecovery(
-  context: { sql: Sql; doorbell: Doorbell; logger: Logger },
-  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
-  everyMs = 5_000,
-): Service {
-  return repeatingTask('job recovery', everyMs, context.logger, () => recoverAndRing(context, handlers));
 }

@@ -19,7 +19,7 @@ import type { ReprojectContext } from '../ingest/reproject-bucket.ts';
 import type { UploadContext } from '../ingest/upload.ts';
 import { type Doorbell, openPostgresDoorbell } from '../jobs/doorbell.ts';
 import type { JobOperations } from '../jobs/operations.ts';
-import { jobRecovery } from '../jobs/recovery.ts';
+import { recoverAndRing } from '../jobs/recovery.ts';
 import { openRedisDoorbell } from '../jobs/redis-doorbell.ts';
 import { JobWorker } from '../jobs/worker.ts';
 import type { Model } from '../models/catalog.ts';
@@ -35,6 +35,7 @@ import { type Account, type Meter, openMeter } from '../usage/meter.ts';
 import { openRateLimiter, type RateLimiter } from '../usage/rates.ts';
 import type { UsageSummary } from '../usage/schema.ts';
 import { summarizeUsage } from '../usage/summarize-usage.ts';
+import { type Chore, chore, choreService } from './chores.ts';
 import type { Config } from './config.ts';
 import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
@@ -46,11 +47,11 @@ import type { Objects } from './objects/objects.ts';
 import { osUserName } from './os-user.ts';
 import { inTransaction, openPostgres, type Sql } from './postgres.ts';
 import { openRedis, type RedisConnection } from './redis.ts';
-import { repeatingTask } from './repeating-task.ts';
 import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from './secret-key.ts';
 import { findDatabase, MIGRATIONS, makeDataDir, openObjects, openTables, probeObjects } from './stores.ts';
 import { openThreads, type Threads } from './threads.ts';
 
+const RECOVERY_MS = 5_000;
 const HOUSEKEEPING_MS = 60_000;
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 3_600_000;
@@ -99,8 +100,10 @@ export interface Appliance {
    * take to finish at a stop, before they are handed back.
    */
   ingestWorker(options?: { drainMs?: number }): Service;
-  /** Lease recovery and removal of what is deleted or left over. */
-  reaper(): Service;
+  /** Lease recovery and removal of what is deleted or left over. `everyMs`: the time between two rounds, at most. */
+  reaper(options?: { everyMs?: number }): Service;
+  /** What the reaper does, for doing it once. */
+  chores(options?: { everyMs?: number }): Chore[];
   /** Remove what was marked as deleted, now. */
   purge(signal: AbortSignal): Promise<void>;
   /** What works and what does not, part by part. */
@@ -180,6 +183,25 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const purge = async (signal: AbortSignal) => {
       await purgeDeleted(sql, objects, index, signal);
     };
+    const chores = ({ everyMs = HOUSEKEEPING_MS }: { everyMs?: number } = {}): Chore[] => [
+      chore('recovery of jobs', Math.min(RECOVERY_MS, everyMs), () =>
+        recoverAndRing({ sql, doorbell, logger }, jobOperations.kinds),
+      ),
+      chore('housekeeping', everyMs, async (signal) => {
+        await purge(signal);
+        await sweepTables({ sql, direct, tables }, signal);
+        await sweepGenerations(sql, objects, index, signal);
+        await index.settleAbandoned(signal);
+        await sweepIdempotencyKeys(sql);
+      }),
+      chore('check of projections', CANARIES_EVERY_MS, async (signal) => {
+        const isServed = (model: Model) => embedding.backends.isAvailable(model);
+        await checkCanaries({ ...calibration, isServed }, { olderThanMs: CANARIES_AGE_MS, signal });
+      }),
+      chore('removal of orphaned files', ORPHANS_EVERY_MS, async (signal) => {
+        await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal);
+      }),
+    ];
 
     return {
       config,
@@ -219,24 +241,8 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           retriesMax: config.workers.retriesMax,
           ...workerOptions,
         }),
-      reaper: () =>
-        inTurn('reaper', [
-          jobRecovery({ sql, doorbell, logger }, new Map([['ingest', handler]])),
-          repeatingTask('housekeeping', HOUSEKEEPING_MS, logger, async (signal) => {
-            await purge(signal);
-            await sweepTables({ sql, direct, tables }, signal);
-            await sweepGenerations(sql, objects, index, signal);
-            await index.settleAbandoned(signal);
-            await sweepIdempotencyKeys(sql);
-          }),
-          repeatingTask('check of projections', CANARIES_EVERY_MS, logger, async (signal) => {
-            const isServed = (model: Model) => embedding.backends.isAvailable(model);
-            await checkCanaries({ ...calibration, isServed }, { olderThanMs: CANARIES_AGE_MS, signal });
-          }),
-          repeatingTask('removal of orphaned files', ORPHANS_EVERY_MS, logger, async (signal) => {
-            await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal);
-          }),
-        ]),
+      chores,
+      reaper: (options = {}) => choreService('reaper', chores(options), logger),
       purge,
       checkReady: () => checkReady({ sql, objects, tables, redis }),
       close,
@@ -278,17 +284,4 @@ async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTabl
 
 async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
   await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
-}
-
-/** Several services as one, started in order and stopped in reverse. */
-function inTurn(name: string, services: readonly Service[]): Service {
-  return {
-    name,
-    async start(signal) {
-      for (const service of services) await service.start(signal);
-    },
-    async stop() {
-      for (const service of services.toReversed()) await service.stop();
-    },
-  };
 }

@@ -17,10 +17,10 @@ export interface Sample {
  * @param url of the server, without a path
  * @throws AppError `server_unreachable` (503), `metrics_refused` (403); the signal's reason
  */
-export async function readMetrics(url: string, signal: AbortSignal): Promise<Sample[]> {
+export async function readMetrics(url: string, signal: AbortSignal, timeoutMs = TIMEOUT_MS): Promise<Sample[]> {
   try {
     const response = await fetch(new URL('/metrics', url), {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       redirect: 'error',
     });
     if (response.status === 401 || response.status === 403) {

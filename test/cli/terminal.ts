@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 const SERVICE = fileURLToPath(new URL('../../bin/service', import.meta.url));
 /** Far beyond what any command of the tests takes, so that a hang fails as one. */
-const COMMAND_MS_MAX = 40_000;
+const COMMAND_MS_MAX = 50_000;
 
 export interface TerminalRun {
   readonly pid: number;
@@ -48,7 +48,7 @@ export function startOnTerminal(
         const at = stripVTControlCharacters(raw).indexOf(text, seen);
         return at === -1 ? null : { end: at + text.length };
       };
-      seen = (await until(find, { what: `"${text}" on the terminal` })).end;
+      seen = (await until(find, { withinMs: COMMAND_MS_MAX, what: `"${text}" on the terminal` })).end;
     },
     press: (keys) => child.stdin.write(keys),
     code: once(child, 'close').then(([code]) => code),

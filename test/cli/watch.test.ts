@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { enqueueJob } from '../../src/jobs/store.ts';
 import { touchWorker } from '../../src/jobs/worker-registry.ts';
 import { newId } from '../../src/platform/ids.ts';
@@ -9,6 +9,8 @@ import { CAN_MAKE_TERMINAL, runService, startService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
 // `jobs watch` and `top`, in pipes and on terminals, over a database whose jobs the tests move themselves.
+// Each test starts up to three whole processes, one after the other, beside others that do the same.
+vi.setConfig({ testTimeout: 90_000 });
 let installation: TestApi;
 let env: NodeJS.ProcessEnv;
 const SHOW_CURSOR = '\u001b[?25h';
@@ -66,7 +68,8 @@ describe('jobs watch in a pipe', () => {
   test('is a line for each change, until nothing is live any more', async () => {
     const [first, second] = [await put('a.md'), await put('휴가 규정.md', 'extracting')];
     const watch = startService(['jobs', 'watch', '--until-done'], env);
-    const shows = (text: string) => until(async () => watch.output().stdout.includes(text), { what: text });
+    const shows = (text: string) =>
+      until(async () => watch.output().stdout.includes(text), { what: text, withinMs: 40_000 });
     await shows('queued 1  extracting 1  ready 0');
     await move(second, 'embedding');
     await shows(`${second}  embedding  휴가 규정.md\n`);
@@ -82,7 +85,7 @@ describe('jobs watch in a pipe', () => {
   test('--until-done with --json waits and then prints one document', async () => {
     const id = await put('a.md');
     const watch = startService(['jobs', 'watch', '--until-done', '--json'], env);
-    await until(async () => (await connections()) > 0, { what: 'the command at the database' });
+    await until(async () => (await connections()) > 0, { what: 'the command at the database', withinMs: 40_000 });
     await move(id, 'ready');
     const finished = await watch.finished;
     expect(finished).toMatchObject({ code: 0 });
@@ -91,7 +94,7 @@ describe('jobs watch in a pipe', () => {
 
   test('ends on SIGTERM as other commands do', async () => {
     const watch = startService(['jobs', 'watch'], env);
-    await until(async () => watch.output().stdout.includes('queued 0'), { what: 'the first line' });
+    await until(async () => watch.output().stdout.includes('queued 0'), { what: 'the first line', withinMs: 40_000 });
     watch.child.kill('SIGTERM');
     expect(await watch.finished).toMatchObject({ code: 130, stderr: 'service: interrupted\n' });
   });
@@ -192,7 +195,8 @@ describe('top', () => {
     await put('a.md');
     await touchWorker(sql, { id: 'wrk_test', kind: 'ingest', host: 'box/1', pid: 4_711 });
     const flags = ['top', '--url', installation.api.url];
-    const [tables, json] = await Promise.all([runService(flags, env), runService([...flags, '--json'], env)]);
+    const tables = await runService(flags, env);
+    const json = await runService([...flags, '--json'], env);
     expect(tables).toMatchObject({ code: 0, stderr: '' });
     expect(tables.stdout).toMatch(/^QUEUE +PRIORITY +QUEUED .*\ningest +2 +1 /m);
     expect(tables.stdout).toMatch(/^wrk_test +ingest +0 /m);

@@ -67,9 +67,16 @@ describe('a server', () => {
     ];
     for (const [listener, code, message] of cases) {
       const url = await serve(listener);
-      await expect(readMetrics(url, signal)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+      await expect(readMetrics(url, signal, 20_000)).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(message),
+      });
       await close();
     }
+    const silent = await serve(() => undefined);
+    await expect(readMetrics(silent, signal, 50)).rejects.toMatchObject({
+      message: `no server at ${silent}: it does not answer`,
+    });
     await expect(readMetrics('http://127.0.0.1:1', signal)).rejects.toMatchObject({ code: 'server_unreachable' });
   });
 

@@ -1,0 +1,30 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class JobsDelete extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Remove a job that is not in progress; its document stays.';
+  static override examples = [
+    '<%= config.bin %> jobs delete job_01h8',
+    '<%= config.bin %> jobs delete job_01h8 --yes --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(JobsDelete);
+    return this.withOperator(flags, async ({ jobOperations, sql }, operator, signal) => {
+      const { deleteJob } = await import('../../src/jobs/operations.ts');
+      const { getJob } = await import('../../src/jobs/store.ts');
+      const { id, file_name, status } = await getJob(sql, operator.orgId, args.id);
+      await confirm(`This removes the job ${id} (${file_name}, ${status}) for ever. Remove it?`, flags.yes, signal);
+      await deleteJob(jobOperations, operator, id);
+      this.log(`deleted ${id}`);
+      return { id, deleted: true };
+    });
+  }
+}

@@ -1,0 +1,42 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class JobsDownload extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Save the original file of a job.';
+  static override examples = [
+    '<%= config.bin %> jobs download job_01h8',
+    '<%= config.bin %> jobs download job_01h8 --out handbook.pdf --overwrite --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    out: Flags.string({
+      description: "where to; - is stdout (default: the file's own name, here)",
+      env: 'SERVICE_OUT',
+    }),
+    overwrite: Flags.boolean({ description: 'in place of a file that is there', env: 'SERVICE_OVERWRITE' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(JobsDownload);
+    const { invalidRequest } = await import('../../src/platform/errors.ts');
+    if (flags.out === '-' && this.jsonEnabled()) throw invalidRequest('--out - leaves no room for --json', 'out');
+    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+      const { findJobFile } = await import('../../src/documents/job-documents.ts');
+      const { localName, saveFile, writeToStdout } = await import('../../src/cli/save-file.ts');
+      const found = await findJobFile(sql, objects, operator, args.id);
+      if (flags.out === '-') {
+        await writeToStdout(found.open(), signal);
+        return undefined;
+      }
+      const file = flags.out ?? localName(found.fileName);
+      await saveFile(found.open(), file, { overwrite: flags.overwrite, signal });
+      this.log(`saved ${file} (${found.sizeBytes} bytes)`);
+      return { id: args.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes };
+    });
+  }
+}

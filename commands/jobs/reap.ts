@@ -1,0 +1,36 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class JobsReap extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Fail jobs of every organization that gave no sign of life for too long.';
+  static override examples = [
+    '<%= config.bin %> jobs reap --timeout-minutes 60',
+    '<%= config.bin %> jobs reap --dry-run --json',
+  ];
+  static override flags = {
+    'timeout-minutes': Flags.integer({
+      description: 'how long a job may be silent, 1 to 1440',
+      default: 30,
+      env: 'SERVICE_TIMEOUT_MINUTES',
+    }),
+    'dry-run': Flags.boolean({ description: 'only name them', env: 'SERVICE_DRY_RUN' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(JobsReap);
+    const { ReapQuery } = await import('../../src/jobs/schema.ts');
+    const { timeout_minutes: timeoutMinutes } = parseRequest(ReapQuery, { timeout_minutes: flags['timeout-minutes'] });
+    return this.withAppliance(flags, async ({ jobOperations, operatorActor }) => {
+      const { reapStaleJobs } = await import('../../src/jobs/reap.ts');
+      const reply = await reapStaleJobs(jobOperations, operatorActor, { timeoutMinutes, dryRun: flags['dry-run'] });
+      await this.showTable('stale jobs', reply.jobs, [
+        ['job', (job) => job.job_id],
+        ['organization', (job) => job.org_id],
+        ['stuck in', (job) => job.stuck_status],
+      ]);
+      return reply;
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class JobsReprocess extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Do the work of a finished job again, as a new job.';
+  static override examples = [
+    '<%= config.bin %> jobs reprocess job_01h8',
+    '<%= config.bin %> jobs reprocess job_01h8 --org acme --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(JobsReprocess);
+    return this.withOperator(flags, async ({ jobOperations }, operator) => {
+      const { reprocessJob } = await import('../../src/jobs/operations.ts');
+      const job = await reprocessJob(jobOperations, operator, args.id);
+      await this.showFields(job);
+      return job;
+    });
+  }
+}

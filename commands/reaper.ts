@@ -1,0 +1,46 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+import { printJson } from '../src/cli/output.ts';
+
+export default class Reaper extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Bring back jobs of dead workers and remove what is left over, until told to stop (Ctrl-C, SIGTERM).';
+  static override examples = ['<%= config.bin %> reaper --every 30s', '<%= config.bin %> reaper --once --json'];
+  static override flags = {
+    every: Flags.string({ description: 'time between two rounds: 45s, 5m, 1h', default: '60s', env: 'SERVICE_EVERY' }),
+    once: Flags.boolean({ description: 'one round, then end', env: 'SERVICE_ONCE' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Reaper);
+    const { parseDuration } = await import('../src/access/duration.ts');
+    const everyMs = parseDuration(flags.every, 'every');
+    if (flags.once) {
+      return this.withAppliance(flags, async ({ chores }, signal) => {
+        const { doChores } = await import('../src/platform/chores.ts');
+        const done: string[] = [];
+        await doChores(chores(), signal, ({ name }) => {
+          done.push(name);
+          this.log(`done: ${name}`);
+        });
+        return { done };
+      });
+    }
+    await this.withAppliance(
+      flags,
+      async ({ logger, reaper }) => {
+        const { runServices } = await import('../src/platform/lifecycle.ts');
+        await runServices([reaper({ everyMs })], {
+          logger,
+          onReady: () => {
+            if (this.jsonEnabled()) printJson({ every_seconds: everyMs / 1000 });
+            else this.log(`reaping every ${flags.every}`);
+          },
+        });
+      },
+      { isService: true },
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { link, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AppError, conflict } from '../platform/errors.ts';
+
+/** A name for a file in the working directory, out of whatever an uploader called it. */
+export function localName(fileName: string): string {
+  const name = fileName.replace(/[\p{Cc}/\\]/gu, '_');
+  return name === '' || name === '.' || name === '..' ? 'download' : name;
+}
+
+/**
+ * Write a stream to a file that is there whole or not at all.
+ *
+ * @throws AppError `file_exists` (409) unless `overwrite`; `cannot_write` (409); what the stream fails with
+ */
+export async function saveFile(
+  body: Readable,
+  file: string,
+  { overwrite, signal }: { overwrite: boolean; signal: AbortSignal },
+): Promise<void> {
+  const partial = path.join(path.dirname(file), `.${path.basename(file).slice(0, 200)}.${process.pid}.part`);
+  try {
+    const handle = await open(partial, 'wx');
+    await pipeline(body, handle.createWriteStream(), { signal });
+    if (overwrite) await rename(partial, file);
+    else await link(partial, file);
+  } catch (error) {
+    body.destroy();
+    throw asRefusal(error, file);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+export async function writeToStdout(body: Readable, signal: AbortSignal): Promise<void> {
+  await pipeline(body, process.stdout, { signal, end: false });
+}
+
+const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'EROFS', 'ENOSPC', 'ENAMETOOLONG']);
+
+function asRefusal(error: unknown, file: string): unknown {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (error instanceof AppError) return error;
+  if (code === 'EEXIST') return conflict(`${file} exists; name another with --out, or add --overwrite`, 'file_exists');
+  return CANNOT_WRITE.has(code) ? conflict(`cannot write ${file} (${code})`, 'cannot_write') : error;
+}

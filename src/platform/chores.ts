@@ -1,0 +1,51 @@
+import type { Service } from './lifecycle.ts';
+import type { Logger } from './logger.ts';
+import { repeatingTask } from './repeating-task.ts';
+
+/** Something that has to be done again and again, by any process, at any time. */
+export interface Chore {
+  readonly name: string;
+  readonly everyMs: number;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function chore(name: string, everyMs: number, run: Chore['run']): Chore {
+  return { name, everyMs, run };
+}
+
+/** Does every chore at once and then at its own pace. */
+export function choreService(name: string, chores: readonly Chore[], logger: Logger): Service {
+  const tasks = chores.map((chore) => repeatingTask(chore.name, chore.everyMs, logger, (signal) => chore.run(signal)));
+  return {
+    name,
+    async start(signal) {
+      for (const task of tasks) await task.start(signal);
+    },
+    async stop() {
+      for (const task of tasks.toReversed()) await task.stop();
+    },
+  };
+}
+
+/**
+ * Do every chore once, one after the other.
+ *
+ * @throws what the first chore that failed threw, once the others are done
+ */
+export async function doChores(
+  chores: readonly Chore[],
+  signal: AbortSignal,
+  onDone: (chore: Chore) => void = () => {},
+): Promise<void> {
+  const faults: unknown[] = [];
+  for (const chore of chores) {
+    signal.throwIfAborted();
+    try {
+      await chore.run(signal);
+      onDone(chore);
+    } catch (error) {
+      faults.push(error);
+    }
+  }
+  if (faults.length > 0) throw faults[0];
+}
