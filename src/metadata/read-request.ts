@@ -3,7 +3,7 @@ import { invalidRequest } from '../platform/errors.ts';
 import { type BulkEdit, type DocumentEdit, LIMIT_DEFAULT } from './schema.ts';
 import { adviseOn } from './statement/advice.ts';
 import { isField } from './statement/keys.ts';
-import { parseStatement } from './statement/parser.ts';
+import { parseStatement, STATEMENT_LIMITS } from './statement/parser.ts';
 import { readEdit } from './statement/read-edit.ts';
 import type { Condition, Statement, Subject } from './statement/syntax.ts';
 
@@ -53,11 +53,10 @@ function readStatement(statement: Statement, requestLimit: number | undefined): 
   }
 }
 
-const CONDITIONS_MAX = 50;
-
 function readWhere(where: NonNullable<BulkEdit['where']>): Condition {
   const entries = Object.entries(where);
-  if (entries.length > CONDITIONS_MAX) throw invalidRequest(`where: has more than ${CONDITIONS_MAX} keys`, 'where');
+  if (entries.length > STATEMENT_LIMITS.conditions)
+    throw invalidRequest(`where: has more than ${STATEMENT_LIMITS.conditions} keys`, 'where');
   return {
     kind: 'and',
     parts: entries.map(([name, value]) => {

@@ -8,14 +8,10 @@ import path from 'node:path';
 import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
-import {
-  checkEffects,
-  checkMatches,
-  checkNoise,
-  fingerprint,
-  openSample,
-  type Sample,
-} from '../metadata/statement-properties.ts';
+import { checkEffects } from '../metadata/check-effects.ts';
+import { checkMatches } from '../metadata/check-matches.ts';
+import { checkNoise } from '../metadata/check-noise.ts';
+import { fingerprint, openSample, type Sample } from '../metadata/sample.ts';
 
 const STATEMENTS = 100_000;
 const CHANGES = 5_000;

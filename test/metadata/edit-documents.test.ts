@@ -10,7 +10,7 @@ import { type BulkEditContext, editDocuments } from '../../src/metadata/edit-doc
 import { BulkEdit } from '../../src/metadata/schema.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
-import { fingerprint } from './statement-properties.ts';
+import { fingerprint } from './sample.ts';
 
 let test: TestAppliance;
 let context: BulkEditContext;

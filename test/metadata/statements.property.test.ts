@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import {
-  checkEffects,
-  checkMatches,
-  checkNoise,
-  fingerprint,
-  openSample,
-  type Sample,
-} from './statement-properties.ts';
+import { checkEffects } from './check-effects.ts';
+import { checkMatches } from './check-matches.ts';
+import { checkNoise } from './check-noise.ts';
+import { fingerprint, openSample, type Sample } from './sample.ts';
 
 /** The evaluation `statements` runs a hundred times as many. */
 const timeout = 300_000;

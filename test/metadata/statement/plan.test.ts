@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseStatement } from '../../../src/metadata/statement/parser.ts';
 import { explainVisibleMatches, selectVisibleMatches } from '../../../src/metadata/store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { fingerprint } from '../sample.ts';
 import { BUCKET_ID, CALLER, insertDocuments, makeDocuments, ORG_ID } from '../sample-documents.ts';
-import { fingerprint } from '../statement-properties.ts';
 
 const CROWD = 2_000;
 

@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import type { Caller } from '../../src/access/caller.ts';
+import type { Doorbell } from '../../src/jobs/doorbell.ts';
+import { editDocuments } from '../../src/metadata/edit-documents.ts';
+import { BulkEdit } from '../../src/metadata/schema.ts';
+import { countLeaves, limit, literal, QUOTED, seed, tree } from './draw-statements.ts';
+import {
+  evaluate,
+  type Key,
+  type Literal,
+  type PlainDocument,
+  print,
+  printKey,
+  printLiteral,
+  storedForm,
+} from './interpreter.ts';
+import { DOCUMENTS, type Sample } from './sample.ts';
+import { BUCKET_ID, CALLER, drawer, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
+
+/** As CALLER, and may edit metadata. */
+const MANAGER: Caller = {
+  ...CALLER,
+  kind: 'api_key',
+  actor: 'key:manager',
+  role: null,
+  scopes: new Set(['buckets:manage']),
+};
+
+/** Assignments of which the interpreter knows what they do; `apply` does it. */
+const assignment: fc.Arbitrary<{ key: Key; value: Literal; field?: string }> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      key: fc.constantFrom(...USER_KEYS).map((name) => ({ name, quoted: QUOTED.has(name) })),
+      value: literal.filter((drawn) => drawn.kind !== 'string' || drawn.text.length <= 512),
+    }),
+  },
+  ...(
+    [
+      ['classification', ['public', 'restricted']],
+      ['review_status', ['approved', 'pending']],
+      ['scope', ['common', 'legal', 'sales']],
+      ['privacy_level', ['1', '4', '10']],
+      ['searchable', ['true', 'false']],
+    ] as const
+  ).map(([name, texts]) => ({
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...texts)
+      .map((text) => ({ key: { name, quoted: false }, value: { kind: 'string' as const, text }, field: name })),
+  })),
+);
+
+const change = fc
+  .record({
+    tree: tree.filter((drawn) => countLeaves(drawn) <= 50),
+    assignments: fc.option(
+      fc.uniqueArray(assignment, { minLength: 1, maxLength: 5, selector: (drawn) => drawn.key.name }),
+      { nil: null, freq: 4 },
+    ),
+    limit,
+    seed,
+  })
+  .map((drawn) => {
+    const draw = drawer(drawn.seed);
+    const set = drawn.assignments?.map(({ key: target, value }) => `${printKey(target)}=${printLiteral(value, draw)}`);
+    const head = set ? `UPDATE documents SET ${set.join(', ')}` : 'SOFTDELETE FROM documents';
+    const tail = drawn.limit === null ? '' : ` LIMIT ${drawn.limit}`;
+    return { ...drawn, text: `${head} WHERE ${print(drawn.tree, draw)}${tail}` };
+  })
+  .filter((drawn) => drawn.text.length <= 4000);
+
+/** A document after the assignments; null assignments are a SOFTDELETE. */
+function apply(
+  { id, fields, metadata }: PlainDocument,
+  assignments: readonly { key: Key; value: Literal; field?: string }[] | null,
+): PlainDocument {
+  if (assignments === null) return { id, metadata, fields: { ...fields, searchable: false } };
+  const after = { fields: { ...fields }, metadata: { ...metadata } };
+  for (const { key: target, value, field } of assignments) {
+    if (value.kind === 'null') delete after.metadata[target.name];
+    else if (field === undefined) after.metadata[target.name] = storedForm(value);
+    else if (field === 'searchable') after.fields[field] = storedForm(value) === 'true';
+    else if (field === 'privacy_level') after.fields[field] = Math.min(Number(storedForm(value)), MANAGER.authLevel);
+    else after.fields[field] = storedForm(value);
+  }
+  const isLevelSet = assignments.some(({ field }) => field === 'privacy_level');
+  // Above level 1 nothing becomes or stays public in a bucket of the default policy, once it is asked about.
+  if (isLevelSet && (after.fields['privacy_level'] as number) > 1) after.fields['public_accessible'] = false;
+  return { id, ...after };
+}
+
+/** Statements that change do to the bucket what the interpreter says, and to nothing else; each is rolled back. */
+export async function checkEffects(
+  { sql }: Sample,
+  runs: { seed: number; numRuns: number },
+): Promise<{ updated: number }> {
+  const all = makeDocuments(DOCUMENTS);
+  let updated = 0;
+  const context = { doorbell: SILENT, logger: pino({ level: 'silent' }), queueHardDelete: refuse };
+  await fc.assert(
+    fc.asyncProperty(change, async (model) => {
+      await sql
+        .begin(async (tx) => {
+          const body = BulkEdit.parse({ statement: model.text, reindex: false });
+          const matched = all
+            .filter((document) => evaluate(model.tree, document) === true)
+            .slice(0, model.limit ?? 500);
+          const wanted = new Map(
+            matched.filter(isVisible).map((document) => [document.id, apply(document, model.assignments)]),
+          );
+          const reply = await editDocuments({ ...context, sql: tx }, MANAGER, BUCKET_ID, body);
+          const audit = await tx`SELECT target FROM audit_log`;
+          const rows = await tx`
+            SELECT to_jsonb(documents) AS document FROM documents WHERE bucket_id = ${BUCKET_ID} ORDER BY id`;
+          const changed: string[] = [];
+          for (const [at, row] of rows.entries()) {
+            const before = all[at] as PlainDocument;
+            const expected = wanted.get(before.id) ?? before;
+            const found = row['document'] as Record<string, unknown>;
+            if (!isDeepStrictEqual(plain(expected), plain(before))) changed.push(before.id);
+            for (const [name, value] of Object.entries({ ...plain(expected), org_id: ORG_ID })) {
+              if (isDeepStrictEqual(found[name], value)) continue;
+              throw new Error(`${before.id} ${name}: ${JSON.stringify(found[name])}, not ${JSON.stringify(value)}`);
+            }
+          }
+          const told = [reply.matched, reply.updated, reply.skipped, reply.items.map(({ id }) => id), audit.length];
+          const truth = [matched.length, changed.length, matched.length - changed.length, changed, changed.length];
+          if (!isDeepStrictEqual(told, truth))
+            throw new Error(`told ${JSON.stringify(told)}, not ${JSON.stringify(truth)}`);
+          updated += changed.length;
+          throw ROLLED_BACK;
+        })
+        .catch((error: unknown) => {
+          if (error !== ROLLED_BACK) throw error;
+        });
+    }),
+    { ...runs, endOnFailure: false },
+  );
+  return { updated };
+}
+
+const ROLLED_BACK = new Error('rolled back');
+const SILENT: Doorbell = { ring: async () => {}, recall: async () => {}, listen: async () => {} };
+const refuse = async () => {
+  throw new Error('no HARDDELETE is among these');
+};
+
+/** Columns that an edit may change, and one that it may not. Times are left out: `updated_at` is to move. */
+function plain({ fields, metadata }: PlainDocument): Record<string, unknown> {
+  const { created_at: _created, updated_at: _updated, ...others } = fields;
+  return { ...others, metadata };
+}

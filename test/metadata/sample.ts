@@ -1,0 +1,25 @@
+import type { Sql } from '../../src/platform/postgres.ts';
+import type { PlainDocument } from './interpreter.ts';
+import { insertDocuments, isVisible, makeDocuments } from './sample-documents.ts';
+
+export const DOCUMENTS = 300;
+
+/** A bucket of documents in PostgreSQL, and what the interpreter knows of them. */
+export interface Sample {
+  readonly sql: Sql;
+  readonly documents: readonly PlainDocument[];
+}
+
+export async function openSample(sql: Sql): Promise<Sample> {
+  const documents = makeDocuments(DOCUMENTS);
+  await insertDocuments(sql, documents);
+  return { sql, documents: documents.filter(isVisible) };
+}
+
+/** Changes whenever anything in the tables of documents does. */
+export async function fingerprint(sql: Sql): Promise<string> {
+  const [row] = await sql`
+    SELECT md5(string_agg(documents::text, '' ORDER BY id)) AS documents,
+           (SELECT count(*) FROM audit_log) AS audit, (SELECT count(*) FROM jobs) AS jobs FROM documents`;
+  return JSON.stringify(row);
+}
