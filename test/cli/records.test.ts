@@ -240,7 +240,7 @@ test('doctor passes on a healthy installation and says what is down on another',
   const healthy = await service('doctor');
   expect(healthy.code).toBe(0);
   expect(healthy.stdout).toMatch(/^✔ database: PostgreSQL \d+/m);
-  expect(healthy.stdout).toMatch(/^✔ embedding model: /m);
+  expect(healthy.stdout).toMatch(/^✔ built-in model: /m);
   expect(healthy.stdout).toMatch(/^– redis: not configured$/m);
   expect(healthy.stdout).not.toMatch(/✘/);
 
