@@ -88,7 +88,10 @@ export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   if (!createHash('sha256').update(body).digest().equals(buffer.subarray(8, 40))) throw corrupt();
   const headerEnd = 4 + body.readUInt32LE(0);
   const inflated = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
-  const { mapVersion = null, native = null, ...rest } = JSON.parse(inflated.toString('utf8')) as Header;
+  const header = JSON.parse(inflated.toString('utf8')) as Header;
+  // The first layout knew nothing of native vectors; a header of the other one means that the magic was changed.
+  if ('native' in header !== (magic === MAGIC)) throw corrupt();
+  const { mapVersion = null, native = null, ...rest } = header;
   const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
   const nativeBytes = native ? rest.chunks.length * native.dimension * Uint16Array.BYTES_PER_ELEMENT : 0;
   if (body.length !== vectorsEnd + nativeBytes) throw corrupt();
