@@ -29,7 +29,9 @@ export default class Serve extends BaseCommand {
         const { runServices } = await import('../src/platform/lifecycle.ts');
         const { logger, adminKeyFile } = appliance;
         const api = apiService(appliance);
-        const workers = flags['no-workers'] ? [] : [appliance.reaper(), appliance.ingestWorker()];
+        const workers = flags['no-workers']
+          ? []
+          : [appliance.reaper(), appliance.ingestWorker(), appliance.bulkWorker()];
         await runServices([...workers, api], {
           logger,
           onReady: () => {

@@ -12,6 +12,7 @@ import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi.ts';
 import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';
+import { bulkRoutes } from './routes/bulk.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { imageRoutes } from './routes/images.ts';
@@ -52,6 +53,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
       },
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
+    ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes(embedding.backends),
     ...routingRoutes(embedding.routing),
     ...usageRoutes(appliance.summarizeUsage),

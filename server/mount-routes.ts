@@ -1,3 +1,4 @@
+import { webcrypto } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Router, { type RouterContext } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
@@ -59,8 +60,8 @@ function refuseContradictions(route: Route): void {
   if (route.axis && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
     throw new TypeError(`${name}: without a caller there is no rate to limit`);
   }
-  if (route.parse && (route.reads !== 'json' || route.idempotent)) {
-    throw new TypeError(`${name}: only a route that reads JSON and is not idempotent can parse by itself`);
+  if (route.parse && route.reads !== 'json') {
+    throw new TypeError(`${name}: only a route that reads JSON can parse by itself`);
   }
   if (route.idempotent && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
     throw new TypeError(`${name}: without a caller nothing can be idempotent`);
@@ -129,6 +130,9 @@ async function answer(
   if (url.includes('%00')) throw invalidRequest('the URL must not contain NUL');
   const params = route.params === undefined ? undefined : validate(route.params, ctx.params);
   const query = route.query === undefined ? undefined : validate(route.query, parseQuery(url));
+  const key = route.idempotent === true ? idempotencyKeyOf(ctx.req.headers['idempotency-key']) : null;
+  // Before the body is parsed, which may use it up.
+  const sent = key === null ? undefined : await identityOf(route, received);
   const body = await bodyOf(route, received, exchange);
   if (route.axis !== undefined && caller !== null) await limitRate(ctx, settings.rates, caller, route.axis(body));
   const context: RouteContext<unknown, unknown, unknown> = {
@@ -142,12 +146,19 @@ async function answer(
       return exchange.signal;
     },
   };
-  const key = route.idempotent === true ? idempotencyKeyOf(ctx.req.headers['idempotency-key']) : null;
   if (key === null || caller === null) return route.handle(context);
   const { operationId } = route;
-  const identity = { operationId, params, query, body: received.body, file: received.file };
+  const identity = { operationId, params, query, body: sent, file: received.file };
   const request = { caller, key, identity, logger: settings.logger };
   return runIdempotent(settings.idempotency, request, () => route.handle(context));
+}
+
+/** What of the body tells one request from another: itself, or the SHA-256 of its bytes where nobody parsed them here. */
+async function identityOf(route: Route, { body }: ReceivedBody): Promise<unknown> {
+  if (route.parse === undefined) return body;
+  // Off the event loop: such bodies are large.
+  const digest = await webcrypto.subtle.digest('SHA-256', body as Buffer);
+  return { sha256: Buffer.from(digest).toString('hex') };
 }
 
 async function bodyOf(route: Route, received: ReceivedBody, exchange: Exchange): Promise<unknown> {

@@ -84,7 +84,8 @@ export interface Route<
   readonly axis?: (body: z.output<B>) => Axis;
   /**
    * Turn the body's bytes into what the handler gets, where parsing them would hold the event loop. It does what the
-   * frame does with `body` otherwise: refuse what is not JSON and what the schema refuses (AppError 400).
+   * frame does with `body` otherwise: refuse what is not JSON and what the schema refuses (AppError 400). The bytes are
+   * its own, and may be moved to a thread. With `idempotent`, requests are the same where all of their bytes are.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
   readonly params?: P;

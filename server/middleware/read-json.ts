@@ -118,6 +118,7 @@ function faultOf(error: unknown, limitBytes: number, advice: string | undefined)
     case 'entity.too.large':
       return bodyTooLarge(limitBytes, advice);
     case 'request.aborted':
+    case 'stream.not.readable': // gone before the reading began
     case 'request.size.invalid':
       return clientGone(error);
     default:

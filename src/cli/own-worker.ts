@@ -1,3 +1,4 @@
+import type { JobKind } from '../jobs/schema.ts';
 import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
 import type { Appliance } from '../platform/compose.ts';
 import type { Service } from '../platform/lifecycle.ts';
@@ -12,13 +13,15 @@ export interface OwnWorker {
   stop(): Promise<void>;
 }
 
-export function ownWorker(appliance: Appliance, signal: AbortSignal): OwnWorker {
+export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKind = 'ingest'): OwnWorker {
+  const options = { drainMs: DRAIN_MS };
   const started: Service[] = [];
   return {
     async ensure() {
-      if (started.length > 0 || (await hasLiveWorker(appliance))) return;
+      if (started.length > 0 || (await hasLiveWorker(appliance, kind))) return;
       // The reaper too: a worker that was killed before may have left leases.
-      for (const service of [appliance.reaper(), appliance.ingestWorker({ drainMs: DRAIN_MS })]) {
+      const worker = kind === 'bulk' ? appliance.bulkWorker(options) : appliance.ingestWorker(options);
+      for (const service of [appliance.reaper(), worker]) {
         started.push(service);
         await service.start(signal);
       }
@@ -29,8 +32,8 @@ export function ownWorker(appliance: Appliance, signal: AbortSignal): OwnWorker 
   };
 }
 
-/** Whether somebody works on ingest jobs, here or on another host. */
-export async function hasLiveWorker({ sql, config }: Appliance): Promise<boolean> {
+/** Whether somebody works on jobs of a kind, here or on another host. */
+export async function hasLiveWorker({ sql, config }: Appliance, kind: JobKind = 'ingest'): Promise<boolean> {
   await expireDeadWorkers(sql, processHost());
-  return (await countLiveWorkers(sql, 'ingest', config.workers.leaseMs)) > 0;
+  return (await countLiveWorkers(sql, kind, config.workers.leaseMs)) > 0;
 }

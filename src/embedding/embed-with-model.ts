@@ -15,6 +15,8 @@ export interface ModelCall {
   readonly taskType: TaskType | null;
   /** Length of the vectors wanted. */
   readonly dimensions: number;
+  /** Its vectors are not put into the caches. */
+  readonly isBulk: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +60,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const native =
     model.kind === 'lexical'
       ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
-      : await context.natives.embed({ model, provider, texts, taskType, signal, count });
+      : await context.natives.embed({ model, provider, texts, taskType, signal, count, isBulk: call.isBulk });
   const map = projections.mapOf(model);
   const vectors = map
     ? await context.projector.project(

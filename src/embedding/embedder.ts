@@ -34,6 +34,8 @@ export interface EmbedRequest {
   readonly forIndex?: boolean;
   /** With `forIndex`: give the model's own vectors, too. */
   readonly keepNative?: boolean;
+  /** Keep its vectors out of the caches: a job would push out what requests ask for again. */
+  readonly isBulk?: boolean;
   /** Nothing steps in for the model that is asked for. */
   readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -222,7 +224,15 @@ async function embedAll(
   const parts = await allOrNone(groups, signal, async ({ modelId, indexes }, ownSignal) => {
     const model = context.backends.catalog.find(modelId);
     const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
-    const call = { model, texts: own, indexes, taskType, dimensions, signal: ownSignal };
+    const call = {
+      model,
+      texts: own,
+      indexes,
+      taskType,
+      dimensions,
+      isBulk: request.isBulk ?? false,
+      signal: ownSignal,
+    };
     return { model, indexes, answer: await embedWithModel(context, call) };
   });
   const used = parts.map(({ model, indexes, answer }) => ({

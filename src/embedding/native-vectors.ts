@@ -16,6 +16,8 @@ export interface NativeRequest {
   readonly texts: readonly string[];
   readonly taskType: TaskType | null;
   readonly signal: AbortSignal;
+  /** What is cached serves it, but what it brings is not put into the caches. */
+  readonly isBulk?: boolean;
   /** Our own token count of each text, asked for only when a provider is really called. */
   readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
@@ -67,9 +69,9 @@ export function openNativeVectors(options: {
   let isClosed = false;
   metrics?.watchBytes(() => memory.bytes);
 
-  function keep(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>): void {
+  function keep(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>, isBulk = false): void {
     if (vectors.size === 0) return;
-    if (!isClosed) for (const [key, vector] of vectors) memory.set(key, vector);
+    if (!isClosed && !isBulk) for (const [key, vector] of vectors) memory.set(key, vector);
     call.land(vectors);
   }
 
@@ -83,7 +85,7 @@ export function openNativeVectors(options: {
         const found = await redis.get(keys, model.nativeDimension);
         const missing = keys.filter((_, index) => found[index] === undefined);
         metrics?.count('redis', keys.length - missing.length, missing.length);
-        keep(call, present(keys, found));
+        keep(call, present(keys, found), request.isBulk);
         keys = missing;
         if (keys.length === 0 || call.signal.aborted) return;
       }
@@ -94,8 +96,8 @@ export function openNativeVectors(options: {
       concerns = 'everyone';
       const reply = await provider.embed({ model, texts: sent, counts, taskType, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
-      redis?.set(vectors);
-      keep(call, vectors);
+      if (!request.isBulk) redis?.set(vectors);
+      keep(call, vectors, request.isBulk);
     } catch (error) {
       if (error instanceof AppError && error.code === 'upstream_rejected') concerns = 'input';
       call.fail({ error, concerns });

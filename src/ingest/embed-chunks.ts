@@ -1,7 +1,6 @@
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import { asJobError } from '../jobs/embedding-failure.ts';
 import { JobError } from '../jobs/lease.ts';
-import type { ErrorCategory } from '../jobs/schema.ts';
-import { AppError } from '../platform/errors.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { NativeChunkVectors } from './artifact.ts';
 import { toHalves } from './half-floats.ts';
@@ -85,19 +84,4 @@ function isAlike(a: EmbeddedTexts, b: EmbeddedTexts): boolean {
     a.native?.revision === b.native?.revision &&
     a.native?.dimension === b.native?.dimension
   );
-}
-
-/** Why a job failed, by what the embedder says. */
-const CATEGORY_BY_CODE: Readonly<Record<string, { category: ErrorCategory; retryable: boolean }>> = {
-  provider_unavailable: { category: 'upstream_unavailable', retryable: true },
-  upstream_rejected: { category: 'upstream_rejected', retryable: false },
-  token_limit_exceeded: { category: 'too_large', retryable: false },
-  quota_exceeded: { category: 'quota', retryable: false },
-  axis_not_in_plan: { category: 'quota', retryable: false },
-};
-
-function asJobError(error: unknown): unknown {
-  if (!(error instanceof AppError)) return error;
-  const known = CATEGORY_BY_CODE[error.code];
-  return known ? new JobError({ ...known, message: error.message }, error) : error;
 }

@@ -94,6 +94,8 @@ export class JobWorker implements Service {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
+    // A claim under way may still bring jobs; then no further one begins.
+    await this.#loops[0];
     const drained = Promise.allSettled([...this.#running.values()].map((run) => run.done));
     const timer = new AbortController();
     await Promise.race([

@@ -6,6 +6,10 @@ import { createOrganization } from '../access/organizations.ts';
 import { type CallerResolver, openCallerResolver } from '../access/resolve-caller.ts';
 import type { NewOrganization, Organization } from '../access/schema.ts';
 import { checkSecretKey } from '../access/secret-key-check.ts';
+import type { BulkContext } from '../bulk/bulk.ts';
+import { bulkHandler } from '../bulk/bulk-handler.ts';
+import { bulkOperations } from '../bulk/bulk-operations.ts';
+import { sweepBulkOrphans, sweepBulkResults } from '../bulk/sweep-bulk.ts';
 import { purgeDeleted } from '../documents/documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket, jobVisibleTo } from '../documents/store.ts';
@@ -18,9 +22,10 @@ import { ingestOperations } from '../ingest/job-operations.ts';
 import type { ReprojectContext } from '../ingest/reproject-bucket.ts';
 import type { UploadContext } from '../ingest/upload.ts';
 import { type Doorbell, openPostgresDoorbell } from '../jobs/doorbell.ts';
-import type { JobOperations } from '../jobs/operations.ts';
+import type { JobKindOperations, JobOperations } from '../jobs/operations.ts';
 import { recoverAndRing } from '../jobs/recovery.ts';
 import { openRedisDoorbell } from '../jobs/redis-doorbell.ts';
+import type { JobKind } from '../jobs/schema.ts';
 import { JobWorker } from '../jobs/worker.ts';
 import type { Model } from '../models/catalog.ts';
 import { checkCanaries } from '../projection/check-canaries.ts';
@@ -82,6 +87,7 @@ export interface Appliance {
   readonly search: SearchContext;
   /** What projecting a bucket anew works on. */
   readonly reprojection: ReprojectContext;
+  readonly bulk: BulkContext;
   /** What an organization used in a period; this month by default. */
   summarizeUsage(
     account: Account,
@@ -100,6 +106,8 @@ export interface Appliance {
    * take to finish at a stop, before they are handed back.
    */
   ingestWorker(options?: { drainMs?: number }): Service;
+  /** The same for bulk embedding jobs. */
+  bulkWorker(options?: { drainMs?: number }): Service;
   /** Lease recovery and removal of what is deleted or left over. `everyMs`: the time between two rounds, at most. */
   reaper(options?: { everyMs?: number }): Service;
   /** What the reaper does, for doing it once. */
@@ -174,10 +182,17 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const images = openImageReader({ vision: config.vision, logger });
     cleanups.push(() => images.close());
     const doorbell = redis ? openRedisDoorbell({ redis, logger }) : openPostgresDoorbell(sql, direct);
-    const jobOperations: JobOperations = {
-      ...{ sql, doorbell, logger, visibleTo: jobVisibleTo },
-      kinds: new Map([['ingest', ingestOperations()]]),
+    const bulk: BulkContext = {
+      ...{ sql, objects, threads, doorbell, logger, embedder, plans: config.plans },
+      backends: embedding.backends,
+      routing: embedding.routing,
+      ...config.bulk,
     };
+    const kinds = new Map<JobKind, JobKindOperations>([
+      ['ingest', ingestOperations()],
+      ['bulk', bulkOperations(bulk)],
+    ]);
+    const jobOperations: JobOperations = { sql, doorbell, logger, visibleTo: jobVisibleTo, kinds };
     const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
     const handler = ingestHandler({ sql, objects, threads, embedder, index, limits: config.limits });
     const purge = async (signal: AbortSignal) => {
@@ -193,6 +208,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
         await sweepGenerations(sql, objects, index, signal);
         await index.settleAbandoned(signal);
         await sweepIdempotencyKeys(sql);
+        await sweepBulkResults(bulk, signal);
       }),
       chore('check of projections', CANARIES_EVERY_MS, async (signal) => {
         const isServed = (model: Model) => embedding.backends.isAvailable(model);
@@ -200,6 +216,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       }),
       chore('removal of orphaned files', ORPHANS_EVERY_MS, async (signal) => {
         await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal);
+        await sweepBulkOrphans(sql, objects, ORPHANS_AGE_MS, signal);
       }),
     ];
 
@@ -224,6 +241,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       uploads: { sql, objects, doorbell, logger },
       search: { sql, tables, embedder },
       reprojection: { ...calibration, direct, tables, index, projections },
+      bulk,
       summarizeUsage: (account, period) => summarizeUsage(sql, meter, config.plans, account, period),
       adminKeyFile: keyFile,
       operatorActor: operatorActor(osUserName()),
@@ -237,6 +255,13 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       ingestWorker: (workerOptions = {}) =>
         new JobWorker({ sql, doorbell, logger, metrics }, handler, {
           concurrency: config.workers.ingestConcurrency,
+          leaseMs: config.workers.leaseMs,
+          retriesMax: config.workers.retriesMax,
+          ...workerOptions,
+        }),
+      bulkWorker: (workerOptions = {}) =>
+        new JobWorker({ sql, doorbell, logger, metrics }, bulkHandler(bulk), {
+          concurrency: config.workers.embedConcurrency,
           leaseMs: config.workers.leaseMs,
           retriesMax: config.workers.retriesMax,
           ...workerOptions,

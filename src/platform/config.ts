@@ -71,6 +71,11 @@ const ConfigFile = z.strictObject({
         .int()
         .positive()
         .default(512 * MIB),
+      bulk_body_bytes: z
+        .number()
+        .int()
+        .positive()
+        .default(64 * MIB),
       image_body_bytes: z
         .number()
         .int()
@@ -84,8 +89,15 @@ const ConfigFile = z.strictObject({
       document_seconds: z.number().int().min(1).max(3600).default(60),
     })
     .prefault({}),
+  bulk: z
+    .strictObject({
+      calls_in_flight: z.number().int().min(1).max(64).default(8),
+      retention_days: z.number().positive().max(3650).default(7),
+    })
+    .prefault({}),
   workers: z
     .strictObject({
+      embed_concurrency: z.number().int().min(1).max(64).default(2),
       ingest_concurrency: z.number().int().min(1).max(64).default(12),
       lease_seconds: z.number().int().min(5).max(3600).default(30),
       retries_max: z.number().int().min(0).max(100).default(5),
@@ -117,11 +129,17 @@ const ConfigSchema = ConfigFile.transform((file) => ({
   limits: {
     bodyBytes: file.limits.body_bytes,
     uploadBytes: file.limits.upload_bytes,
+    bulkBodyBytes: file.limits.bulk_body_bytes,
     imageBodyBytes: file.limits.image_body_bytes,
     documentMemoryBytes: file.limits.document_memory_bytes,
     documentMs: file.limits.document_seconds * 1000,
   },
+  bulk: {
+    callsInFlight: file.bulk.calls_in_flight,
+    retentionMs: file.bulk.retention_days * 24 * 3_600_000,
+  },
   workers: {
+    embedConcurrency: file.workers.embed_concurrency,
     ingestConcurrency: file.workers.ingest_concurrency,
     leaseMs: file.workers.lease_seconds * 1000,
     retriesMax: file.workers.retries_max,

@@ -71,8 +71,6 @@ export interface UsageBatch {
  * may simply be tried again. What belongs to a deleted organization is dropped.
  */
 export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
-  const { rows, counters } = batch;
-  const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
   await inTransaction(sql, async (tx) => {
     const isNew = await tx`
       INSERT INTO usage_flushes AS known (ledger_id, sequence) VALUES (${batch.ledgerId}, ${batch.sequence})
@@ -80,38 +78,72 @@ export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
         WHERE known.sequence < excluded.sequence
       RETURNING 1`;
     if (isNew.length === 0) return;
-    // In the order of the keys, as every process does: two flushes cannot wait for each other.
-    if (rows.length > 0) {
-      await tx`
-        INSERT INTO usage_ledger AS known
-          (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
-        SELECT new.* FROM unnest(
-          ${column(rows, 'orgId')}::text[], ${column(rows, 'day')}::date[], ${column(rows, 'axis')}::text[],
-          ${column(rows, 'model')}::text[], ${sql.array(column(rows, 'internal'))}::boolean[],
-          ${column(rows, 'requests')}::bigint[], ${column(rows, 'requestsLed')}::bigint[],
-          ${column(rows, 'texts')}::bigint[], ${column(rows, 'tokens')}::bigint[], ${column(rows, 'images')}::bigint[]
-        ) AS new (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
-        JOIN organizations ON organizations.id = new.org_id
-        ORDER BY new.org_id, new.day, new.axis, new.model, new.internal
-        ON CONFLICT (org_id, day, axis, model, internal) DO UPDATE SET
-          requests = known.requests + excluded.requests,
-          requests_led = known.requests_led + excluded.requests_led,
-          texts = known.texts + excluded.texts,
-          tokens = known.tokens + excluded.tokens,
-          images = known.images + excluded.images`;
-    }
-    if (counters.length > 0) {
-      await tx`
-        INSERT INTO usage_counters AS known (org_id, axis, month, used)
-        SELECT new.* FROM unnest(
-          ${column(counters, 'orgId')}::text[], ${column(counters, 'axis')}::text[],
-          ${column(counters, 'month')}::date[], ${column(counters, 'units')}::bigint[]
-        ) AS new (org_id, axis, month, used)
-        JOIN organizations ON organizations.id = new.org_id
-        ORDER BY new.org_id, new.axis, new.month
-        ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
-    }
+    await addUsage(tx, batch);
   });
+}
+
+/**
+ * Add rows to the ledger, each key at most once, and changes to the counters, in a transaction. What belongs to a
+ * deleted organization is dropped.
+ */
+export async function addUsage(tx: Sql, { rows, counters }: Pick<UsageBatch, 'rows' | 'counters'>): Promise<void> {
+  const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
+  // In the order of the keys, as every process does: two flushes cannot wait for each other.
+  if (rows.length > 0) {
+    await tx`
+      INSERT INTO usage_ledger AS known
+        (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+      SELECT new.* FROM unnest(
+        ${column(rows, 'orgId')}::text[], ${column(rows, 'day')}::date[], ${column(rows, 'axis')}::text[],
+        ${column(rows, 'model')}::text[], ${tx.array(column(rows, 'internal'))}::boolean[],
+        ${column(rows, 'requests')}::bigint[], ${column(rows, 'requestsLed')}::bigint[],
+        ${column(rows, 'texts')}::bigint[], ${column(rows, 'tokens')}::bigint[], ${column(rows, 'images')}::bigint[]
+      ) AS new (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+      JOIN organizations ON organizations.id = new.org_id
+      ORDER BY new.org_id, new.day, new.axis, new.model, new.internal
+      ON CONFLICT (org_id, day, axis, model, internal) DO UPDATE SET
+        requests = known.requests + excluded.requests,
+        requests_led = known.requests_led + excluded.requests_led,
+        texts = known.texts + excluded.texts,
+        tokens = known.tokens + excluded.tokens,
+        images = known.images + excluded.images`;
+  }
+  if (counters.length > 0) {
+    await tx`
+      INSERT INTO usage_counters AS known (org_id, axis, month, used)
+      SELECT new.* FROM unnest(
+        ${column(counters, 'orgId')}::text[], ${column(counters, 'axis')}::text[],
+        ${column(counters, 'month')}::date[], ${column(counters, 'units')}::bigint[]
+      ) AS new (org_id, axis, month, used)
+      JOIN organizations ON organizations.id = new.org_id
+      ORDER BY new.org_id, new.axis, new.month
+      ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
+  }
+}
+
+export interface ReservationRow {
+  /** Of the work that it is for. */
+  readonly id: string;
+  readonly orgId: string;
+  readonly axis: Axis;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  /** Already in the month's counter. */
+  readonly units: number;
+}
+
+export async function insertReservation(tx: Sql, row: ReservationRow): Promise<void> {
+  await tx`
+    INSERT INTO usage_reservations (id, org_id, axis, day, units)
+    VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.units})`;
+}
+
+/** Take a reservation out; null: there is none, or somebody was faster. */
+export async function deleteReservation(tx: Sql, id: string): Promise<ReservationRow | null> {
+  const [row] = await tx<{ org_id: string; axis: Axis; day: string; units: number }[]>`
+    DELETE FROM usage_reservations WHERE id = ${id}
+    RETURNING org_id, axis, to_char(day, 'YYYY-MM-DD') AS day, units`;
+  return row ? { id, orgId: row.org_id, axis: row.axis, day: row.day, units: row.units } : null;
 }
 
 /** Forget the ledgers of processes that are long gone. */

@@ -1,0 +1,29 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class BulkStatus extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Show how far a bulk job is.';
+  static override examples = [
+    '<%= config.bin %> bulk status job_01h8',
+    '<%= config.bin %> bulk status job_01h8 --org acme --json',
+  ];
+  static override args = { id: Args.string({ description: 'job id', required: true, ignoreStdin: true }) };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BulkStatus);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { getBulkJob } = await import('../../src/bulk/bulk-jobs.ts');
+      const job = await getBulkJob(sql, operator, args.id);
+      const { metadata, error, ...rest } = job;
+      await this.showFields({
+        ...rest,
+        ...metadata,
+        ...(error ? { error: `${error.category}: ${error.message}` } : {}),
+      });
+      return job;
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class BulkSubmit extends BaseCommand {
+  static override description =
+    'Embed up to 10,000 texts as a job: the lines of a text file, or of a .jsonl file with strings or {"text": …}.\n' +
+    'With --wait the command stays until the job is ready; where no worker runs, it does the work itself.';
+  static override examples = [
+    '<%= config.bin %> bulk submit texts.jsonl --wait --out vectors.npy',
+    '<%= config.bin %> bulk submit texts.txt --model vendor-a/text-embedding-3-small --dimensions 256 --json',
+  ];
+  static override args = {
+    file: Args.string({
+      description: 'file that ends in .jsonl or .txt; - is stdin',
+      required: true,
+      ignoreStdin: true,
+    }),
+  };
+  static override flags = {
+    org: orgFlag,
+    model: Flags.string({ description: 'model to embed with; the default one otherwise', env: 'SERVICE_MODEL' }),
+    dimensions: Flags.integer({
+      description: "numbers a vector; the model's default otherwise",
+      env: 'SERVICE_DIMENSIONS',
+    }),
+    'task-type': Flags.string({
+      description: 'what the vectors are for, like retrieval_document or clustering',
+      env: 'SERVICE_TASK_TYPE',
+    }),
+    wait: Flags.boolean({ description: 'stay until the job is ready', env: 'SERVICE_WAIT' }),
+    out: Flags.string({ description: 'with --wait: write the vectors to a .npy or .jsonl file', env: 'SERVICE_OUT' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BulkSubmit);
+    const { out } = flags;
+    const { formatOf, writeVectors } = await import('../../src/cli/write-vectors.ts');
+    if (out !== undefined && !flags.wait) throw invalidRequest('--out: needs --wait', 'out');
+    if (out !== undefined) formatOf(out);
+    const { BulkRequest } = await import('../../src/bulk/schema.ts');
+    const { readTexts } = await import('../../src/cli/read-texts.ts');
+    const { model, dimensions } = flags;
+    const fields = { texts: await readTexts(args.file), model, dimensions, task_type: flags['task-type'] };
+    const request = parseRequest(BulkRequest, fields, { texts: 'FILE' });
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { submitBulkJob } = await import('../../src/bulk/submit-bulk.ts');
+      const { reply, warnings } = await submitBulkJob(appliance.bulk, operator, request, signal);
+      for (const warning of warnings) note(`warning: ${warning}`);
+      note(`job ${reply.id}: ${reply.usage.count} texts, ${reply.usage.tokens} tokens, ${reply.model}`);
+      if (!flags.wait) {
+        const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+        if (!(await hasLiveWorker(appliance, 'bulk'))) note('no worker is running: "service serve" will process it');
+        await this.showFields({ id: reply.id, status: reply.status });
+        return reply;
+      }
+      const { waitForBulk } = await import('../../src/cli/wait-for-bulk.ts');
+      const { status } = await waitForBulk(appliance, operator, reply.id, signal);
+      if (out !== undefined) {
+        const { findReadyJob } = await import('../../src/bulk/result-page.ts');
+        await writeVectors(appliance.bulk, await findReadyJob(appliance.bulk, operator, reply.id), out, signal);
+        note(`vectors are in ${out}`);
+      }
+      await this.showFields({ id: reply.id, status });
+      return { id: reply.id, status };
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { runWorker } from '../../src/cli/run-worker.ts';
+
+export default class WorkerIngest extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Work on ingest jobs until it is told to stop (Ctrl-C, SIGTERM).';
+  static override examples = [
+    '<%= config.bin %> worker ingest',
+    '<%= config.bin %> worker ingest --concurrency 4 --json',
+  ];
+  static override flags = {
+    concurrency: Flags.integer({
+      description: 'jobs at a time (default: workers.ingest_concurrency)',
+      min: 1,
+      env: 'SERVICE_CONCURRENCY',
+    }),
+  };
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(WorkerIngest);
+    const settings = { workers: { ingest_concurrency: flags.concurrency } };
+    await this.withAppliance(
+      flags,
+      (appliance) => runWorker(appliance, appliance.ingestWorker(), { kind: 'ingest', json: this.jsonEnabled() }),
+      { settings, isService: true },
+    );
+  }
+}

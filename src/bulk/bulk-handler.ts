@@ -1,0 +1,104 @@
+import { type Lease, LeaseLost } from '../jobs/lease.ts';
+import type { JobHandler } from '../jobs/worker.ts';
+import type { BulkContext } from './bulk.ts';
+import { settleBulkUsage } from './bulk-jobs.ts';
+import { embedChunks } from './embed-chunks.ts';
+import { finishResult } from './finish-result.ts';
+import { chunkCountOf, inputGone } from './job-facts.ts';
+import { chunkKey } from './object-keys.ts';
+import {
+  type BulkJob,
+  deleteFinishedChunks,
+  type FinishedChunk,
+  insertFinishedChunk,
+  selectBulkJob,
+  selectFinishedChunks,
+} from './store.ts';
+import { findStoredChunk, listStoredChunks } from './store-chunk.ts';
+
+/**
+ * The bulk job: embedding -> indexing. A chunk counts from the row on that names it, which is written behind its object
+ * and under the job's fence; so a worker that takes over goes on with the chunks that are missing, and results can be
+ * read only once the one transaction that finishes the job has found all of them.
+ */
+export function bulkHandler(context: BulkContext): JobHandler {
+  return {
+    kind: 'bulk',
+    firstPhase: 'embedding',
+    run: (lease) => run(context, lease),
+    onFailed: (tx, job) => settleBulkUsage(tx, job.id),
+  };
+}
+
+async function run(context: BulkContext, lease: Lease): Promise<void> {
+  const { orgId, id } = lease.job;
+  const job = await selectBulkJob(context.sql, orgId, id);
+  if (job === null || job.isSwept) throw inputGone();
+  const done = await takeUp(context, lease, job);
+  await embedChunks(context, lease, job, done);
+  await lease.advance('indexing');
+  await finishResult(context, lease, job);
+}
+
+/**
+ * What is finished already: chunks of earlier attempts, those whose row a crash prevented, and those of the job that
+ * this one resumes. All of one latent space: where the model's projection was changed meanwhile, only what was made
+ * last counts.
+ */
+async function takeUp(context: BulkContext, lease: Lease, job: BulkJob): Promise<Map<number, FinishedChunk>> {
+  const { sql, objects } = context;
+  const finished = await selectFinishedChunks(sql, job.id);
+  const done = new Map(finished.map((chunk) => [chunk.chunk, chunk]));
+  const space = finished.at(-1)?.space;
+  const stale = finished.filter((chunk) => chunk.space !== space).map(({ chunk }) => chunk);
+  if (stale.length > 0) {
+    if (!(await deleteFinishedChunks(sql, lease.held, stale))) throw new LeaseLost(job.id);
+    for (const chunk of stale) {
+      done.delete(chunk);
+      await objects.delete(chunkKey(job.orgId, job.id, chunk));
+    }
+  }
+  // Of a job that nobody had before nothing can be stored.
+  if (lease.job.fence > 1) {
+    const stored = await listStoredChunks(objects, job);
+    await adopt(context, lease, job, done, job, stored);
+  }
+  if (job.resumesJobId !== null && done.size < chunkCountOf(job)) {
+    const origin = await selectBulkJob(sql, job.orgId, job.resumesJobId);
+    const chunks = origin === null ? [] : await selectFinishedChunks(sql, origin.id);
+    if (origin !== null) {
+      await adopt(
+        context,
+        lease,
+        job,
+        done,
+        origin,
+        chunks.map(({ chunk }) => chunk),
+      );
+    }
+  }
+  return done;
+}
+
+/** Count chunks of `owner` that are stored as finished ones of `job`, where they fit to what is finished. */
+async function adopt(
+  context: BulkContext,
+  lease: Lease,
+  job: BulkJob,
+  done: Map<number, FinishedChunk>,
+  owner: BulkJob,
+  chunks: readonly number[],
+): Promise<void> {
+  const { sql, objects } = context;
+  const inherited = owner.id !== job.id;
+  for (const chunk of chunks) {
+    if (done.has(chunk)) continue;
+    lease.signal.throwIfAborted();
+    const stored = await findStoredChunk(objects, owner, chunk);
+    const [first] = done.values();
+    if (stored === null || (first && first.space !== stored.facts.space)) continue;
+    if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
+    if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
+    done.set(chunk, { chunk, inherited, ...stored.facts });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Caller } from '../access/caller.ts';
+import type { JobKindOperations } from '../jobs/operations.ts';
+import type { Job, JobView } from '../jobs/schema.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import { AppError, conflict } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { bookReservation } from '../usage/booked-reservations.ts';
+import { type BulkContext, findBulkJob } from './bulk.ts';
+import { settleBulkUsage } from './bulk-jobs.ts';
+import { inputKey } from './object-keys.ts';
+import { EMBED_BULK } from './schema.ts';
+import { insertBulkJob } from './store.ts';
+import { forgetBulkJob } from './sweep-bulk.ts';
+
+/** The operations on bulk jobs. */
+export function bulkOperations(context: BulkContext): JobKindOperations {
+  const settle = (tx: Sql, job: Job) => settleBulkUsage(tx, job.id);
+  return {
+    kind: 'bulk',
+    onFailed: settle,
+    onCancelled: settle,
+    reprocess: (tx, job, newJobId, caller) => reprocess(context, tx, job, newJobId, caller),
+    forget: (job) => forgetBulkJob(context.objects, job),
+  };
+}
+
+/**
+ * Queue the texts of a job that has ended once more, with a copy of its input. Of one that failed or was cancelled the
+ * new job takes over the finished chunks (its worker copies them) and reserves only what is missing; one that was ready
+ * is embedded anew, by the same backend.
+ *
+ * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
+ */
+async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView> {
+  const { objects } = context;
+  const origin = await findBulkJob(tx, job.orgId, job.id);
+  if (origin.isSwept) throw inputExpired();
+  const key = inputKey(job.orgId, newJobId);
+  try {
+    // A transaction that is rolled back leaves an object that nobody points at; it is swept.
+    await objects.put(key, objects.stream(inputKey(job.orgId, job.id)));
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'object_not_found' ? inputExpired() : error;
+  }
+  const resumes = origin.status !== 'ready';
+  const amount = origin.inputCount - (resumes ? origin.completedCount : 0);
+  await bookReservation(tx, context.plans, { id: newJobId, account: caller, axis: 'embed_batch', amount });
+  const view = await enqueueJob(tx, {
+    id: newJobId,
+    kind: 'bulk',
+    orgId: job.orgId,
+    bucketId: EMBED_BULK,
+    priority: job.priority,
+    s3Key: key,
+    fileName: job.fileName,
+    fileSizeBytes: job.fileSizeBytes,
+    fileType: EMBED_BULK,
+    processingType: EMBED_BULK,
+    estimatedCost: (job.view.estimated_cost * amount) / origin.inputCount,
+    reprocessOfJobId: job.id,
+    metadataSnapshot: job.view.metadata_snapshot,
+  });
+  await insertBulkJob(tx, newJobId, { ...origin, resumesJobId: resumes ? job.id : null });
+  return view;
+}
+
+function inputExpired(): AppError {
+  return conflict('the texts of this job are no longer kept; submit them again', 'input_expired');
+}

@@ -1,0 +1,35 @@
+import type { Backends } from '../embedding/backends.ts';
+import type { Embedder } from '../embedding/embedder.ts';
+import type { Routing } from '../embedding/routing.ts';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { PlanSettings } from '../usage/quotas.ts';
+import { type BulkJob, selectBulkJob } from './store.ts';
+
+/** What bulk embedding works on. */
+export interface BulkContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+  readonly embedder: Embedder;
+  readonly backends: Backends;
+  readonly routing: { of(orgId: string): Routing | Promise<Routing> };
+  readonly plans: PlanSettings;
+  /** Chunks of one job that are with the embedder at a time. */
+  readonly callsInFlight: number;
+  /** How long input and results of a job are kept once it has ended. */
+  readonly retentionMs: number;
+}
+
+/** @throws AppError `job_not_found` (404), for another organization's job, and for one of another kind, too */
+export async function findBulkJob(sql: Sql, orgId: string, jobId: string): Promise<BulkJob> {
+  const job = await selectBulkJob(sql, orgId, jobId);
+  if (job === null) throw notFound('job', jobId);
+  return job;
+}

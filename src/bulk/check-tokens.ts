@@ -1,0 +1,61 @@
+import type { TokenizerChoice } from '../models/catalog.ts';
+import { loadTokenizer, TokenizerFileError } from '../models/tokenizers.ts';
+import { tokenUpperBound } from '../models/tokens.ts';
+import { unpackChunk } from './input.ts';
+
+/** A text that is this many times longer than its model takes is not counted to its end. */
+const COUNTED_LIMITS = 4;
+
+/** What a model that may embed the texts says of their length. */
+export interface TokenCheck {
+  readonly tokenizer: TokenizerChoice;
+  readonly tokensMax: number;
+  /** What the model wants in front of every text. */
+  readonly prefix: string;
+}
+
+export interface TokenCheckRequest {
+  /** Packed chunks. */
+  readonly chunks: readonly Uint8Array[];
+  /** Place of the first text in the whole input. */
+  readonly firstIndex: number;
+  /** Tokens are summed up by the first. */
+  readonly checks: readonly TokenCheck[];
+}
+
+/** An error's own fields do not survive the way back from a thread, so that every outcome is a value. */
+export type TokenCheckReply =
+  | { readonly tokens: number }
+  /** `check`: place of the model that it is too long for. */
+  | { readonly tooLong: { readonly index: number; readonly tokens: number; readonly check: number } }
+  /** A tokenizer file cannot be used. */
+  | { readonly fault: string; readonly check: number };
+
+/** Count the tokens of packed texts, and find the first text that is too long. Runs on a thread: 15 ms a megabyte or more. */
+export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequest): Promise<TokenCheckReply> {
+  const counters = [];
+  for (const [check, { tokenizer }] of checks.entries()) {
+    try {
+      counters.push(await loadTokenizer(tokenizer));
+    } catch (error) {
+      if (error instanceof TokenizerFileError) return { fault: error.reason, check };
+      throw error;
+    }
+  }
+  let sum = 0;
+  let index = firstIndex;
+  for (const chunk of chunks) {
+    for (const text of unpackChunk(chunk)) {
+      for (const [check, { tokenizer, tokensMax, prefix }] of checks.entries()) {
+        const sent = prefix + text;
+        // A `tokenizer.json` may have a normaliser that lengthens a text; elsewhere bytes bound tokens.
+        if (check > 0 && tokenizer.kind !== 'file' && tokenUpperBound(sent) <= tokensMax) continue;
+        const tokens = counters[check]?.(sent, tokensMax * COUNTED_LIMITS) ?? 0;
+        if (tokens > tokensMax) return { tooLong: { index, tokens, check } };
+        if (check === 0) sum += tokens;
+      }
+      index++;
+    }
+  }
+  return { tokens: sum };
+}

@@ -1,0 +1,109 @@
+import pLimit from 'p-limit';
+import { asJobError } from '../jobs/embedding-failure.ts';
+import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { AppError } from '../platform/errors.ts';
+import type { BulkContext } from './bulk.ts';
+import { openStoredInput, type StoredInput } from './input.ts';
+import { chunkCountOf, inputGone, textsOf } from './job-facts.ts';
+import { inputKey } from './object-keys.ts';
+import { type BulkJob, type FinishedChunk, insertFinishedChunk } from './store.ts';
+import { storeChunk } from './store-chunk.ts';
+
+/** Chunks in memory for each call in flight: one with the embedder, one being read or stored. */
+const CHUNKS_A_CALL = 2;
+
+/**
+ * Embed and store what is not finished yet, a bounded number of chunks at a time. Reading the next chunk and storing the
+ * last one go on beside the calls, so that the provider never waits for the disk.
+ *
+ * After a chunk has failed no further one begins; those under way are still finished and kept, for the attempt that
+ * comes next or for a job that resumes this one.
+ *
+ * @param done finished chunks; grows
+ * @throws JobError naming the range of texts; LeaseLost; the lease's reason once it is aborted
+ */
+export async function embedChunks(
+  context: BulkContext,
+  lease: Lease,
+  job: BulkJob,
+  done: Map<number, FinishedChunk>,
+): Promise<void> {
+  const count = chunkCountOf(job);
+  const missing = Array.from({ length: count }, (_, chunk) => chunk).filter((chunk) => !done.has(chunk));
+  if (missing.length === 0) return;
+  const input = await openInput(context, job, count);
+  const calls = pLimit(context.callsInFlight);
+  const queue = missing.values();
+  let failure: { reason: unknown } | null = null;
+  const workInTurn = async () => {
+    for (const chunk of queue) {
+      if (failure !== null || lease.signal.aborted) return;
+      try {
+        await embedChunk(context, lease, job, { input, calls, done }, chunk);
+      } catch (error) {
+        failure ??= { reason: asJobError(error, placeOf(job, chunk)) };
+      }
+    }
+  };
+  const workers = Math.min(missing.length, context.callsInFlight * CHUNKS_A_CALL);
+  await Promise.all(Array.from({ length: workers }, workInTurn));
+  lease.signal.throwIfAborted();
+  if (failure !== null) throw (failure as { reason: unknown }).reason;
+}
+
+interface Work {
+  readonly input: StoredInput;
+  readonly calls: <T>(run: () => Promise<T>) => Promise<T>;
+  readonly done: Map<number, FinishedChunk>;
+}
+
+async function embedChunk(
+  context: BulkContext,
+  lease: Lease,
+  job: BulkJob,
+  { input, calls, done }: Work,
+  chunk: number,
+): Promise<void> {
+  const texts = await input.readChunk(chunk);
+  if (texts.length !== textsOf(job, chunk)) throw inputGone();
+  const embedded = await calls(() => {
+    lease.signal.throwIfAborted();
+    return context.embedder.embed({
+      texts,
+      model: job.backend,
+      dimensions: job.vectorDimensions,
+      taskType: job.taskType,
+      orgId: job.orgId,
+      charge: null, // reserved at submit
+      forIndex: true, // one model a chunk, and all chunks in one space
+      isBulk: true,
+      signal: lease.signal,
+    });
+  });
+  const facts = await storeChunk(context.objects, job, chunk, embedded);
+  if (!(await insertFinishedChunk(context.sql, lease.held, chunk, facts, false))) throw new LeaseLost(job.id);
+  const [first] = done.values();
+  done.set(chunk, { chunk, inherited: false, ...facts });
+  if (first && first.space !== facts.space) {
+    throw new JobError({
+      category: 'not_comparable',
+      message: 'the model changed while the texts were embedded; it will be tried again',
+      retryable: true,
+    });
+  }
+}
+
+/** As the owner counts them, both included. */
+function placeOf(job: BulkJob, chunk: number): string {
+  const from = chunk * job.chunkSize;
+  return `texts ${from} to ${from + textsOf(job, chunk) - 1}`;
+}
+
+async function openInput({ objects }: BulkContext, job: BulkJob, count: number): Promise<StoredInput> {
+  try {
+    return await openStoredInput(objects, inputKey(job.orgId, job.id), count);
+  } catch (error) {
+    const isGone = error instanceof AppError && (error.code === 'object_not_found' || error.code === 'object_damaged');
+    throw isGone ? inputGone(error) : error;
+  }
+}

@@ -1,0 +1,16 @@
+import { JobError } from '../jobs/lease.ts';
+import type { BulkJob } from './store.ts';
+
+export function chunkCountOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>): number {
+  return Math.ceil(job.inputCount / job.chunkSize);
+}
+
+/** How many texts a chunk of the job has: all but the last are full. Below 1: there is no such chunk. */
+export function textsOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>, chunk: number): number {
+  return Math.min(job.chunkSize, job.inputCount - chunk * job.chunkSize);
+}
+
+export function inputGone(cause?: unknown): JobError {
+  const message = 'the stored texts are missing; submit them again';
+  return new JobError({ category: 'storage', message, retryable: false }, cause);
+}

@@ -1,0 +1,23 @@
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+
+/**
+ * Fill `target` with the bytes of an object from `start` on.
+ *
+ * @throws AppError `object_not_found` (404), `object_damaged` (500) where the object is shorter, `objects_unavailable`
+ */
+export async function readRange(objects: Objects, key: string, start: number, target: Uint8Array): Promise<void> {
+  let at = 0;
+  for await (const part of objects.stream(key, { start, end: start + target.length - 1 })) {
+    const bytes = part as Uint8Array;
+    if (at + bytes.length > target.length) throw objectDamaged(key);
+    target.set(bytes, at);
+    at += bytes.length;
+  }
+  if (at < target.length) throw objectDamaged(key);
+}
+
+/** What is stored is not what was written: a fault of the storage. */
+export function objectDamaged(key: string): AppError {
+  return new AppError({ code: 'object_damaged', status: 500, message: `a stored object is damaged: ${key}` });
+}

@@ -1,0 +1,85 @@
+import { crc32 } from 'node:zlib';
+import { z } from 'zod';
+
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+
+/** What was used of one model. */
+const Used = z.object({ model: z.string(), texts: z.int().min(0), tokens: z.int().min(0) });
+
+/** What stands behind the floats of a chunk, so that the object speaks for itself where its row was never written. */
+const Facts = z.object({
+  texts: z.int().min(1),
+  dimensions: z.int().min(1),
+  space: z.string(),
+  used: z.array(Used),
+  cost: z.number(),
+  row_crcs: z.array(z.int()),
+});
+
+/** The finished vectors of one chunk. */
+export interface ResultChunk {
+  /** Float32Array [texts x dimensions], row-major. */
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+  /** Latent space of the vectors. */
+  readonly space: string;
+  readonly used: readonly z.output<typeof Used>[];
+  /** In the operator's currency. */
+  readonly cost: number;
+}
+
+/** A chunk as its object tells of it, without the vectors. */
+export interface ResultChunkFacts extends Omit<ResultChunk, 'vectors'> {
+  readonly texts: number;
+  readonly rowCrcs: readonly number[];
+}
+
+/**
+ * A chunk's object: the vectors as raw little-endian float32, row after row from byte 0 on, so that a page reads its
+ * rows by position; behind them one JSON object with the facts, a CRC-32 for each row among them.
+ */
+export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; facts: ResultChunkFacts } {
+  const { vectors, dimensions, space, used, cost } = chunk;
+  const rows = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+  const rowCrcs = crcsOfRows(rows, dimensions);
+  const texts = rowCrcs.length;
+  const facts: z.output<typeof Facts> = { texts, dimensions, space, used: [...used], cost, row_crcs: rowCrcs };
+  return {
+    bytes: Buffer.concat([rows, Buffer.from(JSON.stringify(facts))]),
+    facts: { texts, dimensions, space, used, cost, rowCrcs },
+  };
+}
+
+/** What a stored chunk is; null where it is not what `expected` says, or damaged. */
+export function checkResultChunk(
+  bytes: Uint8Array,
+  expected: { readonly texts: number; readonly dimensions: number },
+): ResultChunkFacts | null {
+  const floatBytes = expected.texts * expected.dimensions * FLOAT_BYTES;
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(bytes.subarray(floatBytes)).toString('utf8'));
+  } catch {
+    return null;
+  }
+  const parsed = Facts.safeParse(json);
+  if (!parsed.success) return null;
+  const { texts, dimensions, space, used, cost, row_crcs: rowCrcs } = parsed.data;
+  if (texts !== expected.texts || dimensions !== expected.dimensions || rowCrcs.length !== texts) return null;
+  const found = crcsOfRows(bytes.subarray(0, floatBytes), dimensions);
+  if (found.some((crc, row) => crc !== rowCrcs[row])) return null;
+  return { texts, dimensions, space, used, cost, rowCrcs };
+}
+
+/** CRC-32 of each row's bytes. */
+export function crcsOfRows(bytes: Uint8Array, dimensions: number): number[] {
+  const rowBytes = dimensions * FLOAT_BYTES;
+  const crcs: number[] = [];
+  for (let at = 0; at < bytes.length; at += rowBytes) crcs.push(crc32(bytes.subarray(at, at + rowBytes)));
+  return crcs;
+}
+
+/** How many bytes a row of a stored chunk has. */
+export function rowBytesOf(dimensions: number): number {
+  return dimensions * FLOAT_BYTES;
+}

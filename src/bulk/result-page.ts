@@ -1,0 +1,139 @@
+import type { Caller } from '../access/caller.ts';
+import { JsonWriter } from '../embedding/printing/json-writer.ts';
+import { writeEmbeddingItems } from '../embedding/printing/print-floats.ts';
+import { AppError, notFound } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { type BulkContext, findBulkJob } from './bulk.ts';
+import { resultNotReady } from './bulk-jobs.ts';
+import { chunkKey } from './object-keys.ts';
+import { objectDamaged, readRange } from './read-range.ts';
+import { crcsOfRows, rowBytesOf } from './result-chunk.ts';
+import type { ResultQuery } from './schema.ts';
+import { type BulkJob, type PageChunk, selectPageChunks } from './store.ts';
+
+/** Printed in one go: about 1 ms. Pages give others their turn in between. */
+const FLOATS_PER_TURN = 40_000;
+const ITEM_TEXT_BYTES = 64;
+
+type ResultContext = Pick<BulkContext, 'sql' | 'objects' | 'retentionMs'>;
+
+/** Consecutive vectors of a result. */
+export interface ResultRows {
+  /** Place of the first in the whole result. */
+  readonly index: number;
+  /** Float32Array [n x dimensions], row-major. */
+  readonly vectors: Float32Array;
+}
+
+/**
+ * The job whose results are to be read.
+ *
+ * @throws AppError `job_not_found` (404); `result_not_found` (404) past its retention; `result_not_ready` (409)
+ */
+export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: Caller, id: string): Promise<BulkJob> {
+  const job = await findBulkJob(sql, caller.orgId, id);
+  if (job.status !== 'ready') throw resultNotReady(job);
+  const endedMs = job.completedAt?.getTime() ?? 0;
+  if (job.isSwept || endedMs < Date.now() - retentionMs) throw notFound('result', id);
+  return job;
+}
+
+/**
+ * A page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each is
+ * checked; printing gives other requests their turn.
+ *
+ * @throws AppError as `findReadyJob`; `result_not_found` (404) where the files are gone, `object_damaged` (500)
+ */
+export async function renderResultPage(
+  context: ResultContext,
+  caller: Caller,
+  jobId: string,
+  { offset, limit }: ResultQuery,
+): Promise<Buffer> {
+  const job = await findReadyJob(context, caller, jobId);
+  const { vectorDimensions: dimensions, inputCount: total } = job;
+  const returned = Math.max(0, Math.min(limit, total - offset));
+  const writer = new JsonWriter({ floats: returned * dimensions, textBytes: returned * ITEM_TEXT_BYTES + 1024 });
+  writer.text('{"object":"list","data":[');
+  const rowsAtOnce = Math.max(1, Math.floor(FLOATS_PER_TURN / dimensions));
+  for (const reading of await startReading(context, job, offset, returned)) {
+    const { index, vectors } = await reading;
+    for (let from = 0; from < vectors.length; from += rowsAtOnce * dimensions) {
+      await takeTurn();
+      const first = index + from / dimensions;
+      if (first > offset) writer.text(',');
+      writeEmbeddingItems(writer, vectors.subarray(from, from + rowsAtOnce * dimensions), dimensions, first);
+    }
+  }
+  const tail = {
+    model: job.resultModel ?? job.model,
+    dimensions,
+    usage: { count: total },
+    pagination: { offset, limit, returned, total, has_more: offset + returned < total },
+  };
+  writer.text(`],${JSON.stringify(tail).slice(1)}`);
+  return writer.finish();
+}
+
+/** Rows of a result, in order. @throws AppError as `renderResultPage` */
+export async function* readResult(
+  context: Pick<BulkContext, 'sql' | 'objects'>,
+  job: BulkJob,
+  from = 0,
+  count = job.inputCount,
+): AsyncGenerator<ResultRows> {
+  const rowsAtOnce = 10 * job.chunkSize;
+  for (let offset = from; offset < from + count; offset += rowsAtOnce) {
+    for (const reading of await startReading(context, job, offset, Math.min(rowsAtOnce, from + count - offset))) {
+      yield await reading;
+    }
+  }
+}
+
+/** All reads of a page at once, one a chunk; each is to be awaited in turn. */
+async function startReading(
+  { sql, objects }: { sql: Sql; objects: Objects },
+  job: BulkJob,
+  offset: number,
+  count: number,
+): Promise<Promise<ResultRows>[]> {
+  if (count <= 0) return [];
+  const first = Math.floor(offset / job.chunkSize);
+  const last = Math.floor((offset + count - 1) / job.chunkSize);
+  const chunks = await selectPageChunks(sql, job.id, first, last);
+  if (chunks.length !== last - first + 1) throw notFound('result', job.id);
+  return chunks.map((chunk) => {
+    const start = chunk.chunk * job.chunkSize;
+    const from = Math.max(0, offset - start);
+    const to = Math.min(chunk.texts, offset + count - start);
+    const reading = readRows(objects, job, chunk, from, to);
+    reading.catch(() => undefined); // awaited later, or not at all where an earlier one fails
+    return reading;
+  });
+}
+
+async function readRows(
+  objects: Objects,
+  job: BulkJob,
+  { chunk, rowCrcs }: PageChunk,
+  from: number,
+  to: number,
+): Promise<ResultRows> {
+  const dimensions = job.vectorDimensions;
+  const rowBytes = rowBytesOf(dimensions);
+  const vectors = new Float32Array((to - from) * dimensions);
+  const bytes = new Uint8Array(vectors.buffer);
+  const key = chunkKey(job.orgId, job.id, chunk);
+  try {
+    await readRange(objects, key, from * rowBytes, bytes);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'object_not_found') throw notFound('result', job.id);
+    throw error;
+  }
+  for (const [row, crc] of crcsOfRows(bytes, dimensions).entries()) {
+    if (crc !== rowCrcs[from + row]) throw objectDamaged(key);
+  }
+  return { index: chunk * job.chunkSize + from, vectors };
+}

@@ -1,0 +1,217 @@
+import type { JobStatus } from '../jobs/schema.ts';
+import type { Held } from '../jobs/store.ts';
+import type { TaskType } from '../models/task-types.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { UsedModel } from '../usage/ledger.ts';
+import type { ResultChunkFacts } from './result-chunk.ts';
+
+/** What a bulk job is about; decided at submit and never changed. */
+export interface BulkSpec {
+  readonly model: string;
+  /** Who embeds all of it: one model, or the alias where its backends are comparable. */
+  readonly backend: string;
+  /** As asked for. */
+  readonly dimensions: number | null;
+  readonly vectorDimensions: number;
+  readonly taskType: TaskType | null;
+  readonly inputCount: number;
+  readonly chunkSize: number;
+  readonly tokenCount: number;
+  readonly resumesJobId: string | null;
+}
+
+/** A bulk job as it stands: its spec and what of its row in `jobs` concerns its owner. */
+export interface BulkJob extends BulkSpec {
+  readonly id: string;
+  readonly orgId: string;
+  readonly status: JobStatus;
+  readonly failedPhase: string | null;
+  readonly errorCategory: string | null;
+  readonly errorMessage: string | null;
+  readonly retryable: boolean | null;
+  readonly completedAt: Date | null;
+  /** Texts whose vectors are stored, at the moment of the query. */
+  readonly completedCount: number;
+  readonly resultModel: string | null;
+  /** Input and results are gone. */
+  readonly isSwept: boolean;
+}
+
+export async function insertBulkJob(sql: Sql, id: string, spec: BulkSpec): Promise<void> {
+  await sql`
+    INSERT INTO bulk_jobs (job_id, model, backend, dimensions, vector_dimensions, task_type, input_count, chunk_size,
+                           token_count, resumes_job_id)
+    VALUES (${id}, ${spec.model}, ${spec.backend}, ${spec.dimensions}, ${spec.vectorDimensions}, ${spec.taskType},
+            ${spec.inputCount}, ${spec.chunkSize}, ${spec.tokenCount}, ${spec.resumesJobId})`;
+}
+
+/** One snapshot of a job and its finished chunks; null: there is no such bulk job in the organization. */
+export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promise<BulkJob | null> {
+  const [row] = await sql`
+    SELECT bulk_jobs.*, jobs.org_id, jobs.status, jobs.failed_phase, jobs.error_category, jobs.error_message, jobs.retryable, jobs.completed_at,
+           coalesce(bulk_jobs.completed_count, (
+             SELECT coalesce(sum(texts), 0)::int FROM bulk_chunks WHERE bulk_chunks.job_id = bulk_jobs.job_id
+           )) AS completed_now
+    FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
+    WHERE bulk_jobs.job_id = ${id} AND jobs.org_id = ${orgId}`;
+  return row ? toBulkJob(row) : null;
+}
+
+/** A finished chunk as a worker has to know it. */
+export interface FinishedChunk {
+  readonly chunk: number;
+  readonly texts: number;
+  readonly space: string;
+  readonly used: readonly UsedModel[];
+  readonly cost: number;
+  readonly inherited: boolean;
+}
+
+/** In the order in which they were finished. */
+export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<FinishedChunk[]> {
+  const rows = await sql`
+    SELECT chunk, texts, space, used, cost, inherited FROM bulk_chunks
+    WHERE job_id = ${jobId} ORDER BY finished_at, chunk`;
+  return rows.map((row) => ({
+    chunk: row['chunk'] as number,
+    texts: row['texts'] as number,
+    space: row['space'] as string,
+    used: row['used'] as UsedModel[],
+    cost: row['cost'] as number,
+    inherited: row['inherited'] as boolean,
+  }));
+}
+
+/**
+ * Count a stored chunk as finished. The job's row is locked against a cancel, a reaper or a taker-over until the
+ * transaction ends. False: the job is no longer held.
+ */
+export async function insertFinishedChunk(
+  sql: Sql,
+  held: Held,
+  chunk: number,
+  facts: ResultChunkFacts,
+  inherited: boolean,
+): Promise<boolean> {
+  const crcs = Buffer.alloc(facts.rowCrcs.length * 4);
+  for (const [row, crc] of facts.rowCrcs.entries()) crcs.writeUInt32LE(crc, row * 4);
+  const rows = await sql`
+    INSERT INTO bulk_chunks (job_id, chunk, texts, row_crcs, space, used, cost, inherited)
+    SELECT id, ${chunk}::int, ${facts.texts}::int, ${crcs}::bytea, ${facts.space}::text,
+           ${sql.json(facts.used as never)}::jsonb, ${facts.cost}::double precision, ${inherited}::boolean
+    FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND status = 'embedding' FOR SHARE
+    RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Chunks that must be embedded anew. False: the job is no longer held. */
+export async function deleteFinishedChunks(sql: Sql, held: Held, chunks: readonly number[]): Promise<boolean> {
+  const [row] = await sql`
+    WITH mine AS (
+      SELECT id FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND status IN ('embedding', 'indexing')
+      FOR SHARE
+    ), gone AS (
+      DELETE FROM bulk_chunks USING mine
+      WHERE bulk_chunks.job_id = mine.id AND chunk = ANY(${sql.array([...chunks])}::int[])
+    )
+    SELECT count(*)::int AS held FROM mine`;
+  return row?.['held'] === 1;
+}
+
+/** What the job itself embedded, by model; chunks taken over from another job were paid for there. */
+export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> {
+  return sql<UsedModel[]>`
+    SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens
+    FROM bulk_chunks, jsonb_to_recordset(used) AS used (model text, texts bigint, tokens bigint)
+    WHERE job_id = ${jobId} AND NOT inherited GROUP BY used.model ORDER BY 2 DESC, 1`;
+}
+
+/** Say by which models a job was embedded. False: texts of it are still missing. */
+export async function updateResult(sql: Sql, jobId: string, resultModel: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE bulk_jobs SET result_model = ${resultModel}
+    WHERE job_id = ${jobId} AND input_count = (SELECT sum(texts) FROM bulk_chunks WHERE job_id = ${jobId})
+    RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** A chunk of which a page has rows. */
+export interface PageChunk {
+  readonly chunk: number;
+  readonly texts: number;
+  readonly rowCrcs: readonly number[];
+}
+
+/** The chunks from `first` to `last`, in order. */
+export async function selectPageChunks(sql: Sql, jobId: string, first: number, last: number): Promise<PageChunk[]> {
+  const rows = await sql<{ chunk: number; texts: number; row_crcs: Uint8Array }[]>`
+    SELECT chunk, texts, row_crcs FROM bulk_chunks
+    WHERE job_id = ${jobId} AND chunk BETWEEN ${first} AND ${last} ORDER BY chunk`;
+  return rows.map(({ chunk, texts, row_crcs: crcs }) => {
+    const view = new DataView(crcs.buffer, crcs.byteOffset, crcs.byteLength);
+    return { chunk, texts, rowCrcs: Array.from({ length: texts }, (_, row) => view.getUint32(row * 4, true)) };
+  });
+}
+
+/** Cancel a job that is still queued. False: it is not, by now. */
+export async function cancelQueued(sql: Sql, orgId: string, jobId: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           scheduled_at = NULL
+    WHERE id = ${jobId} AND org_id = ${orgId} AND kind = 'bulk' AND status = 'queued' RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Jobs that ended longer ago than `olderThanMs` and whose files are still there, oldest first. */
+export async function selectToSweep(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<{ id: string; orgId: string }[]> {
+  const rows = await sql<{ id: string; org_id: string }[]>`
+    SELECT jobs.id, jobs.org_id FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
+    WHERE swept_at IS NULL AND jobs.status IN ('ready', 'failed', 'cancelled')
+      AND jobs.completed_at < now() - ${olderThanMs}::double precision * interval '1 millisecond'
+    ORDER BY bulk_jobs.created_at LIMIT ${limit}`;
+  return rows.map((row) => ({ id: row.id, orgId: row.org_id }));
+}
+
+/** Keep the count of a job whose files are gone, and forget its chunks. */
+export async function markSwept(sql: Sql, jobId: string): Promise<void> {
+  await sql`
+    WITH gone AS (DELETE FROM bulk_chunks WHERE job_id = ${jobId} RETURNING texts)
+    UPDATE bulk_jobs SET swept_at = now(), completed_count = (SELECT coalesce(sum(texts), 0) FROM gone)
+    WHERE job_id = ${jobId} AND swept_at IS NULL`;
+}
+
+/** Which of these ids are jobs. */
+export async function findExistingJobs(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`SELECT id FROM jobs WHERE id = ANY(${sql.array([...ids])}::text[])`;
+  return new Set(rows.map((row) => row.id));
+}
+
+function toBulkJob(row: Record<string, unknown>): BulkJob {
+  const text = (name: string) => row[name] as string | null;
+  return {
+    id: row['job_id'] as string,
+    orgId: row['org_id'] as string,
+    status: row['status'] as JobStatus,
+    failedPhase: text('failed_phase'),
+    errorCategory: text('error_category'),
+    errorMessage: text('error_message'),
+    retryable: row['retryable'] as boolean | null,
+    completedAt: row['completed_at'] as Date | null,
+    completedCount: row['completed_now'] as number,
+    resultModel: text('result_model'),
+    isSwept: row['swept_at'] !== null,
+    model: row['model'] as string,
+    backend: row['backend'] as string,
+    dimensions: row['dimensions'] as number | null,
+    vectorDimensions: row['vector_dimensions'] as number,
+    taskType: row['task_type'] as TaskType | null,
+    inputCount: row['input_count'] as number,
+    chunkSize: row['chunk_size'] as number,
+    tokenCount: Number(row['token_count']),
+    resumesJobId: text('resumes_job_id'),
+  };
+}

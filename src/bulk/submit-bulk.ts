@@ -1,0 +1,167 @@
+import { availableParallelism } from 'node:os';
+import { Readable } from 'node:stream';
+import type { Caller } from '../access/caller.ts';
+import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import type { Model } from '../models/catalog.ts';
+import type { TaskType } from '../models/task-types.ts';
+import { AppError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Threads } from '../platform/threads.ts';
+import { bookReservation } from '../usage/booked-reservations.ts';
+import type { BulkContext } from './bulk.ts';
+import type { TokenCheck, TokenCheckReply, TokenCheckRequest } from './check-tokens.ts';
+import { type BulkChoice, chooseBackend } from './choose-backend.ts';
+import { CHUNK_TEXTS, splitPacked } from './input.ts';
+import { inputKey } from './object-keys.ts';
+import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
+import { type BulkSpec, insertBulkJob } from './store.ts';
+
+/** Bytes handed to the storage, which hashes them, at a time. */
+const WRITE_BYTES = 256 * 1024;
+/** Chunks that one thread checks at a time; others want threads too. */
+const CHECKED_CHUNKS = 10;
+
+/**
+ * Take a bulk job in. Its input is stored before the transaction that reserves its usage and writes its row, so that a
+ * crash leaves either a job that will run or an object that nobody points at, which is swept.
+ *
+ * @returns the reply, and codes for the header `X-Service-Warning`
+ * @throws AppError `unknown_model`, `token_limit_exceeded` (400, naming `texts[i]`), `quota_exceeded` (402),
+ *   `axis_not_in_plan` (403), `provider_unavailable` (502), `storage_full` (503)
+ */
+export async function submitBulkJob(
+  context: BulkContext,
+  caller: Caller,
+  request: BulkRequest,
+  signal: AbortSignal,
+): Promise<{ reply: BulkReply; warnings: string[] }> {
+  const { sql, objects, logger } = context;
+  const { texts } = request;
+  const routing = await context.routing.of(caller.orgId);
+  const choice = await chooseBackend(context.backends, routing, { ...request, sample: texts.sample });
+  const taskType = request.task_type ?? null;
+  const tokens = await countAll(context.threads, choice, taskType, texts.bytes, signal);
+
+  const id = newId('job');
+  const key = inputKey(caller.orgId, id);
+  try {
+    const { sizeBytes } = await objects.put(key, Readable.from(slices(texts.bytes), { objectMode: false }));
+    signal.throwIfAborted();
+    const spec: BulkSpec = {
+      model: choice.model.id,
+      backend: choice.backend.id,
+      dimensions: request.dimensions ?? null,
+      vectorDimensions: choice.vectorDimensions,
+      taskType,
+      inputCount: texts.count,
+      chunkSize: CHUNK_TEXTS,
+      tokenCount: tokens,
+      resumesJobId: null,
+    };
+    await sql.begin(async (tx) => {
+      await bookReservation(tx, context.plans, { id, account: caller, axis: 'embed_batch', amount: texts.count });
+      await enqueueJob(tx, {
+        id,
+        kind: 'bulk',
+        orgId: caller.orgId,
+        bucketId: EMBED_BULK,
+        priority: BULK_PRIORITY_BY_PLAN[caller.plan],
+        s3Key: key,
+        fileName: EMBED_BULK,
+        fileSizeBytes: sizeBytes,
+        fileType: EMBED_BULK,
+        processingType: EMBED_BULK,
+        estimatedCost: (tokens * (choice.checkedBy[0]?.pricePerMillion ?? 0)) / 1e6,
+        metadataSnapshot: { file_name: EMBED_BULK, source_path: null, captured_at: new Date().toISOString() },
+      });
+      await insertBulkJob(tx, id, spec);
+    });
+  } catch (error) {
+    await objects.delete(key).catch((cause) => logger.warn({ err: cause, key }, 'unused bulk input was left behind'));
+    throw error;
+  }
+  await context.doorbell.ring('bulk').catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  return {
+    reply: {
+      id,
+      status: 'queued',
+      model: choice.model.id,
+      usage: { tokens, count: texts.count },
+      chunk_size: CHUNK_TEXTS,
+    },
+    warnings: choice.isDimensionIgnored ? ['dimensions-ignored'] : [],
+  };
+}
+
+/** Hashing a large input at one go would hold the event loop. */
+function* slices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += WRITE_BYTES) yield bytes.subarray(at, at + WRITE_BYTES);
+}
+
+/**
+ * Tokens of all texts, counted on threads.
+ *
+ * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
+ */
+async function countAll(
+  threads: Threads,
+  choice: BulkChoice,
+  taskType: TaskType | null,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<number> {
+  const { model, checkedBy } = choice;
+  const checks = checkedBy.map(
+    (each): TokenCheck => ({
+      tokenizer: each.tokenizer,
+      tokensMax: Math.min(model.maxTokens, each.maxTokens),
+      prefix: (taskType !== null && each.prefixes[taskType]) || '',
+    }),
+  );
+  const packed = splitPacked(bytes);
+  const starts = Array.from({ length: Math.ceil(packed.length / CHECKED_CHUNKS) }, (_, i) => i * CHECKED_CHUNKS);
+  const replies: TokenCheckReply[] = [];
+  const queue = starts.entries();
+  const countInTurn = async () => {
+    for (const [place, start] of queue) {
+      const chunks = packed.slice(start, start + CHECKED_CHUNKS);
+      const request: TokenCheckRequest = { chunks, firstIndex: start * CHUNK_TEXTS, checks };
+      const module = new URL('./check-tokens.ts', import.meta.url);
+      const reply = await threads.run<TokenCheckReply>(module, 'checkTokens', request, { signal });
+      replies[place] = reply;
+      if (!('tokens' in reply)) return;
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, countInTurn));
+  let tokens = 0;
+  for (const reply of replies) {
+    if (reply === undefined) continue; // behind a text that is refused
+    if ('tokens' in reply) tokens += reply.tokens;
+    else throw refusal(reply, checkedBy, checks);
+  }
+  return tokens;
+}
+
+function refusal(
+  reply: Exclude<TokenCheckReply, { tokens: number }>,
+  models: readonly Model[],
+  checks: readonly TokenCheck[],
+): AppError {
+  if ('fault' in reply) {
+    const { id = '' } = models[reply.check] ?? {};
+    const message = `settings are not valid:\n  - models: the tokenizer of ${id} ${reply.fault}`;
+    return new AppError({ code: 'config_invalid', status: 500, message });
+  }
+  const { index, tokens, check } = reply.tooLong;
+  const tokensMax = checks[check]?.tokensMax ?? 0;
+  const isExact = checks[check]?.tokenizer.kind !== 'estimate';
+  const size = `${isExact ? '' : 'about '}${tokens}`;
+  return new AppError({
+    code: 'token_limit_exceeded',
+    status: 400,
+    param: `texts[${index}]`,
+    message: `texts[${index}] has ${size} tokens; ${models[check]?.id} takes at most ${tokensMax}`,
+    details: { max_tokens: tokensMax },
+  });
+}

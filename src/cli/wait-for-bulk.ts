@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import { getBulkJob } from '../bulk/bulk-jobs.ts';
+import type { BulkJobView } from '../bulk/schema.ts';
+import type { Appliance } from '../platform/compose.ts';
+import { AppError } from '../platform/errors.ts';
+import { note } from './output.ts';
+import { ownWorker } from './own-worker.ts';
+import { openProgress } from './progress.ts';
+
+const POLL_MS = 100;
+const WORKER_CHECK_MS = 5_000;
+
+/**
+ * Wait until a bulk job is ready and show how far it is; where no worker is alive anywhere, one works in this process
+ * for that time. After an abort the job is
+ * kept: others go on with it, or it stays queued; stderr says which one it is.
+ *
+ * @throws AppError `job_failed` (409, or 502 where the provider was to blame), `job_cancelled` (409), `interrupted`
+ */
+export async function waitForBulk(
+  appliance: Appliance,
+  caller: Caller,
+  jobId: string,
+  signal: AbortSignal,
+): Promise<BulkJobView> {
+  const worker = ownWorker(appliance, signal, 'bulk');
+  const progress = await openProgress();
+  try {
+    await worker.ensure();
+    let nextCheckMs = performance.now() + WORKER_CHECK_MS;
+    for (let begun = false; ; ) {
+      const job = await getBulkJob(appliance.sql, caller, jobId);
+      const { input_count: total, completed_count: done } = job.metadata;
+      if (!begun) progress.begin('embedding', total);
+      begun = true;
+      progress.reach(done);
+      if (job.status === 'ready') return job;
+      if (job.status === 'failed' || job.status === 'cancelled') throw endedBadly(job);
+      await delay(POLL_MS, undefined, { signal });
+      if (performance.now() < nextCheckMs) continue;
+      await worker.ensure();
+      nextCheckMs = performance.now() + WORKER_CHECK_MS;
+    }
+  } catch (error) {
+    progress.close();
+    if (signal.aborted)
+      note(`interrupted: the job ${jobId} is kept; "service bulk status ${jobId}" shows how far it is`);
+    throw error;
+  } finally {
+    progress.close();
+    await worker.stop();
+  }
+}
+
+function endedBadly({ id, status, error }: BulkJobView): AppError {
+  if (status === 'cancelled') {
+    return new AppError({ code: 'job_cancelled', status: 409, message: `the job ${id} was cancelled` });
+  }
+  const message = `the job ${id} failed (${error?.category}): ${error?.message}`;
+  return new AppError({ code: 'job_failed', status: error?.category === 'upstream_unavailable' ? 502 : 409, message });
+}

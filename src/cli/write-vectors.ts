@@ -1,0 +1,86 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { BulkContext } from '../bulk/bulk.ts';
+import { readResult } from '../bulk/result-page.ts';
+import type { BulkJob } from '../bulk/store.ts';
+import { JsonWriter } from '../embedding/printing/json-writer.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+
+const ITEM_TEXT_BYTES = 64;
+const NPY_ALIGNMENT = 64;
+
+/** @throws AppError `invalid_request` (400) unless the name says how to write vectors */
+export function formatOf(file: string): 'npy' | 'jsonl' {
+  const extension = path.extname(file).toLowerCase();
+  if (extension === '.npy' || extension === '.jsonl') return extension === '.npy' ? 'npy' : 'jsonl';
+  throw invalidRequest(`--out: must end in .npy or .jsonl: ${file}`, 'out');
+}
+
+/**
+ * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` a line. The file
+ * is there whole or not at all.
+ *
+ * @throws AppError `file_unwritable` (403), what `readResult` throws
+ */
+export async function writeVectors(
+  context: Pick<BulkContext, 'sql' | 'objects'>,
+  job: BulkJob,
+  file: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const format = formatOf(file);
+  const part = `${file}.part-${process.pid}`;
+  const handle = await open(part, 'wx').catch((error) => {
+    throw unwritable(file, error);
+  });
+  try {
+    const dimensions = job.vectorDimensions;
+    if (format === 'npy') await writeAll(handle, npyHeader(job.inputCount, dimensions));
+    for await (const { index, vectors } of readResult(context, job)) {
+      signal.throwIfAborted();
+      const bytes = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+      await writeAll(handle, format === 'npy' ? bytes : renderLines(vectors, dimensions, index));
+    }
+    await handle.close();
+    await rename(part, file);
+  } catch (error) {
+    await handle.close();
+    await rm(part, { force: true });
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unwritable(file, error);
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
+}
+
+function renderLines(vectors: Float32Array, dimensions: number, first: number): Buffer {
+  const rows = vectors.length / dimensions;
+  const writer = new JsonWriter({ floats: vectors.length, textBytes: rows * ITEM_TEXT_BYTES });
+  for (let row = 0; row < rows; row++) {
+    writer.text(`{"index":${first + row},"embedding":[`);
+    writer.floats(vectors, row * dimensions, (row + 1) * dimensions);
+    writer.text(']}\n');
+  }
+  return writer.finish();
+}
+
+/** Version 1.0 of the format (NumPy Enhancement Proposal 1): magic, length, a Python dict padded so that data is aligned. */
+function npyHeader(rows: number, dimensions: number): Buffer {
+  const dict = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
+  const bare = 10 + dict.length + 1;
+  const padded = `${dict}${' '.repeat(Math.ceil(bare / NPY_ALIGNMENT) * NPY_ALIGNMENT - bare)}\n`;
+  const head = Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, 0, 0]);
+  head.writeUInt16LE(padded.length, 8);
+  return Buffer.concat([head, Buffer.from(padded, 'latin1')]);
+}
+
+function unwritable(file: string, error: unknown): AppError {
+  const { code } = error as NodeJS.ErrnoException;
+  return new AppError({
+    code: 'file_unwritable',
+    status: 403,
+    message: `cannot write ${file} (${code})`,
+    cause: error,
+  });
+}

@@ -1,0 +1,66 @@
+import type { Plan } from '../access/caller.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { bookingDay, nextMonthMs } from './calendar.ts';
+import type { UsedModel } from './ledger.ts';
+import { axisNotInPlan, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import type { Axis } from './schema.ts';
+import { addUsage, deleteReservation, insertReservation, lockCounter, reserveUnits } from './store.ts';
+
+/**
+ * Reserve `amount` texts (images on `embed_image`) for work that outlives its request and may be ended by any process,
+ * under the work's own id. Run it in the transaction that makes the work known: both happen or neither. Without a limit
+ * on the axis no units are taken; what is used still counts, once, when the work ends.
+ *
+ * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403)
+ */
+export async function bookReservation(
+  tx: Sql,
+  plans: PlanSettings,
+  reservation: {
+    readonly id: string;
+    readonly account: { readonly orgId: string; readonly plan: Plan };
+    readonly axis: Axis;
+    readonly amount: number;
+  },
+  nowMs: number = Date.now(),
+): Promise<void> {
+  const { id, account, axis, amount } = reservation;
+  const { orgId, plan } = account;
+  const { day, month } = bookingDay(nowMs);
+  const limit = quotaOf(plans, plan, axis);
+  if (limit === 0) throw axisNotInPlan(plan, axis);
+  if (limit !== null) {
+    const key = { orgId, axis, month };
+    if (!(await reserveUnits(tx, key, amount, limit))) {
+      const remaining = Math.max(0, limit - (await lockCounter(tx, key)));
+      throw quotaExceeded({ plan, axis, limit, remaining, requested: amount, resetsAtMs: nextMonthMs(nowMs) });
+    }
+  }
+  await insertReservation(tx, { id, orgId, axis, day, units: limit === null ? 0 : amount });
+}
+
+/**
+ * End a reservation with what was really used: that is booked on the day of the reservation as one request, and what
+ * was reserved beyond it is given back. Nothing used: all of it is given back and no request is booked. Run it in the
+ * transaction that ends the work. Only the first call for an id does anything.
+ *
+ * @returns whether there was such a reservation
+ */
+export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): Promise<boolean> {
+  return inTransaction(sql, async (tx) => {
+    const reservation = await deleteReservation(tx, id);
+    if (reservation === null) return false;
+    const { orgId, axis, day } = reservation;
+    let units = 0;
+    const rows = used.map(({ model, texts, tokens, images = 0 }, place) => {
+      units += axis === 'embed_image' ? images : texts;
+      return {
+        ...{ orgId, day, axis, model, internal: false },
+        ...{ requests: 1, requestsLed: place === 0 ? 1 : 0, texts, tokens, images },
+      };
+    });
+    const change = { orgId, axis, month: `${day.slice(0, 7)}-01`, units: units - reservation.units };
+    await addUsage(tx, { rows, counters: change.units === 0 ? [] : [change] });
+    return true;
+  });
+}

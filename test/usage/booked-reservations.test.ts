@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Plan } from '../../src/access/caller.ts';
+import { bookReservation, settleBooked } from '../../src/usage/booked-reservations.ts';
+import { bookingDay } from '../../src/usage/calendar.ts';
+import type { PlanSettings } from '../../src/usage/quotas.ts';
+import { selectCounters, selectUsage } from '../../src/usage/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+
+const NOW = Date.UTC(2026, 7, 31, 23, 59);
+const plans = {
+  free: { quotas: { embed_batch: 100 }, requestsPerMinute: {} },
+  pro: { quotas: { embed_batch: 0 }, requestsPerMinute: {} },
+} as unknown as PlanSettings;
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await createTestDatabase({ poolMax: 12 });
+  await db.sql`INSERT INTO organizations (id, name, plan) VALUES ('org_a', 'a', 'free')`;
+});
+afterEach(() => db.drop());
+
+const book = (id: string, amount: number, plan: Plan = 'free') =>
+  db.sql.begin((tx) =>
+    bookReservation(tx, plans, { id, account: { orgId: 'org_a', plan }, axis: 'embed_batch', amount }, NOW),
+  );
+const used = async () => (await selectCounters(db.sql, 'org_a', bookingDay(NOW).month)).get('embed_batch') ?? 0;
+const ledger = () => selectUsage(db.sql, 'org_a', '2026-08-01', '2026-09-01');
+
+it('takes units at once, and gives back what was not used', async () => {
+  await book('job_1', 80);
+  expect(await used()).toBe(80);
+  expect(await settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 50, tokens: 500 }])).toBe(true);
+  expect(await used()).toBe(50);
+  expect((await ledger()).byAxis).toEqual([{ axis: 'embed_batch', requests: 1, texts: 50, tokens: 500, images: 0 }]);
+  expect((await ledger()).byDay).toMatchObject([{ date: '2026-08-31' }]);
+});
+
+it('settles once, whoever calls how often', async () => {
+  await book('job_1', 80);
+  const settles = Array.from({ length: 10 }, () =>
+    settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 80, tokens: 1 }]),
+  );
+  expect((await Promise.all(settles)).filter(Boolean)).toHaveLength(1);
+  expect(await used()).toBe(80);
+  expect((await ledger()).byModel).toEqual([{ model: 'm', requests: 1, tokens: 1 }]);
+});
+
+it('counts one request for several models, and none where nothing was used', async () => {
+  await book('job_1', 10);
+  await book('job_2', 10);
+  await settleBooked(db.sql, 'job_1', [
+    { model: 'a', texts: 6, tokens: 60 },
+    { model: 'b', texts: 4, tokens: 40 },
+  ]);
+  await settleBooked(db.sql, 'job_2', []);
+  expect((await ledger()).byAxis).toMatchObject([{ requests: 1, texts: 10, tokens: 100 }]);
+  expect((await ledger()).byModel).toHaveLength(2);
+  expect(await used()).toBe(10);
+});
+
+it('never overshoots the limit, and says what is left', async () => {
+  const tries = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => book(`job_${i}`, 30)));
+  const refused = tries.filter((outcome) => outcome.status === 'rejected').map((outcome) => outcome.reason);
+  expect(refused).toHaveLength(9);
+  for (const error of refused) {
+    expect(error).toMatchObject({ code: 'quota_exceeded', status: 402, details: { remaining: 10, requested: 30 } });
+  }
+  expect(await used()).toBe(90);
+});
+
+it('refuses an axis that the plan has none of', async () => {
+  await expect(book('job_1', 1, 'pro')).rejects.toMatchObject({ code: 'axis_not_in_plan', status: 403 });
+});
+
+it('takes nothing where the plan has no limit, and still counts what was used, once', async () => {
+  await book('job_1', 1_000_000, 'enterprise');
+  expect(await used()).toBe(0);
+  await settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 7, tokens: 1 }]);
+  expect(await used()).toBe(7);
+});
+
+it('leaves nothing behind when the transaction that books fails', async () => {
+  const booking = db.sql.begin(async (tx) => {
+    await bookReservation(tx, plans, {
+      id: 'j',
+      account: { orgId: 'org_a', plan: 'free' },
+      axis: 'embed_batch',
+      amount: 9,
+    });
+    throw new Error('the rest failed');
+  });
+  await expect(booking).rejects.toThrow('the rest failed');
+  expect(await used()).toBe(0);
+  expect(await settleBooked(db.sql, 'j', [{ model: 'm', texts: 9, tokens: 1 }])).toBe(false);
+});
