@@ -7,7 +7,7 @@ import type { CacheMetrics } from './cache/cache-metrics.ts';
 import { type CallFailure, InFlight, type SharedCall, type Wait, Waits } from './cache/in-flight.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
 import type { RedisCache } from './cache/redis-cache.ts';
-import type { Provider } from './providers/provider.ts';
+import type { Provider, ProviderReply } from './providers/provider.ts';
 
 export interface NativeRequest {
   readonly model: Model;
@@ -96,6 +96,7 @@ export function openNativeVectors(options: {
       concerns = 'everyone';
       const reply = await provider.embed({ model, texts: sent, counts, taskType, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
+      if (keys === call.keys) call.reply = reply;
       if (!request.isBulk) redis?.set(vectors);
       keep(call, vectors, request.isBulk);
     } catch (error) {
@@ -117,6 +118,7 @@ export function openNativeVectors(options: {
     const waits = new Waits();
     const vectors = new Map<string, CachedVector>();
     let sent = 0;
+    let whole: ProviderReply | null = null;
 
     const receive = async (call: SharedCall, wait: Wait, keys: readonly string[]) => {
       await waits.add(wait);
@@ -126,6 +128,7 @@ export function openNativeVectors(options: {
       const { call, wait } = start(own, request);
       await receive(call, wait, call.keys);
       sent += call.sent;
+      if (own.size === texts.size && call.reply && !call.isShared) whole = call.reply;
     };
     const join = async (call: SharedCall, part: ReadonlyMap<string, string>, attempt: number) => {
       const keys = [...part.keys()];
@@ -166,7 +169,7 @@ export function openNativeVectors(options: {
     } finally {
       request.signal.removeEventListener('abort', onAbort);
     }
-    return { vectors, sent };
+    return { vectors, sent, whole };
   }
 
   return {
@@ -174,22 +177,35 @@ export function openNativeVectors(options: {
       const { model, texts, signal } = request;
       if (isClosed) throw shuttingDown();
       signal.throwIfAborted();
+      const { nativeDimension } = model;
       const keys = cacheKeys(model, request.taskType, texts);
-      const found = keys.map((key) => memory.get(key));
       const wanted = new Map<string, string>();
-      let missing = 0;
-      for (let i = 0; i < keys.length; i++) {
-        if (found[i] !== undefined) continue;
-        missing++;
-        wanted.set(keys[i] as string, texts[i] as string);
+      const missing: number[] = [];
+      const tokens = new Array<number>(keys.length).fill(0);
+      let vectors: Float32Array | null = null;
+      for (const [index, key] of keys.entries()) {
+        if (memory.has(key)) {
+          vectors ??= new Float32Array(keys.length * nativeDimension);
+          tokens[index] = memory.read(key, vectors, index * nativeDimension) as number;
+        } else {
+          missing.push(index);
+          wanted.set(key, texts[index] as string);
+        }
       }
-      metrics?.count('memory', keys.length - missing, missing);
-      if (missing === 0) return assemble(found as CachedVector[], model.nativeDimension, keys.length);
-      metrics?.count('in_flight', missing - wanted.size, 0);
-      const { vectors, sent } = await resolve(wanted, request);
-      if (keys.length * model.nativeDimension > FLOATS_AT_ONCE) await takeTurn();
-      const all = found.map((cached, index) => cached ?? vectors.get(keys[index] as string));
-      return assemble(all as CachedVector[], model.nativeDimension, keys.length - sent);
+      metrics?.count('memory', keys.length - missing.length, missing.length);
+      if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length };
+      metrics?.count('in_flight', missing.length - wanted.size, 0);
+      const resolved = await resolve(wanted, request);
+      // Everything was new, and for nobody else: nothing to put together.
+      if (resolved.whole && wanted.size === keys.length) return { ...resolved.whole, hits: 0 };
+      if (keys.length * nativeDimension > FLOATS_AT_ONCE) await takeTurn();
+      vectors ??= new Float32Array(keys.length * nativeDimension);
+      for (const index of missing) {
+        const row = resolved.vectors.get(keys[index] as string) as CachedVector;
+        vectors.set(row.vector, index * nativeDimension);
+        tokens[index] = row.tokens;
+      }
+      return { vectors, tokens, hits: keys.length - resolved.sent };
     },
     stats: () => ({
       memoryEntries: memory.size,
@@ -211,6 +227,8 @@ interface Resolved {
   readonly vectors: ReadonlyMap<string, CachedVector>;
   /** Texts sent to the provider. */
   readonly sent: number;
+  /** One answer that has all the texts in their order, and that nobody else was given. */
+  readonly whole: ProviderReply | null;
 }
 
 /** Whether the call carries none but these texts: then what it is refused for is ours too. */
@@ -255,17 +273,6 @@ function rowsOf(
     rows.set(key, { vector: reply.vectors.subarray(i * d, (i + 1) * d), tokens: reply.tokens[i] as number });
   }
   return rows;
-}
-
-/** A copy of its own for the caller, who may modify it. */
-function assemble(rows: readonly CachedVector[], dimensions: number, hits: number): NativeReply {
-  const vectors = new Float32Array(rows.length * dimensions);
-  const tokens: number[] = [];
-  for (const [index, row] of rows.entries()) {
-    vectors.set(row.vector, index * dimensions);
-    tokens.push(row.tokens);
-  }
-  return { vectors, tokens, hits };
 }
 
 function shuttingDown(): AppError {

@@ -1,4 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
+
+const RANDOM_BYTES = 16;
+/** Filled for 256 ids at a time: a call to the generator costs more than all the rest of an id. */
+const pool = new Uint8Array(256 * RANDOM_BYTES);
+let used = pool.length;
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford base 32, lower case
 
@@ -12,8 +17,12 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
     time = ALPHABET.charAt(rest % 32) + time;
     rest = Math.floor(rest / 32);
   }
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
   let random = '';
-  for (const byte of randomBytes(16)) random += ALPHABET.charAt(byte & 31);
+  for (const end = used + RANDOM_BYTES; used < end; used++) random += ALPHABET.charAt((pool[used] as number) & 31);
   return `${prefix}_${time}${random}`;
 }
 

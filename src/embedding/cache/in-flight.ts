@@ -1,3 +1,4 @@
+import type { ProviderReply } from '../providers/provider.ts';
 import type { CachedVector } from './cache-key.ts';
 
 /** Why a shared call failed, which decides whom the error concerns. */
@@ -30,9 +31,12 @@ export class SharedCall {
   readonly keys: readonly string[];
   /** How many of them no cache had. */
   sent = 0;
+  /** What the provider answered, where one answer has all the texts, in the order of the keys. */
+  reply: ProviderReply | undefined;
   readonly #abort = new AbortController();
   readonly #landed = new Map<string, CachedVector>();
   readonly #waiters = new Set<Waiter>();
+  #waits = 0;
   readonly #onEnd: (call: SharedCall) => void;
   #failure: CallFailure | undefined;
   #ended = false;
@@ -55,7 +59,13 @@ export class SharedCall {
     return this.#landed.get(key);
   }
 
+  /** Whether more than one request ever waited for it. */
+  get isShared(): boolean {
+    return this.#waits > 1;
+  }
+
   wait(keys: readonly string[]): Wait {
+    this.#waits++;
     if (this.#failure) return { settled: Promise.reject(this.#failure.error), leave() {} };
     if (this.#has(keys)) return { settled: Promise.resolve(), leave() {} };
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -26,6 +26,8 @@ export interface HttpReply {
 
 /** What an error says fits into this; the rest of it is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536;
+/** Sockets are read in pieces of this size. */
+const CHUNK_BYTES_TYPICAL = 65_536;
 /** Idle connections are kept this long unless the server says otherwise. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -88,6 +90,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytesMax = 0;
   #bytes = 0;
   readonly #chunks: Buffer[] = [];
+  /** Of an answer that announced its length and comes in pieces: chunks do not wait for each other in memory. */
+  #body: Buffer | null = null;
   isOver = false;
 
   constructor(call: HttpCall, resolve: (reply: HttpReply) => void, reject: (error: unknown) => void) {
@@ -118,14 +122,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     this.#bytesMax = this.#isSuccess() ? this.#call.bodyBytesMax : ERROR_BODY_BYTES_MAX;
-    if (this.#isSuccess() && Number(headers['content-length'] ?? 0) > this.#bytesMax) this.#tooLarge();
+    if (!this.#isSuccess()) return;
+    const announced = Number(headers['content-length'] ?? 0);
+    if (announced > this.#bytesMax) this.#tooLarge();
+    else if (announced > CHUNK_BYTES_TYPICAL) this.#body = Buffer.allocUnsafeSlow(announced);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
     const room = this.#bytesMax - this.#bytes;
     if (chunk.length <= room) {
-      this.#chunks.push(chunk);
+      if (this.#body) this.#body.set(chunk, this.#bytes);
+      else this.#chunks.push(chunk);
       this.#bytes += chunk.length;
     } else if (this.#isSuccess()) {
       this.#tooLarge();
@@ -157,7 +165,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #finish(cutOff: boolean): void {
     this.#end(cutOff);
     const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
+    const body = this.#body ?? (this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks));
     this.#resolve({ status: this.#status, headers: this.#headers, body });
   }
 

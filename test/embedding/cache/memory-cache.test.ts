@@ -3,14 +3,21 @@ import { expect, test } from 'vitest';
 import { ENTRY_OVERHEAD_BYTES, MemoryCache } from '../../../src/embedding/cache/memory-cache.ts';
 
 const entryBytes = (dimensions: number) => dimensions * 4 + ENTRY_OVERHEAD_BYTES;
+/** What the cache gives for a key: its tokens and numbers, of which there may be up to 2,000. */
+function lookUp(cache: MemoryCache, key: string): { tokens: number; vector: number[] } | undefined {
+  const into = new Float32Array(2000).fill(-1);
+  const tokens = cache.read(key, into, 0);
+  expect(cache.has(key)).toBe(tokens !== undefined);
+  return tokens === undefined ? undefined : { tokens, vector: [...into].filter((value) => value !== -1) };
+}
 const entry = (value: number, dimensions = 4) => ({ vector: new Float32Array(dimensions).fill(value), tokens: value });
 
 test('what was used longest ago goes first', () => {
   const cache = new MemoryCache(3 * entryBytes(4));
   for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, entry(index));
-  cache.get('a');
+  lookUp(cache, 'a');
   cache.set('d', entry(3));
-  expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key)?.tokens)).toEqual([0, undefined, 2, 3]);
+  expect(['a', 'b', 'c', 'd'].map((key) => lookUp(cache, key)?.tokens)).toEqual([0, undefined, 2, 3]);
 });
 
 test('an entry is a copy of its own row, not a view into the reply', () => {
@@ -18,23 +25,43 @@ test('an entry is a copy of its own row, not a view into the reply', () => {
   const reply = Float32Array.of(1, 2, 3, 4);
   cache.set('row', { vector: reply.subarray(2), tokens: 1 });
   reply.fill(9);
-  const kept = cache.get('row')?.vector;
-  expect([...(kept ?? [])]).toEqual([3, 4]);
-  expect(kept?.buffer.byteLength).toBe(8);
+  expect(lookUp(cache, 'row')?.vector).toEqual([3, 4]);
+});
+
+test('a vector is read into the place it is wanted at', () => {
+  const cache = new MemoryCache(10_000);
+  cache.set('row', { vector: Float32Array.of(1, 2), tokens: 7 });
+  const into = new Float32Array(6);
+  expect(cache.read('row', into, 2)).toBe(7);
+  expect([...into]).toEqual([0, 0, 1, 2, 0, 0]);
+});
+
+test('what takes the place of another entry, or of its own forerunner, has its own numbers', () => {
+  const cache = new MemoryCache(2 * entryBytes(4));
+  for (const [key, value] of [
+    ['a', 1],
+    ['b', 2],
+    ['c', 3],
+    ['c', 4],
+  ] as const)
+    cache.set(key, entry(value));
+  expect(lookUp(cache, 'a')).toBeUndefined();
+  expect(lookUp(cache, 'b')?.vector).toEqual([2, 2, 2, 2]);
+  expect(lookUp(cache, 'c')).toEqual({ tokens: 4, vector: [4, 4, 4, 4] });
 });
 
 test('an entry larger than the whole cache is not kept, and does not push out others', () => {
   const cache = new MemoryCache(entryBytes(4));
   cache.set('small', entry(1));
   cache.set('large', entry(2, 1000));
-  expect(cache.get('small')?.tokens).toBe(1);
-  expect(cache.get('large')).toBeUndefined();
+  expect(lookUp(cache, 'small')?.tokens).toBe(1);
+  expect(lookUp(cache, 'large')).toBeUndefined();
 });
 
 test('0 bytes keep nothing', () => {
   const cache = new MemoryCache(0);
   cache.set('a', entry(1));
-  expect(cache.get('a')).toBeUndefined();
+  expect(lookUp(cache, 'a')).toBeUndefined();
   expect(cache.bytes).toBe(0);
 });
 
@@ -50,7 +77,7 @@ test('it does what a list of least recently used entries does, and its bytes nev
         const key = String(number);
         const known = expected.find((one) => one.key === key);
         if (isGet) {
-          expect(cache.get(key)?.vector.length).toBe(known?.dimensions);
+          expect(lookUp(cache, key)?.vector).toEqual(known && new Array(known.dimensions).fill(number));
           if (known) expected = [...expected.filter((one) => one !== known), known];
         } else {
           cache.set(key, entry(number, dimensions));

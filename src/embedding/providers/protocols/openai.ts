@@ -1,14 +1,16 @@
 import { faultsOf } from './classify.ts';
+import { liftBase64 } from './lift-base64.ts';
 import type { ExpectedVectors, ParsedVectors, Protocol, UpstreamReply } from './protocol.ts';
 import { bearer, postJson, wellFormed } from './request-parts.ts';
 import { field, parseJson, placeByIndex, tokensOf } from './vectors.ts';
 
 /** The answer that OpenAI made common: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
 export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors {
-  const answer = parseJson(reply.body);
+  const lifted = liftBase64(reply.body, expected);
+  const answer = lifted ? lifted.answer : parseJson(reply.body);
   const usage = field(answer, 'usage');
   return {
-    vectors: placeByIndex(field(answer, 'data'), expected),
+    vectors: placeByIndex(field(answer, 'data'), expected, lifted?.base64Of),
     tokens: tokensOf(field(usage, 'prompt_tokens')) ?? tokensOf(field(usage, 'total_tokens')),
   };
 }

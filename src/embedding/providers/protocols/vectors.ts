@@ -40,10 +40,15 @@ export function tokensOf(value: unknown): number | null {
 /**
  * Vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order; base64 and number arrays both.
  *
+ * @param embeddingOf what the member `embedding` stands for
  * @returns Float32Array [count x dimensions], row-major, each row L2-normalised
  * @throws UpstreamFault `transient`: count, an index, a length or a value is wrong
  */
-export function placeByIndex(data: unknown, expected: ExpectedVectors): Float32Array<ArrayBuffer> {
+export function placeByIndex(
+  data: unknown,
+  expected: ExpectedVectors,
+  embeddingOf = (embedding: unknown) => embedding,
+): Float32Array<ArrayBuffer> {
   const rows = new Rows(expected);
   const items = rows.listOf(data);
   const seen = new Uint8Array(expected.count);
@@ -53,7 +58,7 @@ export function placeByIndex(data: unknown, expected: ExpectedVectors): Float32A
       throw badReply('bad_index', 'an index is missing or out of range');
     if (seen[index] === 1) throw badReply('bad_index', `index ${index} came twice`);
     seen[index] = 1;
-    rows.place(index, field(item, 'embedding'));
+    rows.place(index, embeddingOf(field(item, 'embedding')));
   }
   return rows.vectors;
 }
@@ -66,6 +71,12 @@ export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: str
     rows.place(row, key === undefined ? items[row] : field(items[row], key));
   }
   return rows.vectors;
+}
+
+/** Characters of a vector in base64, without its padding and of the padding, which may be left out. */
+export function base64SizeOf(dimensions: number): { digits: number; padding: number } {
+  const length = dimensions * FLOAT_BYTES;
+  return { digits: Math.ceil((length * 4) / 3), padding: (3 - (length % 3)) % 3 };
 }
 
 /** The matrix under construction. Every row goes straight to its place. */
@@ -100,8 +111,7 @@ class Rows {
   /** Base64 of little-endian float32, which is also the byte order of every machine that Node is built for by us. */
   #placeBase64(row: number, text: string): void {
     const length = this.#dimensions * FLOAT_BYTES;
-    const padding = (3 - (length % 3)) % 3;
-    const digits = Math.ceil((length * 4) / 3);
+    const { digits, padding } = base64SizeOf(this.#dimensions);
     const padded = text.length === digits + padding && text.endsWith('='.repeat(padding));
     if (!padded && text.length !== digits) {
       throw badReply('wrong_length', `base64 of ${text.length} characters for ${this.#dimensions} dimensions`);
