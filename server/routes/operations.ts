@@ -9,6 +9,8 @@ export const Readiness = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   /** By part: `ok`, or what is wrong in words that anybody may read. */
   checks: z.record(z.string(), z.string()),
+  /** Milliseconds that each part took which works. Of `objects`: write, read and delete together. */
+  latency_ms: z.record(z.string(), z.number()),
 });
 export type Readiness = z.infer<typeof Readiness>;
 

@@ -53,6 +53,12 @@ export async function lockFirstStart(sql: Sql): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(${FIRST_START_LOCK})`;
 }
 
+/** The organization of the first start: it is never removed, and no other database has it. */
+export async function findFirstOrganization(sql: Sql): Promise<string> {
+  const [row] = await sql`SELECT id FROM organizations ORDER BY created_at, id LIMIT 1`;
+  return row?.['id'] as string;
+}
+
 export async function hasOrganizations(sql: Sql): Promise<boolean> {
   const rows = await sql`SELECT 1 FROM organizations LIMIT 1`;
   return rows.length > 0;

@@ -9,14 +9,18 @@ import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { probeObjects, requireConditionalWrites } from '../platform/objects/probe-objects.ts';
 import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
-import { MIGRATIONS, openDatabase, openObjects, openTables, probeObjects } from '../platform/stores.ts';
+import { MIGRATIONS, openDatabase, openObjects, openTables } from '../platform/stores.ts';
 import { openThreads } from '../platform/threads.ts';
+import { openReranker } from '../search/rerank/reranker.ts';
 import { formatBytes } from './table.ts';
 
+const REASON_CHARACTERS_MAX = 320;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 /** Leases and tokens are judged by two clocks; further apart, they end at wrong times. */
 const CLOCK_SKEW_MS_MAX = 5_000;
@@ -39,14 +43,14 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   signal.throwIfAborted();
   yield* examineDatabase(config, logger);
   signal.throwIfAborted();
-  yield await check('objects', () => tryObjects(config));
-  yield await check('index', () => tryIndex(config));
+  yield* examineStorage(config, logger);
   signal.throwIfAborted();
   yield await check('built-in model', () => tryLexicalModel(signal));
   signal.throwIfAborted();
   yield config.redisUrl === null ? notConfigured('redis') : await check('redis', () => tryRedis(config, logger));
-  yield notConfigured('s3');
   yield* examineProviders(config, logger, signal);
+  signal.throwIfAborted();
+  yield config.rerank === null ? notConfigured('reranker') : await check('reranker', () => tryReranker(config, logger));
 }
 
 /** One real call to every provider, by the first model that it serves. */
@@ -72,6 +76,18 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
       const ms = Math.round(performance.now() - beganMs);
       return `${model.id} answers with ${model.nativeDimension} dimensions in ${ms} ms`;
     });
+  }
+}
+
+async function tryReranker({ rerank }: Config, logger: Logger): Promise<string> {
+  if (rerank === null) throw new Error('there is none');
+  const reranker = openReranker(rerank, { logger });
+  const beganMs = performance.now();
+  try {
+    await reranker.score('Is it there?', ['It is.', 'The weather is fine.'], undefined);
+    return `${rerank.model ?? rerank.protocol} answers in ${Math.round(performance.now() - beganMs)} ms`;
+  } finally {
+    await reranker.close();
   }
 }
 
@@ -112,10 +128,11 @@ async function check(name: string, probe: () => Promise<string>): Promise<Check>
   }
 }
 
-/** With the reason behind it, which tells an operator more than the words meant for a caller. */
+/** With the reason behind it, which tells an operator more than the words meant for a caller. One line. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+  const [reason = ''] = error.cause instanceof Error ? error.cause.message.split('\n') : [];
+  return reason === '' ? error.message : `${error.message} (${reason.slice(0, REASON_CHARACTERS_MAX)})`;
 }
 
 async function tryDirectory(dataDir: string): Promise<string> {
@@ -147,16 +164,48 @@ async function measureSkew(sql: Sql): Promise<string> {
   return `the database's clock differs by ${Math.abs(skewMs)} ms`;
 }
 
-async function tryObjects(config: Config): Promise<string> {
-  await probeObjects(await openObjects(config));
-  return 'written, read and deleted';
+async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<Check> {
+  let objects: Objects | null = null;
+  const open = async () => {
+    objects ??= await openObjects(config, logger);
+    return objects;
+  };
+  const s3 = config.objects;
+  const onS3 = s3 === null ? '' : `s3://${s3.bucket}/${s3.prefix} at ${s3.endpoint}`;
+  try {
+    const reached = await check('objects', async () => {
+      const { writeMs, readMs, deleteMs } = await probeObjects(await open());
+      const times = `written in ${writeMs.toFixed(1)} ms, read in ${readMs.toFixed(1)} ms, deleted in ${deleteMs.toFixed(1)} ms`;
+      return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
+    });
+    yield reached;
+    yield await check('index', () => tryIndex(config));
+    if (s3 === null) yield notConfigured('s3');
+    else if (reached.status === 'down')
+      yield { name: 's3', status: 'down', detail: `${onS3} is not usable, see objects` };
+    else yield await check('s3', async () => tryConditionalWrites(config, await open()));
+  } finally {
+    await (objects as Objects | null)?.close();
+  }
+}
+
+async function tryConditionalWrites(config: Config, objects: Objects): Promise<string> {
+  try {
+    await requireConditionalWrites(objects);
+    return 'honours conditional writes, one after the other and at once';
+  } catch (error) {
+    const isIgnored = error instanceof AppError && error.code === 'conditional_writes_ignored';
+    if (!isIgnored || config.index.storage === 's3') throw error;
+    return 'ignores conditional writes: good for files, and for an index on the disk of one host';
+  }
 }
 
 async function tryIndex(config: Config): Promise<string> {
   const tables = openTables(config);
+  const beganMs = performance.now();
   try {
     await tables.probe();
-    return 'opens';
+    return `opens in ${(performance.now() - beganMs).toFixed(1)} ms, on ${config.index.storage}`;
   } finally {
     await tables.close();
   }

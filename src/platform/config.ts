@@ -7,6 +7,7 @@ import { AppError } from './errors.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
+import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 
 const MIB = 1024 * 1024;
 
@@ -29,7 +30,6 @@ const ConfigFile = z.strictObject({
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
     .transform((value) => new Secret(value))
     .optional(),
-  s3_bucket: z.string().min(1).optional(),
   secret_key: z
     .string()
     .min(32, 'must have at least 32 characters')
@@ -46,6 +46,7 @@ const ConfigFile = z.strictObject({
         .default('RS256'),
     })
     .optional(),
+  ...storageSettings,
   ...embeddingSettings,
   embeddings: z
     .strictObject({
@@ -105,7 +106,11 @@ const ConfigFile = z.strictObject({
     .prefault({}),
 });
 
-const ConfigSchema = ConfigFile.transform((file) => ({
+const CheckedFile = ConfigFile.superRefine((file, context) => {
+  for (const fault of storageFaults(file)) context.addIssue({ code: 'custom', ...fault });
+});
+
+const ConfigSchema = CheckedFile.transform((file) => ({
   dataDir: path.resolve(file.data_dir),
   host: file.host,
   port: file.port,
@@ -114,11 +119,11 @@ const ConfigSchema = ConfigFile.transform((file) => ({
   databaseUrl: file.database_url ?? null,
   databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
   redisUrl: file.redis_url ?? null,
-  s3Bucket: file.s3_bucket ?? null,
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,
   oidc: file.oidc ?? null,
+  ...storageConfigOf(file),
   ...embeddingConfigOf(file),
   embeddings: {
     honorBase64: file.embeddings.honor_base64,
@@ -163,7 +168,12 @@ const ENVIRONMENT = {
   DATABASE_URL: ['database_url'],
   DATABASE_DIRECT_URL: ['database_direct_url'],
   REDIS_URL: ['redis_url'],
-  S3_BUCKET: ['s3_bucket'],
+  S3_BUCKET: ['objects', 'bucket'],
+  S3_ENDPOINT: ['objects', 'endpoint'],
+  S3_REGION: ['objects', 'region'],
+  AWS_ACCESS_KEY_ID: ['objects', 'access_key_id'],
+  AWS_SECRET_ACCESS_KEY: ['objects', 'secret_access_key'],
+  AWS_SESSION_TOKEN: ['objects', 'session_token'],
 } as const satisfies Record<string, readonly string[]>;
 
 /**
@@ -178,8 +188,6 @@ export function loadConfig(options: LoadOptions = {}): Config {
   const parsed = ConfigSchema.safeParse(tree);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
-  } else {
-    for (const line of unsupported(parsed.data)) faults.push(line);
   }
   if (faults.length > 0 || !parsed.success) {
     throw new AppError({
@@ -255,13 +263,6 @@ function gather(options: LoadOptions): {
     ],
     faults,
   };
-}
-
-/** Shapes that the design has and this version cannot run yet are refused, never half-served. */
-function unsupported(config: Config): string[] {
-  const lines: string[] = [];
-  if (config.s3Bucket) lines.push('S3_BUCKET: this version stores files on disk only; unset it');
-  return lines;
 }
 
 function defaultDataDir(env: NodeJS.ProcessEnv): string {

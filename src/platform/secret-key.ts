@@ -1,6 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { readOrCreateLine } from './create-once.ts';
 import { Secret } from './secret.ts';
 
 /** Keys for one purpose each, all derived from the one secret key of the installation. */
@@ -23,27 +23,8 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
   };
 }
 
-/**
- * The secret key in `<dataDir>/secret.key` (mode 0600), made on the first start. Two processes that start
- * together end up with the same one: whoever links its file first wins.
- */
+/** The secret key in `<dataDir>/secret.key` (mode 0600), made on the first start. */
 export function readOrCreateSecretKey(dataDir: string): Secret {
   const file = path.join(dataDir, 'secret.key');
-  try {
-    return new Secret(readFileSync(file, 'utf8').trim());
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  mkdirSync(dataDir, { recursive: true });
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    unlinkSync(draft);
-  }
-  return new Secret(readFileSync(file, 'utf8').trim());
+  return new Secret(readOrCreateLine(file, () => randomBytes(32).toString('base64url')));
 }

@@ -5,7 +5,7 @@ import { LanceTables } from '../search/lance.ts';
 import type { Config } from './config.ts';
 import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { AppError } from './errors.ts';
-import { newId } from './ids.ts';
+import { indexOnS3 } from './index-on-s3.ts';
 import type { Logger } from './logger.ts';
 import { openDiskObjects } from './objects/disk.ts';
 import type { Objects } from './objects/objects.ts';
@@ -33,12 +33,18 @@ export async function openDatabase(config: Config, logger: Logger): Promise<{ sq
 }
 
 /** The storage of files alone. */
-export function openObjects(config: Config): Promise<Objects> {
-  return openDiskObjects({ directory: path.join(config.dataDir, 'objects') });
+export async function openObjects(config: Config, logger: Logger): Promise<Objects> {
+  if (config.objects === null) return openDiskObjects({ directory: path.join(config.dataDir, 'objects') });
+  const { openS3Objects } = await import('./objects/s3.ts'); // the SDK takes a while to load
+  return openS3Objects(config.objects, logger);
 }
 
-/** The search index alone. */
+/**
+ * The search index alone. On a store of objects it is safe only where `requireConditionalWrites` said so: writers are
+ * serialised by a lock, and the store's conditional writes are what stops one that lost it without knowing.
+ */
 export function openTables(config: Config): LanceTables {
+  if (config.objects !== null && config.index.storage === 's3') return new LanceTables(...indexOnS3(config.objects));
   const directory = path.join(config.dataDir, 'index');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return new LanceTables(directory);
@@ -80,12 +86,4 @@ export function makeDataDir(dataDir: string): void {
       cause: error,
     });
   }
-}
-
-/** Write, read back, delete: what every upload needs. */
-export async function probeObjects(objects: Objects): Promise<void> {
-  const key = `probes/${newId('probe')}`;
-  await objects.put(key, Buffer.from('probe'));
-  await objects.get(key);
-  await objects.delete(key);
 }

@@ -1,5 +1,8 @@
+import { statfs } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { type Connection, connect, Index, type Table } from '@lancedb/lancedb';
-import { dependencyDown } from '../platform/errors.ts';
+import { AppError, dependencyDown } from '../platform/errors.ts';
+import { storageFull } from '../platform/objects/objects.ts';
 import { CHUNK_SCHEMA } from './chunk-table.ts';
 
 /**
@@ -18,6 +21,23 @@ function tokenIndex(): Index {
 }
 export const TOKEN_INDEX_NAME = 'tokens_idx';
 const OPEN_TABLES_MAX = 256;
+/** A commit of the most rows, and the merging of fragments, take more than this. */
+const ROOM_BYTES_MIN = 32 * 1024 * 1024;
+
+/** Build the keyword index of a table, in place of the one that it has. */
+export async function buildTokenIndex(table: Table): Promise<void> {
+  await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME, replace: true });
+}
+
+/**
+ * On a machine of up to four cores LanceDB 0.31 has as many threads for writing a keyword index as that has writers, each
+ * of which waits for one more: an index of some 100,000 distinct words is never finished, and its lock never released
+ * (lancedb/lancedb#3568). LanceDB reads this variable when it first computes something.
+ */
+function ensureThreads(): void {
+  // biome-ignore lint/style/noProcessEnv: LanceDB takes the number of its threads from nowhere else
+  process.env['LANCE_CPU_THREADS'] ??= String(Math.max(4, availableParallelism()));
+}
 
 /**
  * LanceDB tables, opened once per process and brought up to date on demand. A bucket's first one has the bucket's id for
@@ -25,17 +45,23 @@ const OPEN_TABLES_MAX = 256;
  */
 export class LanceTables {
   readonly #uri: string;
+  readonly #storageOptions: Record<string, string>;
   #connection: Promise<Connection> | null = null;
   /** Least recently used first. */
   readonly #open = new Map<string, { table: Table; version: number }>();
 
-  /** @param uri directory of the database */
-  constructor(uri: string) {
+  /**
+   * @param uri directory of the database, or `s3://<bucket>/<prefix>`
+   * @param storageOptions how to reach a store of objects, in the words of LanceDB
+   */
+  constructor(uri: string, storageOptions: Record<string, string> = {}) {
     this.#uri = uri;
+    this.#storageOptions = storageOptions;
   }
 
   async #connect(): Promise<Connection> {
-    this.#connection ??= connect(this.#uri);
+    ensureThreads();
+    this.#connection ??= connect(this.#uri, { storageOptions: this.#storageOptions });
     try {
       return await this.#connection;
     } catch (error) {
@@ -44,8 +70,39 @@ export class LanceTables {
     }
   }
 
-  /** The table at `version` or newer; null where none exists. Name and version come from PostgreSQL. */
-  async read(name: string, version: number): Promise<Table | null> {
+  /**
+   * The outcome of work on tables. LanceDB's faults have no codes: one that comes while the database is out of reach, or
+   * its disk has no room, is said to come from that.
+   *
+   * @throws AppError `index_unavailable`, `storage_full` (503), what the work fails with
+   */
+  async reach<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      if (await this.#isFull()) throw storageFull(error);
+      await this.probe();
+      throw error;
+    }
+  }
+
+  async #isFull(): Promise<boolean> {
+    if (this.#uri.includes('://')) return false;
+    const disk = await statfs(this.#uri).catch(() => null);
+    return disk !== null && disk.bavail * disk.bsize < ROOM_BYTES_MIN;
+  }
+
+  /**
+   * The table at `version` or newer; null where none exists. Name and version come from PostgreSQL.
+   *
+   * @throws AppError `index_unavailable` (503)
+   */
+  read(name: string, version: number): Promise<Table | null> {
+    return this.reach(this.#read(name, version));
+  }
+
+  async #read(name: string, version: number): Promise<Table | null> {
     const cached = this.#open.get(name);
     if (cached) {
       if (cached.version < version) {
@@ -63,8 +120,16 @@ export class LanceTables {
     return table;
   }
 
-  /** The table at its very latest, made when missing. Only for the holder of the bucket's writer lock. */
-  async write(name: string): Promise<Table> {
+  /**
+   * The table at its very latest, made when missing. Only for the holder of the bucket's writer lock.
+   *
+   * @throws AppError `index_unavailable` (503)
+   */
+  write(name: string): Promise<Table> {
+    return this.reach(this.#write(name));
+  }
+
+  async #write(name: string): Promise<Table> {
     const connection = await this.#connect();
     const cached = this.#open.get(name)?.table;
     if (cached) {
@@ -74,10 +139,14 @@ export class LanceTables {
     const table = await connection.createEmptyTable(name, CHUNK_SCHEMA, { mode: 'create', existOk: true });
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
-      await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME });
+      await buildTokenIndex(table);
     }
     this.#remember(name, table, await table.version());
     return table;
+  }
+
+  async has(name: string): Promise<boolean> {
+    return (await (await this.#connect()).tableNames()).includes(name);
   }
 
   async drop(name: string): Promise<void> {
@@ -93,9 +162,12 @@ export class LanceTables {
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
-  /** Reaches the database; for health checks. */
+  /** Reaches the database; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
-    await (await this.#connect()).tableNames({ limit: 1 });
+    const connection = await this.#connect();
+    await connection.tableNames({ limit: 1 }).catch((error: unknown) => {
+      throw dependencyDown('index', 'the search index is out of reach', error);
+    });
   }
 
   async close(): Promise<void> {

@@ -20,9 +20,9 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-async function listAll(objects: Objects, prefix: string): Promise<ListedObject[]> {
+async function listAll(objects: Objects, prefix: string, signal?: AbortSignal): Promise<ListedObject[]> {
   const found: ListedObject[] = [];
-  for await (const object of objects.list(prefix)) found.push(object);
+  for await (const object of objects.list(prefix, signal ? { signal } : {})) found.push(object);
   return found;
 }
 
@@ -192,6 +192,49 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(await objects.adopt(file, 'adopted/one')).toEqual({ sizeBytes: bytes.length, sha256: sha256(bytes) });
       expect(existsSync(file)).toBe(false);
       expect(sha256(await objects.get('adopted/one'))).toBe(sha256(bytes));
+    });
+
+    test('an abort ends the work with its reason, and nothing is half written', async () => {
+      const reason = new Error('the caller went away');
+      const over = AbortSignal.abort(reason);
+      await objects.put('abort/one', Buffer.from('old'));
+      const signal = over;
+      await expect(objects.put('abort/one', Buffer.from('new'), { signal })).rejects.toBe(reason);
+      await expect(objects.get('abort/one', { signal })).rejects.toBe(reason);
+      await expect(buffer(objects.stream('abort/one', { signal }))).rejects.toBeDefined();
+      await expect(objects.head('abort/one', { signal })).rejects.toBe(reason);
+      await expect(objects.delete('abort/one', { signal })).rejects.toBe(reason);
+      await expect(objects.deletePrefix('abort/', { signal })).rejects.toBe(reason);
+      await expect(listAll(objects, 'abort/', signal)).rejects.toBe(reason);
+
+      const later = new AbortController();
+      const endless = Readable.from(
+        (async function* () {
+          for (let n = 0; ; n++) {
+            yield Buffer.alloc(64 * KIB);
+            if (n === 20) later.abort(reason);
+          }
+        })(),
+      );
+      await expect(objects.put('abort/one', endless, { signal: later.signal })).rejects.toBe(reason);
+      expect(Buffer.from(await objects.get('abort/one')).toString()).toBe('old');
+    });
+
+    test('a large object, once', async () => {
+      const chunk = randomBytes(256 * KIB);
+      const body = () => Readable.from(Array.from({ length: 50 }, () => chunk)); // 12.5 MiB
+      const stored = await objects.put('large/stream', body(), { ifAbsent: true });
+      expect(stored.sizeBytes).toBe(50 * chunk.length);
+      await expect(objects.put('large/stream', body(), { ifAbsent: true })).rejects.toMatchObject({
+        code: 'object_exists',
+      });
+      const hash = createHash('sha256');
+      for await (const part of objects.stream('large/stream')) hash.update(part as Uint8Array);
+      expect(hash.digest('hex')).toBe(stored.sha256);
+      expect(sha256(await objects.get('large/stream'))).toBe(stored.sha256);
+      const bytes = new Uint8Array(await objects.get('large/stream'));
+      expect((await objects.put('large/bytes', bytes)).sha256).toBe(stored.sha256);
+      expect(sha256(await objects.get('large/bytes'))).toBe(stored.sha256);
     });
 
     test.each([

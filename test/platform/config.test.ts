@@ -13,6 +13,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
+const S3 = {
+  S3_BUCKET: 'files',
+  AWS_ACCESS_KEY_ID: 'AKIA0',
+  AWS_SECRET_ACCESS_KEY: CANARY,
+  DATABASE_URL: 'postgres://h/d',
+  SERVICE_SECRET_KEY: 'x'.repeat(32),
+};
 const load = (env: Record<string, string> = {}, overrides: Record<string, unknown> = {}) =>
   loadConfig({ env: { SERVICE_DATA_DIR: dataDir, ...env }, overrides });
 const yaml = (text: string) => writeFileSync(path.join(dataDir, 'service.yaml'), text);
@@ -65,10 +72,37 @@ describe('settings', () => {
     ['a model without an id', 'models: [{vendor: a}]\n', {}, 'models.0.id'],
     ['an unknown plan', 'plans: {gold: {}}\n', {}, 'plans'],
     ['a quota that is none', 'plans: {free: {quotas: {embed: -1}}}\n', {}, 'plans.free.quotas.embed'],
-    ['S3, which is not built yet', '', { S3_BUCKET: 'b' }, 'S3_BUCKET'],
+    ['a bucket beside the embedded database', '', { ...S3, DATABASE_URL: '' }, 'needs DATABASE_URL'],
+    ['a bucket without a common secret key', '', { ...S3, SERVICE_SECRET_KEY: '' }, 'SERVICE_SECRET_KEY'],
+    ['a bucket without credentials', '', { ...S3, AWS_SECRET_ACCESS_KEY: '' }, 'AWS_SECRET_ACCESS_KEY'],
+    ['a region of nowhere', '', { ...S3, S3_REGION: 'garage' }, 'S3_ENDPOINT'],
+    ['an endpoint without a bucket', '', { S3_ENDPOINT: 'http://store:9000' }, 'S3_BUCKET'],
+    ['credentials in the endpoint', '', { ...S3, S3_ENDPOINT: 'http://a:b@store' }, 'objects.endpoint (S3_ENDPOINT)'],
+    ['a name that no bucket has', '', { ...S3, S3_BUCKET: 'My Bucket' }, 'objects.bucket (S3_BUCKET)'],
+    ['a prefix that is none', 'objects: {prefix: ../x}\n', S3, 'objects.prefix'],
+    ['an index on S3 without a bucket', 'index: {storage: s3}\n', {}, 'index.storage'],
   ])('refuse %s by name', (_what, file, env, word) => {
     if (file) yaml(file);
     expect(faultsOf(() => load(env))).toContain(word);
+  });
+
+  it('of S3: AWS unless an endpoint is given, keys or the role of the machine, the index beside the files', () => {
+    expect(load(S3)).toMatchObject({
+      objects: { bucket: 'files', endpoint: 'https://s3.us-east-1.amazonaws.com', pathStyle: false, prefix: '' },
+      index: { storage: 's3' },
+    });
+    yaml('objects: {prefix: one/, credentials: aws}\nindex: {storage: disk}\n');
+    const own = load({ ...S3, S3_ENDPOINT: 'http://store:9000/', S3_REGION: 'garage', AWS_SESSION_TOKEN: CANARY });
+    expect(own).toMatchObject({
+      objects: { endpoint: 'http://store:9000', region: 'garage', pathStyle: true, prefix: 'one/', credentials: null },
+      index: { storage: 'disk' },
+    });
+    expect(load({ ...S3, S3_REGION: 'cn-north-1' }).objects?.endpoint).toBe('https://s3.cn-north-1.amazonaws.com.cn');
+  });
+
+  it('of AWS in the environment alone change nothing', () => {
+    const config = load({ AWS_ACCESS_KEY_ID: 'AKIA0', AWS_SECRET_ACCESS_KEY: CANARY, AWS_SESSION_TOKEN: CANARY });
+    expect([config.objects, config.index.storage]).toEqual([null, 'disk']);
   });
 
   it('of providers are shown as they are written, without their keys', () => {
@@ -98,7 +132,10 @@ models: [{id: my-org/m, vendor: my-org, dimensions: 8, max_tokens: 9, prefixes: 
   });
 
   it('never show a secret', () => {
-    const env = { DATABASE_URL: `postgres://u:${CANARY}@h/d`, SERVICE_SECRET_KEY: CANARY, SERVICE_CRON_SECRET: CANARY };
+    const env = {
+      ...{ DATABASE_URL: `postgres://u:${CANARY}@h/d`, SERVICE_SECRET_KEY: CANARY, SERVICE_CRON_SECRET: CANARY },
+      ...{ S3_BUCKET: 'files', AWS_ACCESS_KEY_ID: CANARY, AWS_SECRET_ACCESS_KEY: CANARY, AWS_SESSION_TOKEN: CANARY },
+    };
     const config = load(env);
     expect(JSON.stringify(config) + inspect(config, { depth: 9 })).not.toContain(CANARY);
     expect(JSON.stringify(listSettings({ env: { SERVICE_DATA_DIR: dataDir, ...env } }))).not.toContain(CANARY);

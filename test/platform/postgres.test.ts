@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -146,6 +148,41 @@ describe('connection settings', () => {
     const error = mapPostgresError(await rejection(sql`select 1`));
     expect(error).toMatchObject({ code: 'postgres_unavailable', status: 503, retryable: true });
     await sql.end({ timeout: 0 });
+  });
+
+  test('an address that takes connections and closes them is a typed error too, until a database is behind it', async () => {
+    let dials = 0;
+    let behind: Socket | null = null;
+    const proxy = createServer((client) => {
+      dials++;
+      client.on('error', () => undefined);
+      if (behind === null) return client.resume().end();
+      const { host, port } = database.connection;
+      behind = connect(`${host}/.s.PGSQL.${port}`);
+      behind.on('error', () => undefined).on('close', () => client.destroy());
+      client.on('close', () => behind?.destroy());
+      client.pipe(behind).pipe(client);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const at = { ...database.connection, host: '127.0.0.1', port };
+    const sql = openPostgres(at, { poolMax: 2, applicationName: 'x' });
+    const attempts = [sql`select 1`, sql.begin((tx) => tx`select 1`), sql`select 1`, sql`select 1`];
+    const errors = await Promise.all(attempts.map(rejection));
+    errors.push(await rejection(withAdvisoryLock(sql, 'unreachable', async () => 1)));
+    for (const error of errors) expect(mapPostgresError(error)).toMatchObject({ code: 'postgres_unavailable' });
+    expect(dials).toBeLessThanOrEqual(errors.length);
+    behind = new Socket();
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+    const abort = new AbortController();
+    await withAdvisoryLock(sql, 'cancelled', async () => {
+      const waiting = rejection(withAdvisoryLock(sql, 'cancelled', async () => 1, { signal: abort.signal }));
+      await expect.poll(async () => (await admin`select 1 from pg_locks where not granted`).length).toBe(1);
+      abort.abort(new Error('enough'));
+      expect(await waiting).toMatchObject({ message: 'enough' });
+    });
+    await sql.end({ timeout: 1 });
+    await new Promise((resolve) => proxy.close(resolve));
   });
 
   test('a wrong password is told apart from an outage', async () => {

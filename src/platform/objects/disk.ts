@@ -54,11 +54,16 @@ class DiskObjects implements Objects {
     this.#temporary = temporary;
   }
 
-  async put(key: string, body: Uint8Array | Readable, options: { ifAbsent?: boolean } = {}): Promise<StoredObject> {
+  async put(
+    key: string,
+    body: Uint8Array | Readable,
+    options: { ifAbsent?: boolean; signal?: AbortSignal } = {},
+  ): Promise<StoredObject> {
     checkKey(key);
+    options.signal?.throwIfAborted();
     const aside = path.join(this.#temporary, randomUUID());
     try {
-      const stored = await writeFile(aside, body);
+      const stored = await writeFile(aside, body, options.signal);
       await this.#place(aside, key, options.ifAbsent === true);
       return stored;
     } finally {
@@ -81,32 +86,34 @@ class DiskObjects implements Objects {
     return stored;
   }
 
-  async get(key: string, options: { maxBytes?: number } = {}): Promise<Uint8Array> {
-    const maxBytes = options.maxBytes ?? GET_BYTES_MAX;
+  async get(key: string, options: { maxBytes?: number; signal?: AbortSignal } = {}): Promise<Uint8Array> {
+    const { maxBytes = GET_BYTES_MAX, signal } = options;
+    signal?.throwIfAborted();
     const file = await this.#open(key);
     try {
       const { size } = await file.stat();
       if (size > maxBytes) throw objectTooLarge(key, size, maxBytes);
-      const bytes = await file.readFile();
+      const bytes = await file.readFile(signal ? { signal } : {});
       return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     } catch (error) {
+      signal?.throwIfAborted();
       throw translate(error);
     } finally {
       await file.close();
     }
   }
 
-  stream(key: string, options: { start?: number; end?: number } = {}): Readable {
-    return Readable.from(this.#read(key, options.start ?? 0, options.end ?? Number.MAX_SAFE_INTEGER), {
-      objectMode: false,
-      highWaterMark: READ_BYTES,
-    });
+  stream(key: string, options: { start?: number; end?: number; signal?: AbortSignal } = {}): Readable {
+    const { start = 0, end = Number.MAX_SAFE_INTEGER, signal } = options;
+    return Readable.from(this.#read(key, start, end, signal), { objectMode: false, highWaterMark: READ_BYTES });
   }
 
-  async *#read(key: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+  async *#read(key: string, start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    signal?.throwIfAborted();
     const file = await this.#open(key);
     try {
       for (let position = start; position <= end; ) {
+        signal?.throwIfAborted();
         const wanted = Math.min(READ_BYTES, end - position + 1);
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, position);
         if (bytesRead === 0) return;
@@ -114,14 +121,16 @@ class DiskObjects implements Objects {
         yield buffer.subarray(0, bytesRead);
       }
     } catch (error) {
+      signal?.throwIfAborted();
       throw translate(error);
     } finally {
       await file.close();
     }
   }
 
-  async head(key: string): Promise<{ sizeBytes: number } | null> {
+  async head(key: string, { signal }: { signal?: AbortSignal } = {}): Promise<{ sizeBytes: number } | null> {
     const file = this.#pathOf(key);
+    signal?.throwIfAborted();
     try {
       const found = await stat(file);
       return found.isFile() ? { sizeBytes: found.size } : null;
@@ -131,8 +140,9 @@ class DiskObjects implements Objects {
     }
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
     const file = this.#pathOf(key);
+    signal?.throwIfAborted();
     try {
       await unlink(file);
     } catch (error) {
@@ -142,13 +152,14 @@ class DiskObjects implements Objects {
     await this.#flushAndPrune(path.dirname(file));
   }
 
-  async *list(prefix: string): AsyncGenerator<ListedObject> {
+  async *list(prefix: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ListedObject> {
     if (prefix !== '') checkPrefix(prefix);
-    yield* this.#walk(prefix);
+    yield* this.#walk(prefix, signal);
   }
 
-  async deletePrefix(prefix: string): Promise<void> {
+  async deletePrefix(prefix: string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
     checkPrefix(prefix);
+    signal?.throwIfAborted();
     const folder = path.join(this.#root, prefix);
     try {
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -157,6 +168,8 @@ class DiskObjects implements Objects {
     }
     await this.#flushAndPrune(path.dirname(folder));
   }
+
+  async close(): Promise<void> {}
 
   #pathOf(key: string): string {
     checkKey(key);
@@ -213,7 +226,8 @@ class DiskObjects implements Objects {
     await flushFolder(this.#root);
   }
 
-  async *#walk(prefix: string): AsyncGenerator<ListedObject> {
+  async *#walk(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<ListedObject> {
+    signal?.throwIfAborted();
     const entries = await readdir(path.join(this.#root, prefix), { withFileTypes: true }).catch((error: unknown) => {
       if (isMissing(error)) return [];
       throw translate(error);
@@ -225,7 +239,7 @@ class DiskObjects implements Objects {
     for (const name of names) {
       const key = prefix + name;
       if (name.endsWith('/')) {
-        yield* this.#walk(key);
+        yield* this.#walk(key, signal);
         continue;
       }
       const found = await this.head(key); // may have been deleted meanwhile

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { AppError, dependencyDown } from '../errors.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
@@ -9,12 +9,19 @@ import { type StoredObject, storageFull } from './objects.ts';
 export const READ_BYTES = 256 * 1024;
 
 /** Write a new file and flush it to the disk, hashing on the way. */
-export async function writeFile(name: string, body: Uint8Array | Readable): Promise<StoredObject> {
+export async function writeFile(
+  name: string,
+  body: Uint8Array | Readable,
+  signal?: AbortSignal,
+): Promise<StoredObject> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let file: FileHandle | undefined;
   // A stream may fail before its reading begins, which then throws; without a listener it would end the process.
-  if (!(body instanceof Uint8Array)) body.on('error', () => {});
+  if (!(body instanceof Uint8Array)) {
+    body.on('error', () => {});
+    if (signal) addAbortSignal(signal, body);
+  }
   try {
     file = await open(name, 'wx', 0o600);
     for await (const chunk of body instanceof Uint8Array ? [body] : body) {
@@ -28,6 +35,7 @@ export async function writeFile(name: string, body: Uint8Array | Readable): Prom
     await file.sync();
   } catch (error) {
     if (!(body instanceof Uint8Array)) body.destroy(); // where its reading has not begun
+    signal?.throwIfAborted();
     throw translate(error);
   } finally {
     await file?.close();

@@ -12,6 +12,11 @@ export interface ListedObject {
   readonly sizeBytes: number;
 }
 
+/** Its abort ends the work at once, with the signal's reason. */
+interface Abortable {
+  readonly signal?: AbortSignal;
+}
+
 /** `get` holds an object in memory: this much, unless the caller says otherwise. */
 export const GET_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -21,8 +26,9 @@ export const GET_BYTES_MAX = 256 * 1024 * 1024;
  * An object is there whole or not at all, and once a write has resolved it is durable. No key is a folder of
  * another one (`a/b` beside `a/b/c`): not every driver could hold both.
  *
- * Every method throws AppError `objects_unavailable` (503) when the storage is out of reach and
- * `object_key_invalid` (500) for a key that breaks the pattern, which is a fault of ours.
+ * Every method throws AppError `objects_unavailable` (503) when the storage is out of reach, and
+ * `object_key_invalid` (500) for a key that breaks the pattern, which is a fault of ours; and the reason of its
+ * `signal`, with nothing half written.
  */
 export interface Objects {
   /**
@@ -30,7 +36,11 @@ export interface Objects {
    *
    * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); what `body` fails with
    */
-  put(key: string, body: Uint8Array | Readable, options?: { ifAbsent?: boolean }): Promise<StoredObject>;
+  put(
+    key: string,
+    body: Uint8Array | Readable,
+    options?: { ifAbsent?: boolean; signal?: AbortSignal },
+  ): Promise<StoredObject>;
 
   /**
    * Take over a local file that this process has written and closed; afterwards the file is gone from its place.
@@ -40,25 +50,28 @@ export interface Objects {
   adopt(file: string, key: string): Promise<StoredObject>;
 
   /** @throws AppError `object_not_found` (404); `object_too_large` (413) above `maxBytes`, by default GET_BYTES_MAX */
-  get(key: string, options?: { maxBytes?: number }): Promise<Uint8Array>;
+  get(key: string, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<Uint8Array>;
 
   /**
    * The bytes from `start` to `end`, both included as in an HTTP range; less where the object is shorter. A missing
    * object is an `error` event of the stream: AppError `object_not_found` (404).
    */
-  stream(key: string, options?: { start?: number; end?: number }): Readable;
+  stream(key: string, options?: { start?: number; end?: number; signal?: AbortSignal }): Readable;
 
   /** Null: there is none. */
-  head(key: string): Promise<{ sizeBytes: number } | null>;
+  head(key: string, options?: Abortable): Promise<{ sizeBytes: number } | null>;
 
   /** Deleting what is not there is fine. */
-  delete(key: string): Promise<void>;
+  delete(key: string, options?: Abortable): Promise<void>;
 
   /** Objects whose key begins with `prefix` (empty, or ending in `/`), in the order of their keys' bytes. */
-  list(prefix: string): AsyncIterable<ListedObject>;
+  list(prefix: string, options?: Abortable): AsyncIterable<ListedObject>;
 
   /** Delete everything below `prefix`, which ends in `/`. Objects written meanwhile may survive. */
-  deletePrefix(prefix: string): Promise<void>;
+  deletePrefix(prefix: string, options?: Abortable): Promise<void>;
+
+  /** Let go of connections; whatever is under way may fail. */
+  close(): Promise<void>;
 }
 
 const SEGMENT = '[a-z0-9_-][a-z0-9._-]{0,199}';
@@ -73,7 +86,12 @@ const KEY_CHARACTERS_MAX = 512;
  * @throws AppError `object_key_invalid`
  */
 export function checkKey(key: string): void {
-  if (key.length > KEY_CHARACTERS_MAX || !KEY.test(key)) throw invalidKey(key);
+  if (!isKey(key)) throw invalidKey(key);
+}
+
+/** Whether an object may have this key. */
+export function isKey(key: string): boolean {
+  return key.length <= KEY_CHARACTERS_MAX && KEY.test(key);
 }
 
 /** @throws AppError `object_key_invalid` */

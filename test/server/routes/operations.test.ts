@@ -11,7 +11,7 @@ import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
 import { memoryIdempotency, startFrame } from '../support.ts';
 
-function routesOver(readiness: Readiness = { status: 'ok', checks: {} }): Route[] {
+function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
     ready: async () => readiness,
     metrics: openMetrics(),
@@ -22,7 +22,7 @@ function routesOver(readiness: Readiness = { status: 'ok', checks: {} }): Route[
 
 describe('operations', () => {
   test('health needs nobody and nothing', async () => {
-    const frame = await startFrame(routesOver({ status: 'down', checks: {} }));
+    const frame = await startFrame(routesOver({ status: 'down', checks: {}, latency_ms: {} }));
     const response = await fetch(`${frame.url}/healthz`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
@@ -32,7 +32,7 @@ describe('operations', () => {
     ['degraded', 200, null],
     ['down', 503, '2'],
   ] as const)('ready: %s is %i', async (status, code, retryAfter) => {
-    const readiness = { status, checks: { database: 'ok', redis: 'no answer' } };
+    const readiness = { status, checks: { database: 'ok', redis: 'no answer' }, latency_ms: { database: 0.4 } };
     const frame = await startFrame(routesOver(readiness));
     const response = await fetch(`${frame.url}/readyz`);
     expect([response.status, await response.json()]).toEqual([code, readiness]);

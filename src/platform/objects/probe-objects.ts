@@ -1,0 +1,74 @@
+import { AppError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { Objects } from './objects.ts';
+
+const WRITERS = 8;
+
+export interface ObjectLatencies {
+  readonly writeMs: number;
+  readonly readMs: number;
+  readonly deleteMs: number;
+}
+
+/** Write, read back, delete: what every upload needs. @throws AppError, as `Objects` does; `objects_damaged` (503) */
+export async function probeObjects(objects: Objects, signal?: AbortSignal): Promise<ObjectLatencies> {
+  const key = `probes/${newId('probe')}`;
+  const options = signal ? { signal } : {};
+  const startMs = performance.now();
+  await objects.put(key, Buffer.from(key), options);
+  const writtenMs = performance.now();
+  const bytes = await objects.get(key, options);
+  const readMs = performance.now();
+  await objects.delete(key, options);
+  const deletedMs = performance.now();
+  if (Buffer.from(bytes).toString() !== key) {
+    throw new AppError({ code: 'objects_damaged', status: 503, message: 'the file storage gives back other bytes' });
+  }
+  return { writeMs: writtenMs - startMs, readMs: readMs - writtenMs, deleteMs: deletedMs - readMs };
+}
+
+/**
+ * Whether the storage writes at most once where it is asked to (on S3: `PUT` with `If-None-Match: *` answers 412 where
+ * there is an object): of two writes one after the other the second must fail, of several at once all but one. A store
+ * that does not know the condition accepts every write, and the search index would lose rows in silence.
+ *
+ * @throws AppError `conditional_writes_ignored` (500), and as `Objects` does
+ */
+export async function requireConditionalWrites(objects: Objects): Promise<void> {
+  const folder = `probes/${newId('probe')}`;
+  try {
+    const first = await writeAtOnce(objects, `${folder}/turn`, 1);
+    const second = await writeAtOnce(objects, `${folder}/turn`, 1);
+    if (first.won.length !== 1 || second.won.length !== 0) throw ignored('the second of two writes succeeded');
+    const { won, stored } = await writeAtOnce(objects, `${folder}/crowd`, WRITERS);
+    if (won.length !== 1) throw ignored(`${won.length} of ${WRITERS} concurrent writes succeeded`);
+    if (stored !== won[0]) throw ignored('what is stored is not what was said to be');
+  } finally {
+    await objects.deletePrefix(`${folder}/`).catch(() => undefined);
+  }
+}
+
+/** Several writers of one key, of which each writes its number. */
+async function writeAtOnce(objects: Objects, key: string, writers: number): Promise<{ won: string[]; stored: string }> {
+  const names = Array.from({ length: writers }, (_, writer) => String(writer));
+  const outcomes = await Promise.allSettled(
+    names.map((name) => objects.put(key, Buffer.from(name), { ifAbsent: true })),
+  );
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') continue;
+    if (!(outcome.reason instanceof AppError) || outcome.reason.code !== 'object_exists') throw outcome.reason;
+  }
+  const won = names.filter((_, writer) => outcomes[writer]?.status === 'fulfilled');
+  return { won, stored: Buffer.from(await objects.get(key)).toString() };
+}
+
+function ignored(what: string): AppError {
+  return new AppError({
+    code: 'conditional_writes_ignored',
+    status: 500,
+    message:
+      `the object storage ignores conditional writes (PUT with If-None-Match: *): ${what}. Writers of the search index ` +
+      'would overwrite each other without an error. Use a store that honours them, such as AWS S3, MinIO or Cloudflare ' +
+      'R2, or keep the index on this host by `index: {storage: disk}` in service.yaml, which allows for one host only.',
+  });
+}

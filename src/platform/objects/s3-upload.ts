@@ -1,0 +1,238 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { objectExists, objectTooLarge, type StoredObject } from './objects.ts';
+import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
+
+/** A limit of the S3 API. */
+const PARTS_MAX = 10_000;
+/** With the one that is being filled, what one upload holds in memory. */
+const PARTS_IN_FLIGHT_MAX = 2;
+const CONFLICTS_MAX = 8;
+const ABORT_MS = 10_000;
+
+export interface UploadTarget {
+  readonly client: S3Client;
+  readonly bucket: string;
+  /** The whole key in the bucket. */
+  readonly name: string;
+}
+
+export interface UploadOptions {
+  readonly ifAbsent: boolean;
+  /** Bytes of a part, from 5 MiB up; a body of no more goes as one. */
+  readonly partBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What the body failed with, to be told from the faults of the store. */
+class BodyFailed extends Error {}
+
+/**
+ * Upload a body: by one request where it fits into one part, else part by part, of which at most three are in memory.
+ * An upload that fails is taken back. Every part goes with its checksum, and the object with a mark of its writer, which
+ * tells an answer that got lost from another writer's object.
+ *
+ * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, what `body` fails with
+ */
+export async function upload(
+  target: UploadTarget,
+  body: Uint8Array | Readable,
+  options: UploadOptions,
+): Promise<StoredObject> {
+  const stop = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+  if (!(body instanceof Uint8Array)) {
+    // It may fail before its reading begins, which then throws; without a listener it would end the process.
+    body.on('error', () => {});
+    addAbortSignal(signal, body);
+  }
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const parts = cutParts(body, options.partBytes, (bytes) => {
+    hash.update(bytes);
+    sizeBytes += bytes.length;
+  });
+  try {
+    const first = await parts.next();
+    if (first.done) throw new Error('a body has at least one part');
+    const writer = randomUUID();
+    if (first.value.isLast) await putWhole(target, first.value.bytes, { writer, ifAbsent: options.ifAbsent, signal });
+    else await putParts(target, first.value.bytes, parts, { writer, ifAbsent: options.ifAbsent, signal, stop });
+  } catch (error) {
+    stop.abort(); // what is still under way, and the body
+    options.signal?.throwIfAborted();
+    throw error instanceof BodyFailed ? error.cause : translate(error);
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+interface Write {
+  readonly writer: string;
+  readonly ifAbsent: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function putWhole({ client, bucket, name }: UploadTarget, bytes: Uint8Array, write: Write): Promise<void> {
+  for (let conflicts = 0; ; conflicts++) {
+    try {
+      await client.send(
+        new PutObjectCommand({
+          ...{
+            Bucket: bucket,
+            Key: name,
+            Body: bytes,
+            ContentLength: bytes.length,
+            Metadata: { writer: write.writer },
+          },
+          ...(write.ifAbsent ? { IfNoneMatch: '*' } : {}),
+        }),
+        { abortSignal: write.signal },
+      );
+      return;
+    } catch (error) {
+      if (isConflict(error) && conflicts < CONFLICTS_MAX) {
+        await delay(Math.random() * 50 * 2 ** conflicts, undefined, { signal: write.signal });
+        continue;
+      }
+      if (!isPreconditionFailed(error)) throw error;
+      if (await isWrittenBy({ client, bucket, name }, write)) return;
+      throw objectExists(name);
+    }
+  }
+}
+
+async function putParts(
+  { client, bucket, name }: UploadTarget,
+  first: Uint8Array,
+  rest: AsyncIterable<Part>,
+  { writer, ifAbsent, signal, stop }: Write & { stop: AbortController },
+): Promise<void> {
+  const place = { Bucket: bucket, Key: name };
+  const { UploadId } = await client.send(
+    new CreateMultipartUploadCommand({ ...place, ChecksumAlgorithm: 'CRC32', Metadata: { writer } }),
+    { abortSignal: signal },
+  );
+  const upload = { ...place, UploadId };
+  const sent: CompletedPart[] = [];
+  const inFlight = new Set<Promise<void>>();
+  let failure: unknown;
+  const send = async (bytes: Uint8Array) => {
+    const PartNumber = inFlight.size + sent.length + 1;
+    if (PartNumber > PARTS_MAX)
+      throw objectTooLarge(name, PARTS_MAX * first.length + bytes.length, PARTS_MAX * first.length);
+    const command = new UploadPartCommand({
+      ...{ ...upload, PartNumber, Body: bytes, ContentLength: bytes.length, ChecksumAlgorithm: 'CRC32' },
+    });
+    const sending = client.send(command, { abortSignal: signal }).then(
+      ({ ETag, ChecksumCRC32 }) => {
+        inFlight.delete(sending);
+        sent.push({ PartNumber, ETag, ...(ChecksumCRC32 === undefined ? {} : { ChecksumCRC32 }) });
+      },
+      (error: unknown) => {
+        inFlight.delete(sending);
+        failure ??= error;
+        stop.abort(error);
+      },
+    );
+    inFlight.add(sending);
+    if (inFlight.size >= PARTS_IN_FLIGHT_MAX) await Promise.race(inFlight);
+    if (failure !== undefined) throw failure;
+  };
+  try {
+    await send(first);
+    for await (const { bytes } of rest) await send(bytes);
+    await Promise.all(inFlight);
+    if (failure !== undefined) throw failure;
+    const Parts = sent.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0));
+    await client.send(
+      new CompleteMultipartUploadCommand({
+        ...{ ...upload, MultipartUpload: { Parts } },
+        ...(ifAbsent ? { IfNoneMatch: '*' } : {}),
+      }),
+      { abortSignal: signal },
+    );
+  } catch (caught) {
+    const error = failure ?? caught;
+    const isTaken = isPreconditionFailed(error);
+    // The answer to a request that did its work got lost, and the next attempt found nothing to do.
+    if ((isTaken || isMissing(error)) && (await isWrittenBy({ client, bucket, name }, { writer, signal }))) return;
+    stop.abort();
+    await Promise.all(inFlight);
+    // One that cannot be taken back now is removed at a later start.
+    await client
+      .send(new AbortMultipartUploadCommand(upload), { abortSignal: AbortSignal.timeout(ABORT_MS) })
+      .catch(() => undefined);
+    throw isTaken ? objectExists(name) : error;
+  }
+}
+
+async function isWrittenBy(
+  { client, bucket, name }: UploadTarget,
+  { writer, signal }: { writer: string; signal: AbortSignal },
+): Promise<boolean> {
+  try {
+    const { Metadata } = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: name }), {
+      abortSignal: signal,
+    });
+    return Metadata?.['writer'] === writer;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+interface Part {
+  readonly bytes: Uint8Array;
+  readonly isLast: boolean;
+}
+
+/** The body in parts of `partBytes`, the last one of 1 to `partBytes`, or of none where the body is empty. */
+async function* cutParts(
+  body: Uint8Array | Readable,
+  partBytes: number,
+  onBytes: (bytes: Uint8Array) => void,
+): AsyncGenerator<Part> {
+  if (body instanceof Uint8Array) {
+    onBytes(body);
+    for (let start = 0; start === 0 || start < body.length; start += partBytes) {
+      yield { bytes: body.subarray(start, start + partBytes), isLast: start + partBytes >= body.length };
+    }
+    return;
+  }
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  for await (const bytes of readBody(body)) {
+    onBytes(bytes);
+    held.push(bytes);
+    heldBytes += bytes.length;
+    if (heldBytes <= partBytes) continue;
+    const whole = Buffer.concat(held, heldBytes);
+    let start = 0;
+    // Strictly less, so that there is something left for the last one.
+    for (; heldBytes - start > partBytes; start += partBytes) {
+      yield { bytes: whole.subarray(start, start + partBytes), isLast: false };
+    }
+    held = [Buffer.from(whole.subarray(start))];
+    heldBytes -= start;
+  }
+  yield { bytes: held.length === 1 && held[0] ? held[0] : Buffer.concat(held, heldBytes), isLast: true };
+}
+
+async function* readBody(body: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  } catch (cause) {
+    throw new BodyFailed('the body failed', { cause });
+  }
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+/** Credentials go into headers, which hold printable ASCII. */
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .transform((value) => new Secret(value));
+
+/** Where files are kept, and the search index: on this host's disk, or in a bucket that all hosts reach. */
+export const storageSettings = {
+  objects: z
+    .strictObject({
+      bucket: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
+        .optional(),
+      endpoint: z
+        .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+        .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+        .optional(),
+      region: z
+        .string()
+        .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
+        .default('us-east-1'),
+      /** Everything of this installation is below it: one bucket may hold several. */
+      prefix: z
+        .string()
+        .regex(/^([a-z0-9][a-z0-9_-]{0,63}\/)+$/, 'must be lower-case segments, each ending in "/"')
+        .optional(),
+      path_style: z.boolean().optional(),
+      credentials: z.enum(['keys', 'aws']).default('keys'),
+      access_key_id: secret.optional(),
+      secret_access_key: secret.optional(),
+      session_token: secret.optional(),
+    })
+    .prefault({}),
+  index: z.strictObject({ storage: z.enum(['disk', 's3']).optional() }).prefault({}),
+};
+
+type StorageFile = z.output<z.ZodObject<typeof storageSettings>>;
+
+export interface S3Settings {
+  readonly bucket: string;
+  readonly endpoint: string;
+  readonly region: string;
+  /** Empty, or ends in `/`. */
+  readonly prefix: string;
+  /** `endpoint/bucket/key` in place of `bucket.endpoint/key`. */
+  readonly pathStyle: boolean;
+  /** Null: the chain of the AWS SDK, that is the role of the machine. */
+  readonly credentials: S3Credentials | null;
+}
+
+export interface S3Credentials {
+  readonly accessKeyId: Secret;
+  readonly secretAccessKey: Secret;
+  readonly sessionToken: Secret | null;
+}
+
+export function storageConfigOf(file: StorageFile): {
+  /** Null: files are kept in the data directory. */
+  objects: S3Settings | null;
+  index: { storage: 'disk' | 's3' };
+} {
+  const { objects, index } = file;
+  const onS3 = objects.bucket !== undefined;
+  return {
+    objects:
+      objects.bucket === undefined
+        ? null
+        : {
+            bucket: objects.bucket,
+            endpoint: (objects.endpoint ?? endpointOfAws(objects.region)).replace(/\/+$/, ''),
+            region: objects.region,
+            prefix: objects.prefix ?? '',
+            pathStyle: objects.path_style ?? objects.endpoint !== undefined,
+            credentials: credentialsOf(objects),
+          },
+    index: { storage: index.storage ?? (onS3 ? 's3' : 'disk') },
+  };
+}
+
+function credentialsOf({ credentials, access_key_id, secret_access_key, session_token }: StorageFile['objects']) {
+  if (credentials === 'aws' || !access_key_id || !secret_access_key) return null;
+  return { accessKeyId: access_key_id, secretAccessKey: secret_access_key, sessionToken: session_token ?? null };
+}
+
+/** Said outright, so that no AWS_ENDPOINT_URL of the environment has a say. */
+function endpointOfAws(region: string): string {
+  return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+}
+
+const AWS_REGION = /^[a-z]{2}(-[a-z]+)+-\d+$/;
+
+/** What does not go together, and by which setting a person will look for it. */
+export function storageFaults(
+  file: StorageFile & { database_url?: unknown; secret_key?: unknown },
+): { path: string[]; message: string }[] {
+  const { objects, index } = file;
+  const faults: { path: string[]; message: string }[] = [];
+  const fault = (name: string, message: string) => faults.push({ path: name.split('.'), message });
+  if (objects.bucket === undefined) {
+    for (const name of ['endpoint', 'prefix', 'path_style'] as const) {
+      if (objects[name] !== undefined) fault(`objects.${name}`, 'does nothing without S3_BUCKET');
+    }
+    if (index.storage === 's3') fault('index.storage', 's3 needs S3_BUCKET');
+    return faults;
+  }
+  if (file.database_url === undefined) {
+    fault('objects.bucket', 'needs DATABASE_URL; the embedded PostgreSQL keeps its records on one host only');
+  }
+  if (file.secret_key === undefined) {
+    fault('secret_key', 'is needed with S3_BUCKET, the same on every host (make one by: openssl rand -base64 32)');
+  }
+  if (objects.endpoint === undefined && !AWS_REGION.test(objects.region)) {
+    fault('objects.region', `${objects.region} is no region of AWS; S3_ENDPOINT says where the store is`);
+  }
+  if (objects.credentials === 'keys' && credentialsOf(objects) === null) {
+    fault(
+      'objects.bucket',
+      'needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or objects.credentials: aws for the role of this machine',
+    );
+  }
+  return faults;
+}

@@ -1,0 +1,85 @@
+/**
+ * Two processes that write to one bucket's index, appending and dropping at random, and a third that reads all of it:
+ * 1,000 operations on disk and on S3. Then what the lock and the store are worth: three LanceDB writers without the lock
+ * on a store that honours conditional writes, and on one that ignores them.
+ */
+import path from 'node:path';
+import { connect } from '@lancedb/lancedb';
+import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
+import { indexOnS3 } from '../../src/platform/index-on-s3.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { migrate } from '../../src/platform/migrate.ts';
+import { openPostgres, postgresUrl } from '../../src/platform/postgres.ts';
+import { MIGRATIONS } from '../../src/platform/stores.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { type IndexPlace, runIndexRace } from '../support/index-race.ts';
+import { s3Available, s3Settings, startS3 } from '../support/s3.ts';
+import { startS3Proxy } from '../support/s3-proxy.ts';
+
+const OPERATIONS = 1_000;
+const WRITERS = 3;
+const ROWS_EACH = 30;
+
+const { dataDir, remove } = makeDataDir();
+const server = await openEmbeddedPostgres({ dataDir, logger: openLogger('warn') });
+const s3 = s3Available() ? await startS3() : null;
+
+async function race(name: string, place: IndexPlace): Promise<void> {
+  const admin = openPostgres(server.connection, { poolMax: 1, applicationName: 'bench' });
+  await admin`CREATE DATABASE ${admin(`race_${name}`)}`;
+  await admin.end();
+  const connection = { ...server.connection, database: `race_${name}` };
+  const sql = openPostgres(connection, { poolMax: 4, applicationName: 'bench' });
+  try {
+    await migrate(sql, { directory: MIGRATIONS });
+    const databaseUrl = postgresUrl(connection);
+    const report = await runIndexRace(sql, { databaseUrl, place, operations: OPERATIONS, seed: 7 });
+    const { rowsExpected, rowsLost, rowsDoubled, rowsLeftOver, reads, readFaults, versions, seconds } = report;
+    console.log(
+      `${name}: ${OPERATIONS} operations in ${seconds.toFixed(1)} s, ${versions} versions; of ${rowsExpected} rows ` +
+        `${rowsLost} lost, ${rowsDoubled} doubled, ${rowsLeftOver} left over; ${reads} reads, ${readFaults.length} wrong`,
+    );
+    if (rowsLost + rowsDoubled + rowsLeftOver + readFaults.length > 0) process.exitCode = 1;
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Rows that writers without a lock were told to be written, and those that are there. */
+async function raceBare(endpoint: string): Promise<string> {
+  if (s3 === null) return '';
+  const [uri, storageOptions] = indexOnS3(s3Settings(endpoint, await s3.createBucket()));
+  const open = () => connect(uri, { storageOptions });
+  const first = await open();
+  await first.createTable('t', [{ id: -1 }]);
+  let added = 1;
+  await Promise.all(
+    Array.from({ length: WRITERS }, async (_, writer) => {
+      const table = await (await open()).openTable('t');
+      for (let n = 0; n < ROWS_EACH; n++) {
+        await table.add([{ id: writer * ROWS_EACH + n }]).then(
+          () => added++,
+          () => undefined, // told, and so not lost
+        );
+      }
+    }),
+  );
+  const table = await first.openTable('t');
+  await table.checkoutLatest();
+  return `${added} rows written by ${WRITERS} writers, ${added - (await table.countRows())} of them lost without an error`;
+}
+
+try {
+  await race('disk', [path.join(dataDir, 'index')]);
+  if (s3 !== null) {
+    await race('s3', indexOnS3(s3Settings(s3.endpoint, await s3.createBucket())));
+    const dishonest = await startS3Proxy(s3.endpoint, { isDishonest: true });
+    console.log(`no lock, conditional writes honoured: ${await raceBare(s3.endpoint)}`);
+    console.log(`no lock, conditional writes ignored: ${await raceBare(dishonest.endpoint)}`);
+    await dishonest.close();
+  }
+} finally {
+  await s3?.drop();
+  await server.release();
+  remove();
+}

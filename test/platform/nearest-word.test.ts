@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { findNearest } from '../../src/platform/nearest-word.ts';
+
+test.each([
+  ['jobs lst', ['jobs list', 'jobs show', 'keys list'], 'jobs list'],
+  ['buckt', ['bucket', 'org', 'yes'], 'bucket'],
+  ['bucket', ['org', 'bucket'], 'bucket'],
+  ['frobnicate', ['bucket', 'org', 'yes'], null],
+  ['x', [], null],
+  ['sleect', ['UPDATE', 'SELECT'], 'SELECT'],
+  ['a'.repeat(65), ['a'.repeat(65)], null],
+])('%s', (word, candidates, nearest) => {
+  expect(findNearest(word, candidates)).toBe(nearest);
+});

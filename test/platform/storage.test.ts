@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { requireConditionalWrites } from '../../src/platform/objects/probe-objects.ts';
+import { openS3Objects } from '../../src/platform/objects/s3.ts';
+import { runService } from '../cli/service.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { keepLogs } from '../support/logs.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { S3_KEYS, s3Available, s3Settings, startS3, type TestS3 } from '../support/s3.ts';
+import { type S3Fault, type S3Proxy, startS3Proxy } from '../support/s3-proxy.ts';
+
+const SECRET_KEY = 'the same on every host, 32 characters';
+
+describe.skipIf(!s3Available())('storage on S3', () => {
+  let s3: TestS3;
+  let dishonest: S3Proxy;
+  let bucket: string;
+  beforeAll(async () => {
+    s3 = await startS3();
+    dishonest = await startS3Proxy(s3.endpoint, { isDishonest: true });
+  });
+  afterAll(async () => {
+    await dishonest?.close();
+    await s3?.drop();
+  });
+  beforeEach(async () => {
+    bucket = await s3.createBucket();
+  });
+
+  async function probe(endpoint: string): Promise<void> {
+    const objects = await openS3Objects(s3Settings(endpoint, bucket), keepLogs().logger, { attemptsMax: 1 });
+    try {
+      await requireConditionalWrites(objects);
+      const left: string[] = [];
+      for await (const { key } of objects.list('')) left.push(key);
+      expect(left).toEqual([]);
+    } finally {
+      await objects.close();
+    }
+  }
+
+  describe('the probe of conditional writes', () => {
+    it('passes a store that honours them, and leaves nothing behind', async () => {
+      await probe(s3.endpoint);
+    });
+
+    it('finds a store out that takes every write', async () => {
+      await expect(probe(dishonest.endpoint)).rejects.toMatchObject({
+        code: 'conditional_writes_ignored',
+        message: expect.stringContaining('the second of two writes succeeded'),
+      });
+    });
+
+    it('finds a store out that looks before it writes, but not in one step', async () => {
+      const hasty = await startS3Proxy(dishonest.endpoint);
+      const seen = new Set<string>();
+      hasty.decide = ({ method, path: key }): S3Fault => {
+        if (method !== 'PUT' || key.includes('/crowd')) return null;
+        if (seen.has(key)) return { status: 412, code: 'PreconditionFailed' };
+        seen.add(key);
+        return null;
+      };
+      await expect(probe(hasty.endpoint)).rejects.toMatchObject({
+        code: 'conditional_writes_ignored',
+        message: expect.stringContaining('8 of 8 concurrent writes succeeded'),
+      });
+      await hasty.close();
+    });
+
+    it('takes no other refusal for an honoured condition', async () => {
+      const strict = await startS3Proxy(s3.endpoint);
+      strict.decide = ({ headers }) =>
+        headers['if-none-match'] === undefined ? null : { status: 501, code: 'NotImplemented' };
+      await expect(probe(strict.endpoint)).rejects.toBeDefined();
+      await strict.close();
+    });
+  });
+
+  describe('at start-up', () => {
+    const opened: TestAppliance[] = [];
+    const directories: string[] = [];
+    afterEach(async () => {
+      for (const appliance of opened.splice(0).reverse()) await appliance.close();
+      for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+    });
+
+    const objectsAt = (endpoint: string, more: object = {}) => ({ bucket, endpoint, ...S3_KEYS, ...more });
+    async function start(settings: Record<string, unknown>, beside?: TestAppliance): Promise<TestAppliance> {
+      const all = { secret_key: SECRET_KEY, ...settings };
+      const { logger } = keepLogs();
+      const appliance = await openTestAppliance(all, { logger, ...(beside ? { beside } : {}) });
+      opened.push(appliance);
+      return appliance;
+    }
+    function anotherDataDir(): string {
+      const directory = mkdtempSync(path.join(tmpdir(), 'service-test-'));
+      directories.push(directory);
+      return directory;
+    }
+
+    it('the index is not put on a store that ignores conditional writes; files may be', async () => {
+      const objects = objectsAt(dishonest.endpoint);
+      await expect(start({ objects })).rejects.toMatchObject({
+        code: 'conditional_writes_ignored',
+        message: expect.stringContaining('index: {storage: disk}'),
+      });
+      await start({ objects, index: { storage: 'disk' } });
+    });
+
+    it('a second installation in the same place is refused, below a prefix of its own it is not', async () => {
+      await start({ objects: objectsAt(s3.endpoint) });
+      await expect(start({ objects: objectsAt(s3.endpoint) })).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining('another installation'),
+      });
+      await start({ objects: objectsAt(s3.endpoint, { prefix: 'second/' }) });
+    });
+
+    it('a second host is refused while the index is on the disk of the first', async () => {
+      const settings = { objects: objectsAt(s3.endpoint), index: { storage: 'disk' } };
+      const first = await start(settings);
+      await start(settings, first);
+      for (const second of [{ ...settings, data_dir: anotherDataDir() }, { objects: settings.objects }]) {
+        await expect(start(second, first)).rejects.toMatchObject({
+          code: 'config_invalid',
+          message: expect.stringContaining('index.storage'),
+        });
+      }
+    });
+
+    it('a second host takes the index on S3, and no other one', async () => {
+      const objects = objectsAt(s3.endpoint);
+      const first = await start({ objects });
+      await start({ objects, data_dir: anotherDataDir() }, first);
+      await expect(start({ objects, index: { storage: 'disk' } }, first)).rejects.toMatchObject({
+        message: expect.stringContaining('set it to s3'),
+      });
+    });
+  });
+
+  describe('service doctor', () => {
+    async function doctor(endpoint: string, more: NodeJS.ProcessEnv = {}) {
+      const database = await createTestDatabase();
+      const directory = mkdtempSync(path.join(tmpdir(), 'service-test-'));
+      try {
+        return await runService(['doctor'], {
+          ...{ SERVICE_DATA_DIR: directory, DATABASE_URL: database.url, SERVICE_SECRET_KEY: SECRET_KEY },
+          ...{ S3_BUCKET: bucket, S3_ENDPOINT: endpoint, AWS_ACCESS_KEY_ID: S3_KEYS.access_key_id },
+          ...{ AWS_SECRET_ACCESS_KEY: S3_KEYS.secret_access_key, ...more },
+        });
+      } finally {
+        await database.drop();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    }
+
+    it('says where files and index are, how long they take and whether conditions are honoured', async () => {
+      const { code, stdout } = await doctor(s3.endpoint);
+      const times = String.raw`written in [\d.]+ ms, read in [\d.]+ ms, deleted in [\d.]+ ms`;
+      expect(stdout).toMatch(new RegExp(`^✔ objects: ${times}, s3://${bucket}/ at http://127`, 'm'));
+      expect(stdout).toMatch(/^✔ index: opens in [\d.]+ ms, on s3$/m);
+      expect(stdout).toMatch(/^✔ s3: honours conditional writes/m);
+      expect(code).toBe(0);
+    });
+
+    it('says that a store ignores conditions, or refuses us, and shows no key', async () => {
+      const ignoring = await doctor(dishonest.endpoint);
+      expect(ignoring.code).toBe(5);
+      expect(ignoring.stdout).toMatch(/^✔ objects: /m);
+      expect(ignoring.stdout).toMatch(/^✘ s3: .*ignores conditional writes/m);
+      const missing = await doctor(s3.endpoint, { S3_BUCKET: 'no-such-bucket' });
+      expect(missing.code).toBe(5);
+      expect(missing.stdout).toMatch(/^✘ objects: the object storage refuses us \(404 NoSuchBucket\)/m);
+      expect(missing.stdout).toMatch(/^✘ index: the search index is out of reach \(.*404/m);
+      for (const { stdout, stderr } of [ignoring, missing]) expect(stdout + stderr).not.toContain('razorbill');
+    });
+  });
+});

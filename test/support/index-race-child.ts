@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { openLogger } from '../../src/platform/logger.ts';
+import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
+import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
+import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { IndexWriter } from '../../src/search/index-writer.ts';
+import { LanceTables } from '../../src/search/lance.ts';
+import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
+
+// One process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It says `ready`, and begins at the word `go`.
+const CHUNKS_MAX = 6;
+/** Operations of one writer under way at a time, so that commits take several together as ingest does. */
+const IN_FLIGHT_MAX = 4;
+const FAULTS_MAX = 20;
+
+const task = JSON.parse(process.argv[2] ?? '') as RaceTask;
+const sql = openPostgres({ url: task.databaseUrl }, { poolMax: 6, applicationName: `race/${task.role}` });
+const tables = new LanceTables(...task.place);
+const say = (message: RaceMessage) => new Promise((resolve) => process.send?.(message, resolve));
+
+await say({ kind: 'ready' });
+await once(process, 'message');
+await (task.role === 'writer' ? write() : read());
+await tables.close();
+await sql.end();
+process.disconnect();
+
+async function write(): Promise<void> {
+  const writer = new IndexWriter({ sql, direct: sql, tables, logger: openLogger('warn') });
+  const random = seeded(task.seed * 10 + task.number);
+  const signal = new AbortController().signal;
+  /** Written and not on the way out: generation -> document. */
+  const mine = new Map<number, string>();
+  let serial = 0;
+
+  const append = async () => {
+    const id = ++serial * 10 + task.number;
+    const document = `doc_${task.number}_${Math.floor(random() * task.operations)}`;
+    const chunks = 1 + Math.floor(random() * CHUNKS_MAX);
+    await register(sql, { id, document, chunks });
+    await writer.append(RACE_BUCKET, generation({ id, document, chunks }), 'space-1');
+    await setState(sql, [id], 'written');
+    mine.set(id, document);
+  };
+  const drop = async (ids: number[], run: () => Promise<void>) => {
+    for (const id of ids) mine.delete(id);
+    await setState(sql, ids, 'dropping');
+    // A deletion forgets generations before it drops their rows.
+    await sql`DELETE FROM generations WHERE id = ANY(${sql.array(ids)}::bigint[])`;
+    await run();
+    await setState(sql, ids, 'dropped');
+  };
+  const operate = async () => {
+    const dice = random();
+    const [id, document] = [...mine][Math.floor(random() * mine.size)] ?? [];
+    if (dice < 0.65 || id === undefined || document === undefined) return append();
+    if (dice < 0.85) return drop([id], () => writer.dropGenerations(RACE_BUCKET, [id], signal));
+    const all = [...mine].flatMap(([each, of]) => (of === document ? [each] : []));
+    return drop(all, () => writer.dropGenerations(RACE_BUCKET, all, signal));
+  };
+
+  let left = task.operations;
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT_MAX }, async () => {
+      while (left-- > 0) await operate();
+    }),
+  );
+  await writer.close();
+  await say({ kind: 'done' });
+}
+
+/** Until told to stop: what was acknowledged before a read, and still is after it, must be in it, whole and once. */
+async function read(): Promise<void> {
+  const faults: string[] = [];
+  let reads = 0;
+  let isOver = false;
+  process.once('message', () => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const before = await ledger();
+    const own = await getIndexTable(sql, RACE_BUCKET);
+    const table = own && (await tables.read(own.name, own.version));
+    if (!table) continue;
+    const rows = await readChunks(table);
+    const after = await ledger();
+    reads++;
+    if (new Set(rows.map(({ id }) => id)).size !== rows.length) faults.push('rows are doubled');
+    const counts = new Map<number, number>();
+    for (const row of rows) counts.set(row.generation, (counts.get(row.generation) ?? 0) + 1);
+    for (const [id, { chunks, state }] of after) {
+      const count = counts.get(id) ?? 0;
+      if (count !== 0 && count !== chunks) faults.push(`${count} of the ${chunks} rows of generation ${id}`);
+      const wasBefore = before.get(id)?.state;
+      if (wasBefore === 'written' && state === 'written' && count === 0) faults.push(`generation ${id} is lost`);
+      if (wasBefore === 'dropped' && count > 0) faults.push(`generation ${id} is back`);
+    }
+    for (const id of counts.keys()) if (!after.has(id)) faults.push(`generation ${id} was never written`);
+    if (faults.length > FAULTS_MAX) break;
+  }
+  await say({ kind: 'reads', reads, faults });
+}
+
+async function ledger(): Promise<Map<number, { chunks: number; state: string }>> {
+  const rows = await sql`SELECT generation, chunks, state FROM race_ledger`;
+  return new Map(rows.map((row) => [Number(row['generation']), { chunks: row['chunks'], state: row['state'] }]));
+}
+
+async function register(sql: Sql, { id, document, chunks }: { id: number; document: string; chunks: number }) {
+  await sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    VALUES (${id}, 'org_race', ${RACE_BUCKET}, ${document}, 'job_race', 'k', ${chunks}, 'm', 'space-1')`;
+  await sql`INSERT INTO race_ledger VALUES (${id}, ${document}, ${chunks}, 'writing')`;
+}
+
+async function setState(sql: Sql, ids: number[], state: string): Promise<void> {
+  await sql`UPDATE race_ledger SET state = ${state} WHERE generation = ANY(${sql.array(ids)}::bigint[])`;
+}
+
+function generation({ id, document, chunks }: { id: number; document: string; chunks: number }): IndexedGeneration {
+  const vectors = new Float32Array(chunks * INDEX_DIMENSIONS);
+  for (let row = 0; row < chunks; row++) vectors[row * INDEX_DIMENSIONS + (id % INDEX_DIMENSIONS)] = 1;
+  return {
+    vectors,
+    chunks: Array.from({ length: chunks }, (_, n) => ({
+      ...{ chunkId: chunkId(document, id, n), documentId: document, generation: id, collectionId: null },
+      ...{ chunkIndex: n, text: `heron ${id} ${n}`, tokens: `heron ${id} ${n}` },
+      locator: { page: null, heading_path: [], start: 0, end: 8 },
+      ...{ modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
+    })),
+  };
+}
+
+/** Mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { Secret } from '../../src/platform/secret.ts';
+import type { S3Settings } from '../../src/platform/storage-settings.ts';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
+
+export const S3_KEYS = { access_key_id: 'fulmar.scurvygrass', secret_access_key: 'razorbill.dulse' } as const;
+
+export interface TestS3 {
+  readonly endpoint: string;
+  /** An empty bucket. */
+  createBucket(): Promise<string>;
+  /** Stop it; everything in it is lost. */
+  drop(): Promise<void>;
+}
+
+/**
+ * Whether this machine has MiniStack (`pip install ministack`), an S3 server that honours conditional writes and checks
+ * checksums; says so once on stderr where it has none, for tests to be skipped.
+ */
+export function s3Available(): boolean {
+  const isThere = spawnSync('ministack', ['--help'], { stdio: 'ignore' }).status === 0;
+  if (!isThere) process.stderr.write('no ministack (pip install ministack) on this machine: S3 tests are skipped\n');
+  return isThere;
+}
+
+/** An S3 server of the test's own, on a free port of the loopback address, in memory. */
+export async function startS3(): Promise<TestS3> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'service-test-s3-'));
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const child: ChildProcess = spawn('ministack', [], {
+    stdio: 'ignore',
+    env: {
+      ...{ PATH: process.env['PATH'], HOME: directory, TMPDIR: directory, STATE_DIR: directory },
+      ...{ SERVICES: 's3', GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
+    },
+  });
+  await until(
+    async () => {
+      if (child.exitCode !== null) throw new Error(`ministack ended with ${child.exitCode}`);
+      return (await fetch(`${endpoint}/_ministack/health`).catch(() => null))?.ok;
+    },
+    { what: 'ministack' },
+  );
+  const client = new S3Client({
+    ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+    credentials: { accessKeyId: S3_KEYS.access_key_id, secretAccessKey: S3_KEYS.secret_access_key },
+  });
+  let buckets = 0;
+  return {
+    endpoint,
+    async createBucket() {
+      buckets++;
+      const Bucket = `bucket-${buckets}`;
+      await client.send(new CreateBucketCommand({ Bucket }));
+      return Bucket;
+    },
+    async drop() {
+      client.destroy();
+      if (child.exitCode === null && child.signalCode === null) {
+        const exit = once(child, 'exit');
+        child.kill('SIGKILL');
+        await exit;
+      }
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Settings of a client of the server, or of a proxy before it. */
+export function s3Settings(endpoint: string, bucket: string, more: Partial<S3Settings> = {}): S3Settings {
+  return {
+    ...{ bucket, endpoint, region: 'us-east-1', prefix: '', pathStyle: true },
+    credentials: {
+      accessKeyId: new Secret(S3_KEYS.access_key_id),
+      secretAccessKey: new Secret(S3_KEYS.secret_access_key),
+      sessionToken: null,
+    },
+    ...more,
+  };
+}
