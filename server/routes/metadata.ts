@@ -1,7 +1,21 @@
-import { describeReservedKeys, ReservedKeys } from '../../src/metadata/schema.ts';
+import { z } from 'zod';
+import { editDocument } from '../../src/metadata/edit-document.ts';
+import { type BulkEditContext, editDocuments } from '../../src/metadata/edit-documents.ts';
+import {
+  BulkEdit,
+  BulkEditReply,
+  describeReservedKeys,
+  EditReply,
+  ReservedKeys,
+  SingleEdit,
+} from '../../src/metadata/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function metadataRoutes(): Route[] {
+const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
+
+/** Who may edit is decided with the edit (contract 5.4, 5.5): a preview by SELECT is open to every caller. */
+export function metadataRoutes(context: BulkEditContext): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -14,6 +28,40 @@ export function metadataRoutes(): Route[] {
       responses: { 200: { description: 'The keys', schema: ReservedKeys } },
       async handle() {
         return { body: describeReservedKeys() };
+      },
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/v1/buckets/:bucket/documents/:document/metadata',
+      operationId: 'editDocumentMetadata',
+      summary: 'Edit the metadata and the access policy of a document',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'json',
+      params: DocumentParams,
+      body: SingleEdit,
+      responses: { 200: { description: 'The document after the edit', schema: EditReply } },
+      handle: async ({ caller, params, body }) => ({
+        body: await editDocument(context, caller, params.bucket, params.document, body),
+      }),
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/v1/buckets/:bucket/documents/metadata/bulk',
+      operationId: 'editDocumentsMetadata',
+      summary: 'Preview or change the documents that a statement or an exact filter matches',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'json',
+      params: BucketParams,
+      body: BulkEdit,
+      responses: {
+        200: { description: 'What matched, and what became of it', schema: BulkEditReply },
+        202: { description: 'HARDDELETE: a job removes what matched', schema: BulkEditReply },
+      },
+      async handle({ caller, params, body }) {
+        const reply = await editDocuments(context, caller, params.bucket, body);
+        return { status: reply.status === 'queued' ? 202 : 200, body: reply };
       },
     }),
   ];

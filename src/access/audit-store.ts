@@ -19,3 +19,28 @@ export async function insertAuditRows(sql: Sql, rowsJson: string): Promise<void>
       WITH ORDINALITY AS entry ("orgId", actor, action, target, detail, place)
     ORDER BY place`;
 }
+
+/** What the audit log tells of one thing, newest first. */
+export async function selectAuditRows(
+  sql: Sql,
+  orgId: string,
+  target: string,
+  rowsMax: number,
+): Promise<{ at: Date; actor: string; action: string; detail: Record<string, unknown> }[]> {
+  const rows = await sql`
+    SELECT at, actor, action, detail FROM audit_log
+    WHERE org_id = ${orgId} AND target = ${target} ORDER BY id DESC LIMIT ${rowsMax}`;
+  return rows.map((row) => ({
+    at: row['at'] as Date,
+    actor: row['actor'] as string,
+    action: row['action'] as string,
+    detail: row['detail'] as Record<string, unknown>,
+  }));
+}
+
+/** Take out of the log what these things were and became; who changed them, when and by which statement stays. */
+export async function eraseAuditedValues(sql: Sql, orgId: string, targets: readonly string[]): Promise<void> {
+  await sql`
+    UPDATE audit_log SET detail = detail || '{"before": {}, "after": {}, "erased": true}'
+    WHERE org_id = ${orgId} AND target = ANY(${sql.array([...targets])}::text[]) AND detail ? 'before'`;
+}

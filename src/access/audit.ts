@@ -21,22 +21,22 @@ export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
     actor: entry.actor,
     action: entry.action,
     target: entry.target,
-    detailJson: JSON.stringify(entry.detail ?? {}, storable),
+    detailJson: toStorableJson(entry.detail ?? {}),
   });
 }
 
 /** The same for many lines at once, in their order. */
 export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
-  await insertAuditRows(
-    sql,
-    JSON.stringify(
-      entries.map((entry) => ({ detail: {}, ...entry })),
-      storable,
-    ),
-  );
+  await insertAuditRows(sql, toStorableJson(entries.map((entry) => ({ detail: {}, ...entry }))));
 }
 
 /** jsonb holds neither U+0000 nor half of a surrogate pair, and a change must not fail for its log line. */
+function toStorableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  // JSON.stringify escapes both; a look at every value on its own is a cost that hardly any log line needs.
+  return /\\u(?:0000|d[89a-f])/.test(json) ? JSON.stringify(value, storable) : json;
+}
+
 function storable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value;
 }

@@ -72,3 +72,16 @@ export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): P
       FOR UPDATE SKIP LOCKED)`;
   return result.count;
 }
+
+/**
+ * Put in place of stored responses that name one of these documents that it is gone (410): what they told of it goes, and
+ * the same request still does not do its work a second time.
+ */
+export async function forgetResponsesAbout(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  const body = JSON.stringify({ detail: 'the document of this request was deleted' });
+  await sql`
+    UPDATE idempotency_keys SET response_status = 410, response_body = to_jsonb(${body}::text)
+    WHERE org_id = ${orgId} AND response_status <> 410 AND EXISTS (
+      SELECT 1 FROM regexp_matches(response_body #>> '{}', 'doc_[0-9a-z_]+', 'g') AS named
+      WHERE named[1] = ANY(${sql.array([...documentIds])}::text[]))`;
+}

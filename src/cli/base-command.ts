@@ -5,9 +5,9 @@ import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
+import { findNearest } from '../platform/nearest-word.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure } from './exit-codes.ts';
-import { findNearest } from './nearest.ts';
 import { printFailure, printJson, wantsJson } from './output.ts';
 import type { Column } from './table.ts';
 

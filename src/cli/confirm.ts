@@ -1,5 +1,20 @@
 import { createInterface } from 'node:readline/promises';
-import { conflict, invalidRequest } from '../platform/errors.ts';
+import { type AppError, conflict, invalidRequest } from '../platform/errors.ts';
+
+/** Whether there is a person at a terminal. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** What a person at a terminal answers, without the blanks around it. */
+export async function ask(question: string, signal: AbortSignal): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    return (await terminal.question(`${question} `, { signal })).trim();
+  } finally {
+    terminal.close();
+  }
+}
 
 /**
  * Have a destructive command confirmed: by `--yes`, or by a person at a terminal.
@@ -8,14 +23,11 @@ import { conflict, invalidRequest } from '../platform/errors.ts';
  */
 export async function confirm(question: string, yes: boolean, signal: AbortSignal): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw invalidRequest(`${question} Say so with --yes.`, 'yes', 'confirmation_missing');
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  try {
-    const answer = await terminal.question(`${question} [y/N] `, { signal });
-    if (!/^y(es)?$/i.test(answer.trim())) throw conflict('not confirmed; nothing was changed', 'not_confirmed');
-  } finally {
-    terminal.close();
-  }
+  if (!canAsk()) throw invalidRequest(`${question} Say so with --yes.`, 'yes', 'confirmation_missing');
+  if (!/^y(es)?$/i.test(await ask(`${question} [y/N]`, signal))) throw notConfirmed();
+}
+
+/** 409 `not_confirmed`. */
+export function notConfirmed(): AppError {
+  return conflict('not confirmed; nothing was changed', 'not_confirmed');
 }

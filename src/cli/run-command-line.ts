@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Config, Errors, flush, run } from '@oclif/core';
+import { findNearest } from '../platform/nearest-word.ts';
 import { describeFailure, EXIT } from './exit-codes.ts';
-import { findNearest } from './nearest.ts';
 import { printFailure, wantsJson } from './output.ts';
 
 /**

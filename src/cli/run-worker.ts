@@ -2,7 +2,10 @@ import type { Appliance } from '../platform/compose.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import { note, printJson } from './output.ts';
 
-/** Run a worker until the process is told to stop. Once it takes jobs it says so: with `json` on stdout, else on stderr. */
+/**
+ * Run a worker until the process is told to stop, and bring back jobs of others that were killed. Once it takes jobs it
+ * says so: with `json` on stdout, else on stderr.
+ */
 export async function runWorker(
   appliance: Appliance,
   worker: Service,
@@ -12,7 +15,7 @@ export async function runWorker(
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
   await appliance.embedding.prepare();
-  await runServices([worker], {
+  await runServices([appliance.recovery(), worker], {
     logger: appliance.logger,
     onReady: () => {
       if (options.json) printJson({ kind: options.kind, concurrency, pid: process.pid });

@@ -30,33 +30,42 @@ export async function applyEdits(
   statement: string | null,
 ): Promise<AppliedEdit[]> {
   if (plans.length === 0) return [];
-  await writeEdits(tx, caller.orgId, plans);
-  const reindexed = plans.filter((plan) => plan.isReindexed);
-  const waiting =
-    reindexed.length === 0
-      ? new Map<string, string>()
-      : await findWaitingJobs(
-          tx,
-          caller.orgId,
-          reindexed.map((plan) => plan.document.id),
-        );
-  const applied: AppliedEdit[] = [];
-  for (const plan of plans) {
-    const waitingJobId = waiting.get(plan.document.id);
-    const reindexJobId = plan.isReindexed ? (waitingJobId ?? (await queueReindex(tx, caller, bucketId, plan))) : null;
-    applied.push({ plan, reindexJobId });
-  }
-  await recordAudits(
-    tx,
-    applied.map(({ plan, reindexJobId }) => ({
-      orgId: caller.orgId,
-      actor: caller.actor,
-      action: 'document.edit_metadata',
-      target: plan.document.id,
-      detail: { bucket_id: bucketId, statement, ...describeChange(plan), reindex_job_id: reindexJobId },
-    })),
-  );
+  // Without waiting for one another: the database works on the edits while their log lines are put together.
+  const [, applied] = await Promise.all([writeEdits(tx, caller.orgId, plans), applyBeside()]);
   return applied;
+
+  async function applyBeside(): Promise<AppliedEdit[]> {
+    const jobIds = await queueReindexes(tx, caller, bucketId, plans);
+    const edits = plans.map((plan) => ({ plan, reindexJobId: jobIds.get(plan.document.id) ?? null }));
+    await recordAudits(
+      tx,
+      edits.map(({ plan, reindexJobId }) => ({
+        orgId: caller.orgId,
+        actor: caller.actor,
+        action: 'document.edit_metadata',
+        target: plan.document.id,
+        detail: { bucket_id: bucketId, statement, ...describeChange(plan), reindex_job_id: reindexJobId },
+      })),
+    );
+    return edits;
+  }
+}
+
+/** Ids of the jobs that make vectors anew, those that wait already among them, by document. */
+async function queueReindexes(
+  tx: Sql,
+  caller: Caller,
+  bucketId: string,
+  plans: readonly PlannedEdit[],
+): Promise<Map<string, string>> {
+  const reindexed = plans.filter((plan) => plan.isReindexed);
+  if (reindexed.length === 0) return new Map();
+  const ids = reindexed.map((plan) => plan.document.id);
+  const jobIds = await findWaitingJobs(tx, caller.orgId, ids);
+  const rest = reindexed.filter((plan) => !jobIds.has(plan.document.id));
+  const queued = await Promise.all(rest.map((plan) => queueReindex(tx, caller, bucketId, plan)));
+  for (const [at, plan] of rest.entries()) jobIds.set(plan.document.id, queued[at] as string);
+  return jobIds;
 }
 
 async function queueReindex(tx: Sql, caller: Caller, bucketId: string, { document, metadata }: PlannedEdit) {

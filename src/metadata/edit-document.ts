@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { findBucket } from '../documents/store.ts';
+import { findBucket, holdBucket } from '../documents/store.ts';
 import type { Doorbell } from '../jobs/doorbell.ts';
 import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -34,6 +34,7 @@ export async function editDocument(
   const bucket = await findBucket(sql, caller.orgId, bucketRef);
   const scope = { caller, bucketId: bucket.id };
   const reply = await sql.begin(async (tx): Promise<EditReply> => {
+    const { policy } = await holdBucket(tx, caller.orgId, bucket.id);
     await lockDocuments(tx, scope, [documentId]);
     const [document] = await readEditable(tx, scope, [documentId], null);
     if (!document || document.status === 'deleting') throw notFound('document', documentId);
@@ -43,7 +44,7 @@ export async function editDocument(
         'auth_level_too_low',
       );
     }
-    const result = planEdit(document, { edit, reindex, caller, bucket: bucket.policy });
+    const result = planEdit(document, { edit, reindex, caller, bucket: policy });
     const unchanged = { bucket_id: bucket.id, collection_id: document.collectionId, id: document.id };
     if ('skip' in result) {
       if (result.skip === 'hidden') throw notFound('document', documentId);

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
-import type { BucketView } from '../documents/schema.ts';
-import { findBucket } from '../documents/store.ts';
+import type { BucketPolicy, BucketView } from '../documents/schema.ts';
+import { findBucket, holdBucket } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
 import { cancelJobsOf } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
@@ -10,27 +10,23 @@ import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { requireMetadataManager } from './authorize.ts';
 import { type EditContext, ring } from './edit-document.ts';
 import { findDocumentsInJobs, lockDocuments, readEditable } from './edit-store.ts';
+import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
 import { type PlannedEdit, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { selectMatchIds, selectVisibleMatches } from './store.ts';
 
 /** Documents of one transaction. */
-const BATCH_DOCUMENTS = 200;
+const BATCH_DOCUMENTS = 500;
 
 export interface BulkEditContext extends EditContext {
-  /** Queue the job that removes these documents, their chunks, vectors and files. */
-  queueHardDelete(request: {
-    caller: Caller;
-    bucketId: string;
-    documentIds: readonly string[];
-    statement: string;
-  }): Promise<{ jobId: string; requestedAt: Date }>;
+  /** Take documents away and queue the job that removes all that is left of them. */
+  queueHardDelete(request: HardDeleteRequest): Promise<QueuedHardDelete>;
 }
 
 /**
  * Change, or preview, the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
- * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 200; where one
+ * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 500; where one
  * fails after others were committed, the rest is left as it was and told of, and the same request goes on with it.
  *
  * `matched` = `updated` + `skipped`, also where nothing is changed: a preview counts as `updated` none, and in `items`
@@ -163,30 +159,37 @@ class BulkRun {
       else if (!document.isVisible) this.#skip('hidden');
       else this.#items.push(itemOf(document.id, document.metadata, document.searchable));
     }
-    const reply = this.#reply(ids.length);
-    if (this.#isDry) return reply;
-    const { jobId, requestedAt } = await this.#context.queueHardDelete({
+    if (this.#isDry) return this.#reply(ids.length);
+    const { jobId, requestedAt, documentIds } = await this.#context.queueHardDelete({
       caller: this.#caller,
       bucketId: this.#bucket.id,
       documentIds: this.#items.map((item) => item.id),
+      where: this.#request.where,
       statement: this.#request.statement ?? '',
     });
-    return { ...reply, status: 'queued', job_id: jobId, delete_requested_at: requestedAt.toISOString() };
+    // Asked again under their lock: some may have changed meanwhile.
+    const taken = new Set(documentIds);
+    const items = this.#items.splice(0).filter((item) => taken.has(item.id));
+    this.#skip('moved', ids.length - this.#skippedCount() - items.length);
+    this.#items.push(...items);
+    const requested = requestedAt.toISOString();
+    return { ...this.#reply(ids.length), status: 'queued', job_id: jobId, delete_requested_at: requested };
   }
 
   async #previewBatch(ids: readonly string[]): Promise<void> {
-    for (const { document, warnings } of await this.#plan(this.#context.sql, ids)) {
+    for (const { document, warnings } of await this.#plan(this.#context.sql, ids, this.#bucket.policy)) {
       this.#items.push({ ...itemOf(document.id, document.metadata, document.searchable), warnings });
     }
   }
 
   async #editBatch(ids: readonly string[]): Promise<void> {
     const { applied, count } = await this.#context.sql.begin(async (tx) => {
+      const { policy } = await holdBucket(tx, this.#caller.orgId, this.#bucket.id);
       // Jobs before documents, as a job that finishes locks them.
       const cancelled = this.#request.edit.searchable === false ? await this.#cancelJobs(tx, ids) : [];
       await lockDocuments(tx, this.scope, ids);
       const skips: (keyof typeof SKIPPED)[] = [];
-      const plans = await this.#plan(tx, ids, (reason, times) => {
+      const plans = await this.#plan(tx, ids, policy, (reason, times) => {
         for (let time = 0; time < times; time++) skips.push(reason);
       });
       const { statement } = this.#request;
@@ -218,6 +221,7 @@ class BulkRun {
   async #plan(
     sql: Sql,
     ids: readonly string[],
+    bucket: BucketPolicy,
     skip: (reason: keyof typeof SKIPPED, times: number) => void = (reason, times) => this.#skip(reason, times),
   ): Promise<PlannedEdit[]> {
     const documents = await readEditable(sql, this.scope, ids, this.scope.where);
@@ -227,7 +231,7 @@ class BulkRun {
         edit: this.#request.edit,
         reindex: this.#reindex,
         caller: this.#caller,
-        bucket: this.#bucket.policy,
+        bucket,
       });
       if ('plan' in result) return [result.plan];
       skip(result.skip, 1);
@@ -239,13 +243,17 @@ class BulkRun {
     if (times > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + times);
   }
 
+  #skippedCount(): number {
+    return [...this.#skipped.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   #reply(matched: number): BulkEditReply {
     const changed = this.#isDry || this.#request.kind === 'harddelete' ? [] : this.#items;
     return {
       bucket_id: this.#bucket.id,
       matched,
       updated: changed.length,
-      skipped: [...this.#skipped.values()].reduce((sum, count) => sum + count, 0),
+      skipped: this.#skippedCount(),
       reindex_queued: changed.filter((item) => item.reindex_job_id !== null).length,
       indexed_vectors_deleted: changed.reduce((sum, item) => sum + item.indexed_vectors_deleted, 0),
       dry_run: this.#isDry,

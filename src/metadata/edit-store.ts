@@ -4,7 +4,7 @@ import { visibleTo } from '../documents/store.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { EditableDocument, PlannedEdit } from './plan-edit.ts';
-import { matchSql } from './statement/plan.ts';
+import { exactMatchSql } from './statement/plan.ts';
 import type { Condition } from './statement/syntax.ts';
 
 export interface EditScope {
@@ -31,12 +31,14 @@ export async function readEditable(
   where: Condition | null,
 ): Promise<EditableDocument[]> {
   const rows = await unprepared(sql`
-    SELECT documents.*, (${visibleTo(sql, caller)}) IS TRUE AS is_visible,
+    SELECT id, collection_id, status, searchable, metadata, privacy_level, classification, review_status,
+           public_accessible, scope, object_key, file_name, size_bytes, source_path,
+           (${visibleTo(sql, caller)}) IS TRUE AS is_visible,
            (SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation) AS indexed_vectors
     FROM documents
     WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}
       AND documents.id = ANY(${sql.array([...ids])}::text[])
-      ${where === null ? sql`` : sql`AND ${matchSql(sql, bucketId, where)}`}
+      ${where === null ? sql`` : sql`AND ${exactMatchSql(sql, where)}`}
     ORDER BY documents.id`);
   return rows.map((row) => ({
     id: row['id'] as string,

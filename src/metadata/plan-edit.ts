@@ -81,8 +81,8 @@ function merge(metadata: Readonly<Record<string, string>>, patch: Readonly<Recor
 }
 
 function differs(a: object, b: object): boolean {
-  const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
-  return left.size !== right.size || [...left].some(([key, value]) => !right.has(key) || right.get(key) !== value);
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return left.length !== right.size || left.some(([key, value]) => !right.has(key) || right.get(key) !== value);
 }
 
 /** What of a document an edit changed, for the audit log: only what differs, null where it is missing. */
@@ -90,17 +90,18 @@ export function describeChange({ document, metadata, access, searchable }: Plann
   before: Record<string, unknown>;
   after: Record<string, unknown>;
 } {
-  const flat = (state: Pick<PlannedEdit, 'metadata' | 'access' | 'searchable'>) =>
-    new Map<string, unknown>([
-      ...Object.entries(state.metadata).map(([key, value]) => [`metadata.${key}`, value] as const),
-      ...Object.entries(state.access),
-      ['searchable', state.searchable],
-    ]);
-  const old = flat(document);
-  const now = flat({ metadata: { ...metadata }, access, searchable });
-  const changed = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key));
-  return {
-    before: Object.fromEntries(changed.map((key) => [key, old.get(key) ?? null])),
-    after: Object.fromEntries(changed.map((key) => [key, now.get(key) ?? null])),
+  const before: Record<string, unknown> = {};
+  const after: Record<string, unknown> = {};
+  const compare = (prefix: string, old: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>) => {
+    for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
+      const [was, is] = [old, now].map((values) => (Object.hasOwn(values, key) ? values[key] : null));
+      if (was === is) continue;
+      before[prefix + key] = was;
+      after[prefix + key] = is;
+    }
   };
+  compare('metadata.', document.metadata, metadata);
+  compare('', { ...document.access }, { ...access });
+  compare('', { searchable: document.searchable }, { searchable });
+  return { before, after };
 }

@@ -3,6 +3,7 @@ import { AccessChange } from '../documents/access-policy.ts';
 import {
   ACCESS_POLICY_KEYS,
   DOCUMENT_STATE_KEYS,
+  isLonger,
   METADATA_LIMITS,
   PIPELINE_RESERVED_KEYS,
   RESERVED_PREFIXES,
@@ -42,11 +43,18 @@ export const EditReply = z
   .meta({ id: 'MetadataEdit' });
 export type EditReply = z.output<typeof EditReply>;
 
-const whereValue = z.union([z.string().max(METADATA_LIMITS.valueLength), z.number(), z.boolean(), z.null()]);
+const whereText = z
+  .string()
+  .refine((text) => !isLonger(text, METADATA_LIMITS.valueLength), {
+    message: `value is longer than ${METADATA_LIMITS.valueLength} characters`,
+  })
+  .meta({ maxLength: METADATA_LIMITS.valueLength });
+const whereValue = z.union([whereText, z.number(), z.boolean(), z.null()]);
 
 /** `PATCH …/documents/metadata/bulk`. A statement takes the place of `where` and of what an edit has. */
 export const BulkEdit = DocumentEdit.extend({
-  statement: z.string().optional(),
+  // Its length is checked where it is read.
+  statement: z.string().meta({ maxLength: STATEMENT_LIMITS.characters }).optional(),
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
   where: z.record(z.string(), whereValue).optional().describe('exact matches by key; null: the key is missing'),
   reindex,

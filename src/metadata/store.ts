@@ -46,6 +46,26 @@ export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope
   });
 }
 
+/** File names of these documents, by id; of those that the caller may not see, none. */
+export async function findFileNames(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql`
+    SELECT id, file_name FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND id = ANY(${sql.array([...ids])}::text[])
+      AND ${visibleTo(sql, caller)}`;
+  return new Map(rows.map((row) => [row['id'] as string, row['file_name'] as string]));
+}
+
+/** Whether the organization has this document, whoever may see it. */
+export async function documentExists(sql: Sql, orgId: string, documentId: string): Promise<boolean> {
+  const rows = await sql`SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId}`;
+  return rows.length > 0;
+}
+
 /** The plan of `selectVisibleMatches`, as EXPLAIN tells it. */
 export function explainVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: number): Promise<string> {
   return inMatchingTime(sql, async (tx) => {

@@ -1,12 +1,12 @@
+import { findNearest } from '../../platform/nearest-word.ts';
 import { FIELD_NAMES } from './keys.ts';
-import { suggest } from './suggest.ts';
 import type { Condition, Statement, Subject } from './syntax.ts';
 
 /** What is allowed and yet probably not meant: comparisons with NULL, and user keys that a slip makes of a field. */
 export function adviseOn(statement: Statement): string[] {
   const advice = new Set<string>();
   const look = (subject: Subject) => {
-    const meant = subject.kind === 'user' ? suggest(subject.name, FIELD_NAMES) : null;
+    const meant = subject.kind === 'user' ? findNearest(subject.name, FIELD_NAMES) : null;
     if (meant !== null && meant !== subject.name) {
       advice.add(`"${subject.name}" is read as a key of user metadata; did you mean the field ${meant}?`);
     }

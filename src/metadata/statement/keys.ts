@@ -1,6 +1,6 @@
 import { userKeyFault } from '../../documents/user-metadata.ts';
+import { findNearest } from '../../platform/nearest-word.ts';
 import { describe, statementFault } from './errors.ts';
-import { suggest } from './suggest.ts';
 import type { Subject } from './syntax.ts';
 
 /** Fields of a document that a condition can name, and what their text form is. */
@@ -67,6 +67,6 @@ function userKey(source: string, key: WrittenKey, expected: string, candidates: 
   if (fault === null && !isOnlyField) return { kind: 'user', name: key.name };
   const found = describe(key.quoted ? `"${key.name}"` : key.name);
   const help = isOnlyField ? `${key.name} is a field of documents, written without quotes` : (fault ?? undefined);
-  const meant = suggest(key.name, candidates);
+  const meant = findNearest(key.name, candidates);
   throw statementFault(source, { at: key.at, found, expected, meant: meant === key.name ? null : meant, help });
 }

@@ -1,4 +1,6 @@
+import { isLonger } from '../../documents/user-metadata.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import { findNearest } from '../../platform/nearest-word.ts';
 import { describe, type Fault, statementFault } from './errors.ts';
 import { resolveAssignmentKey, resolveConditionKey, type WrittenKey } from './keys.ts';
 import {
@@ -10,7 +12,6 @@ import {
   showToken,
   type Token,
 } from './lexer.ts';
-import { suggest } from './suggest.ts';
 import type { Assignment, ComparisonOperator, Condition, Statement, Subject, Value } from './syntax.ts';
 
 export const STATEMENT_LIMITS = { characters: 4000, nesting: 20, conditions: 50, limit: 2000 } as const;
@@ -34,9 +35,9 @@ export const STATEMENT_OPERATIONS = ['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELE
  * @throws AppError `statement_invalid` (400) that tells line, column, what was found and what was expected
  */
 export function parseStatement(source: string): Statement {
-  if (source.length > STATEMENT_LIMITS.characters) {
+  if (isLonger(source, STATEMENT_LIMITS.characters)) {
     throw invalidRequest(
-      `the statement has ${source.length} characters; at most ${STATEMENT_LIMITS.characters} are read`,
+      `the statement has more than ${STATEMENT_LIMITS.characters} characters`,
       'statement',
       'statement_invalid',
     );
@@ -259,7 +260,7 @@ class Parser {
     const token = this.#token;
     const meant =
       token.kind === 'word'
-        ? suggest(token.text, candidates)
+        ? findNearest(token.text, candidates)
         : token.kind === 'stray'
           ? lookalike(this.#source, token)
           : null;

@@ -16,6 +16,11 @@ export function matchSql(sql: Sql, bucketId: string, condition: Condition): SqlF
   return terms === null ? exact : sql`${termsSql(sql)} @@ ${terms}::tsquery AND ${exact}`;
 }
 
+/** The same for documents that are few and known, of which no index has to find any. */
+export function exactMatchSql(sql: Sql, condition: Condition): SqlFragment {
+  return conditionSql(sql, condition);
+}
+
 /** Whether the index finds a condition's matches without a look at every document of the bucket. */
 export function isNarrowed(condition: Condition): boolean {
   return narrow('', condition) !== null;

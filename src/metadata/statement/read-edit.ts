@@ -1,10 +1,10 @@
 import { REVIEW_STATUSES } from '../../documents/access-policy.ts';
 import { CLASSIFICATIONS } from '../../documents/schema.ts';
 import type { AppError } from '../../platform/errors.ts';
+import { findNearest } from '../../platform/nearest-word.ts';
 import { DocumentEdit } from '../schema.ts';
 import { describe, statementFault } from './errors.ts';
 import { FIELDS, type FieldName } from './keys.ts';
-import { suggest } from './suggest.ts';
 import type { Assignment, Statement, Value } from './syntax.ts';
 
 type Update = Extract<Statement, { kind: 'update' }>;
@@ -67,6 +67,6 @@ function faultOf({ source, assignments }: Update, assignment: Assignment | undef
     return statementFault(source, { at, found, expected: `a value that ${target.name} can have`, help: message });
   }
   const expected = words.map((word) => `'${word}'`).join(' or ');
-  const meant = value.kind === 'string' ? suggest(value.text, words) : null;
+  const meant = value.kind === 'string' ? findNearest(value.text, words) : null;
   return statementFault(source, { at, found, expected, meant: meant && `'${meant}'` });
 }

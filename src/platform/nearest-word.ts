@@ -1,7 +1,8 @@
+/** A longer word is no slip of the hand, and the work grows with its length. */
 const WORD_CHARACTERS_MAX = 64;
 
 /** The candidate that a person most likely meant, whatever its case, or null when none is near. */
-export function suggest(word: string, candidates: Iterable<string>): string | null {
+export function findNearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length > WORD_CHARACTERS_MAX) return null;
   const typed = word.toLowerCase();
   let nearest: string | null = null;

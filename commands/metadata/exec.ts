@@ -1,0 +1,159 @@
+import { Args, Flags } from '@oclif/core';
+import type { Caller } from '../../src/access/caller.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { ask, canAsk, confirm, notConfirmed } from '../../src/cli/confirm.ts';
+import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { note, terminalColumns } from '../../src/cli/output.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
+import type { Appliance } from '../../src/platform/compose.ts';
+import { AppError, invalidRequest } from '../../src/platform/errors.ts';
+
+/** Documents that are shown before a person is asked. */
+const PREVIEWED = 20;
+
+export default class MetadataExec extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Run a statement over the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
+    'On a terminal a change shows what it will touch and asks; elsewhere it is made at once, but for HARDDELETE, which\n' +
+    'needs --confirm. With --json this prints what PATCH /v1/buckets/{bucket}/documents/metadata/bulk answers.';
+  static override examples = [
+    `<%= config.bin %> metadata exec "UPDATE documents SET review_status = 'approved' WHERE team = 'legal'" --bucket manuals`,
+    `<%= config.bin %> metadata exec --file statement.txt --bucket manuals --dry-run --json`,
+  ];
+  static override args = {
+    statement: Args.string({ description: 'the statement, in quotes', multiple: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    bucket: bucketFlag,
+    file: Flags.string({ description: 'a file with the statement; - is stdin', env: 'SERVICE_FILE' }),
+    'dry-run': Flags.boolean({ description: 'show what would change, change nothing', env: 'SERVICE_DRY_RUN' }),
+    limit: Flags.integer({ description: 'documents at most, 1 to 2000; default 500', env: 'SERVICE_LIMIT' }),
+    confirm: Flags.string({
+      description: 'for HARDDELETE: "HARDDELETE " and the id of the bucket',
+      env: 'SERVICE_CONFIRM',
+    }),
+    'no-reindex': Flags.boolean({ description: 'leave the vectors as they are', env: 'SERVICE_NO_REINDEX' }),
+    yes: yesFlag,
+  };
+
+  /** For the message about a fault in it. */
+  #statement = '';
+
+  async run(): Promise<BulkEditReply> {
+    const { args, flags } = await this.parse(MetadataExec);
+    this.#statement = await statementOf(args.statement as string[] | undefined, flags.file);
+    const { BulkEdit } = await import('../../src/metadata/schema.ts');
+    const { readBulkRequest } = await import('../../src/metadata/read-request.ts');
+    const fields = {
+      ...{ statement: this.#statement, limit: flags.limit, confirm: flags.confirm },
+      ...{ dry_run: flags['dry-run'], reindex: !flags['no-reindex'] },
+    };
+    const request = parseRequest(BulkEdit, fields, { statement: 'STATEMENT' });
+    const { kind } = readBulkRequest(request);
+    const changes = kind !== 'select' && !request.dry_run;
+    // What a script writes is meant; HARDDELETE asks for its own words anyway.
+    const isAgreed = flags.yes || !canAsk() || (kind === 'harddelete' && request.confirm !== undefined);
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { editDocuments } = await import('../../src/metadata/edit-documents.ts');
+      const run = (more: Partial<BulkEdit> = {}) =>
+        editDocuments(appliance.metadata, operator, flags.bucket, { ...request, ...more });
+      if (!changes) {
+        const reply = await run();
+        await this.#showMatches(appliance, operator, reply);
+        return reply;
+      }
+      if (isAgreed) return this.#showChange(appliance, await run());
+      const preview = await run({ dry_run: true });
+      await this.#showPreview(appliance, operator, preview);
+      if (preview.items.length === 0) return preview;
+      const agreed = await askFor(kind === 'harddelete', preview, flags.bucket, signal);
+      return this.#showChange(appliance, await run(agreed));
+    });
+  }
+
+  async #showMatches(appliance: Appliance, operator: Caller, reply: BulkEditReply): Promise<void> {
+    const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
+    const names = this.jsonEnabled() ? new Map<string, string>() : await fileNamesOf(appliance, operator, reply);
+    await this.showTable('documents', reply.items, itemColumns(names));
+    for (const warning of reply.warnings) note(`warning: ${warning}`);
+  }
+
+  /** On stderr, where the question follows. */
+  async #showPreview(appliance: Appliance, operator: Caller, preview: BulkEditReply): Promise<void> {
+    const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
+    const { renderTable } = await import('../../src/cli/table.ts');
+    const items = preview.items.slice(0, PREVIEWED);
+    const names = await fileNamesOf(appliance, operator, { ...preview, items });
+    const more = preview.items.length - items.length;
+    if (items.length === 0) note('nothing to change');
+    else note(renderTable(items, itemColumns(names), terminalColumns(process.stderr)));
+    if (more > 0) note(`and ${more} more`);
+    for (const warning of preview.warnings) note(`warning: ${warning}`);
+  }
+
+  async #showChange(appliance: Appliance, reply: BulkEditReply): Promise<BulkEditReply> {
+    const { countsOf, warningsOf } = await import('../../src/cli/metadata-tables.ts');
+    await this.showFields(countsOf(reply));
+    for (const warning of warningsOf(reply)) note(`warning: ${warning}`);
+    if (reply.reindex_queued > 0 || reply.status === 'queued') {
+      const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+      if (!(await hasLiveWorker(appliance))) note('no worker is running: "service serve" will do the rest');
+    }
+    return reply;
+  }
+
+  protected override async catch(error: Error): Promise<void> {
+    await super.catch(error);
+    const columns = terminalColumns(process.stderr);
+    if (columns === null || !(error instanceof AppError) || error.code !== 'statement_invalid') return;
+    const { line, column } = error.details ?? {};
+    if (typeof line !== 'number' || typeof column !== 'number') return;
+    const { pointAt } = await import('../../src/cli/point-at.ts');
+    note(pointAt(this.#statement, { line, column }, columns));
+  }
+}
+
+/** @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403) */
+async function statementOf(words: readonly string[] | undefined, file: string | undefined): Promise<string> {
+  const [statement, ...rest] = words ?? [];
+  if (rest.length > 0) {
+    throw invalidRequest(
+      `STATEMENT: came as ${rest.length + 1} words, so the shell may have changed it; put all of it in double quotes, ` +
+        'or pass it on stdin with --file -',
+      'statement',
+    );
+  }
+  if (statement !== undefined && file !== undefined) {
+    throw invalidRequest('give a STATEMENT or --file, not both', 'file');
+  }
+  if (statement !== undefined) return statement;
+  if (file === undefined) throw invalidRequest('give a STATEMENT, or --file', 'statement');
+  const { readLines } = await import('../../src/cli/read-lines.ts');
+  return (await readLines(file)).join('\n');
+}
+
+async function fileNamesOf({ sql }: Appliance, operator: Caller, reply: BulkEditReply): Promise<Map<string, string>> {
+  const { findFileNames } = await import('../../src/metadata/store.ts');
+  const ids = reply.items.map((item) => item.id);
+  return findFileNames(sql, operator, reply.bucket_id, ids);
+}
+
+/** @throws AppError `not_confirmed` (409) */
+async function askFor(
+  forGood: boolean,
+  { bucket_id, items }: BulkEditReply,
+  bucket: string,
+  signal: AbortSignal,
+): Promise<{ confirm?: string }> {
+  const documents = `${items.length} ${items.length === 1 ? 'document' : 'documents'} of bucket ${bucket}`;
+  if (!forGood) {
+    await confirm(`This changes ${documents}. Change them?`, false, signal);
+    return {};
+  }
+  const answer = await ask(`This removes ${documents} for good. Type HARDDELETE ${bucket_id} to do so:`, signal);
+  if (answer !== `HARDDELETE ${bucket_id}`) throw notConfirmed();
+  return { confirm: answer };
+}

@@ -1,0 +1,40 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/cli/list-page.ts';
+
+const ENTRIES_MAX = 1000;
+
+export default class MetadataHistory extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show who changed a document, when, by which statement, and what was before and after; newest first.';
+  static override examples = [
+    '<%= config.bin %> metadata history doc_01h8',
+    '<%= config.bin %> metadata history doc_01h8 --limit 10 --json',
+  ];
+  static override args = {
+    document: Args.string({ description: 'document id', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    limit: Flags.integer({
+      description: 'how many changes at most',
+      default: 50,
+      min: 1,
+      max: ENTRIES_MAX,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(MetadataHistory);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { readHistory } = await import('../../src/metadata/read-history.ts');
+      const { historyColumns } = await import('../../src/cli/metadata-tables.ts');
+      const entries = await readHistory(sql, operator, args.document, flags.limit);
+      await this.showTable('changes', entries, historyColumns);
+      return listPage(entries, flags.limit);
+    });
+  }
+}

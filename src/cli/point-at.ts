@@ -1,0 +1,30 @@
+import stringWidth from 'string-width';
+
+/** What stays visible after the place, where a line is cut before it. */
+const AFTER_CELLS = 20;
+
+/**
+ * The line of a text that a message is about, and a caret under its column.
+ *
+ * @param place both from 1; a column is a code point
+ * @param cellsMax cells of a terminal's line; a longer one is cut around the column
+ */
+export function pointAt(text: string, place: { line: number; column: number }, cellsMax: number): string {
+  const line = Array.from(text.split(/\r\n|\r|\n/)[place.line - 1] ?? '').map(toShown);
+  const before = line.slice(0, place.column - 1);
+  const after = line.slice(place.column - 1);
+  const isCut = widthOf(before) > cellsMax - AFTER_CELLS;
+  while (widthOf(before) > cellsMax - AFTER_CELLS) before.shift();
+  if (isCut) before.unshift('…');
+  while (widthOf([...before, ...after]) > cellsMax) after.pop();
+  return `${before.join('')}${after.join('')}\n${' '.repeat(widthOf(before))}^`;
+}
+
+function widthOf(characters: readonly string[]): number {
+  return stringWidth(characters.join(''));
+}
+
+/** A character, or a blank for what a terminal would act on or not show. */
+function toShown(character: string): string {
+  return /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u.test(character) ? ' ' : character;
+}

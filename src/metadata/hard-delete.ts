@@ -1,0 +1,92 @@
+import { recordAudits } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { findFileHashes, markDocuments } from '../documents/deletion-store.ts';
+import { holdBucket } from '../documents/store.ts';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import { recall } from '../jobs/operations.ts';
+import { cancelJobs, enqueueJob, lockJobsOf } from '../jobs/store.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { lockDocuments, readEditable } from './edit-store.ts';
+import type { Condition } from './statement/syntax.ts';
+
+/** The kind of job, and its `processing_type`. */
+export const HARD_DELETE = 'hard_delete';
+
+const PRIORITY = 2;
+
+export interface HardDeleteRequest {
+  readonly caller: Caller;
+  readonly bucketId: string;
+  /** Of these, what is still there, seen by the caller and matched by `where` is deleted. */
+  readonly documentIds: readonly string[];
+  readonly where: Condition | null;
+  readonly statement: string;
+}
+
+export interface QueuedHardDelete {
+  readonly jobId: string;
+  readonly requestedAt: Date;
+  /** What is deleted. */
+  readonly documentIds: readonly string[];
+}
+
+/**
+ * Take documents away for good: in one transaction they are gone for every reader, their jobs are cancelled, the audit
+ * log has one tombstone for each, and a job is queued that removes chunks, vectors, files, artifacts and rows. There is
+ * no way back from here. The tombstone holds who, when, by which statement, and hashes by which the file could be
+ * recognised, but neither its name nor anything of what it held.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function queueHardDelete(
+  { sql, doorbell, logger }: { sql: Sql; doorbell: Doorbell; logger: Logger },
+  { caller, bucketId, documentIds, where, statement }: HardDeleteRequest,
+): Promise<QueuedHardDelete> {
+  const jobId = newId('job');
+  const scope = { caller, bucketId };
+  const { deleted, cancelled, requestedAt } = await sql.begin(async (tx) => {
+    await holdBucket(tx, caller.orgId, bucketId);
+    // Jobs before documents, as a job that finishes locks them.
+    const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
+    await lockDocuments(tx, scope, documentIds);
+    const found = await readEditable(tx, scope, documentIds, where);
+    const documents = found.filter((document) => document.isVisible && document.status !== 'deleting');
+    const ids = documents.map(({ id }) => id);
+    const taken = new Set(ids);
+    const theirs = jobs.filter((job) => taken.has(job.documentId));
+    await cancelJobs(
+      tx,
+      caller.orgId,
+      theirs.map(({ id }) => id),
+    );
+    await markDocuments(tx, caller.orgId, ids, jobId);
+    const job = await enqueueJob(tx, {
+      id: jobId,
+      kind: HARD_DELETE,
+      orgId: caller.orgId,
+      bucketId,
+      priority: PRIORITY,
+      s3Key: '',
+      fileName: ids.length === 1 ? '1 document' : `${ids.length} documents`,
+      fileSizeBytes: documents.reduce((sum, document) => sum + document.file.sizeBytes, 0),
+      processingType: HARD_DELETE,
+    });
+    const hashes = await findFileHashes(tx, caller.orgId, ids);
+    await recordAudits(
+      tx,
+      hashes.map(({ id, fileNameSha256, sha256 }) => ({
+        orgId: caller.orgId,
+        actor: caller.actor,
+        action: 'document.hard_delete',
+        target: id,
+        detail: { bucket_id: bucketId, statement, job_id: jobId, file_name_sha256: fileNameSha256, sha256 },
+      })),
+    );
+    return { deleted: ids, cancelled: theirs, requestedAt: new Date(job.created_at) };
+  });
+  await doorbell.ring(HARD_DELETE).catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  await recall({ doorbell, logger }, cancelled);
+  return { jobId, requestedAt, documentIds: deleted };
+}

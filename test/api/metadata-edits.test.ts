@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCESS_POLICY_KEYS, DOCUMENT_STATE_KEYS, PIPELINE_RESERVED_KEYS } from '../../src/documents/user-metadata.ts';
+import { fingerprint } from '../metadata/sample.ts';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { makeUserToken } from '../support/tokens.ts';
+
+/** Contract 4.14 and 7.5: shapes of the answers, and whatever can be wrong with a request. */
+let test: TestApi;
+let key: string;
+let admin: string;
+let bucketId: string;
+beforeAll(async () => {
+  test = await openTestApi({ worker: false });
+  key = await test.key({ scopes: ['buckets:manage', 'documents:write'], authLevel: 10 });
+  admin = await makeUserToken(test.appliance, { role: 'owner' });
+  bucketId = (await test.call('GET', '/v1/buckets/default', { key })).body.id;
+});
+afterAll(() => test.close());
+
+const DOCUMENTS = '/v1/buckets/default/documents';
+const bulk = (json: unknown, credential = key, place = DOCUMENTS) =>
+  test.call('PATCH', `${place}/metadata/bulk`, { key: credential, json });
+const edit = (id: string, json: unknown) => test.call('PATCH', `${DOCUMENTS}/${id}/metadata`, { key, json });
+const find = async (id: string) => (await test.call('GET', `${DOCUMENTS}/${id}`, { key })).body;
+
+let uploads = 0;
+async function upload(metadata: Record<string, unknown> = {}): Promise<string> {
+  const json = { filename: 'a.txt', text: `Text ${++uploads}.`, metadata };
+  const { status, body } = await test.call('POST', DOCUMENTS, { key, json });
+  expect(status).toBe(202);
+  return body.id;
+}
+
+describe('one document', () => {
+  it('answers with what the document is after the merge', async () => {
+    const id = await upload({ team: 'a', gone: 'x' });
+    const change = { metadata: { year: 2020, isNew: true, gone: null, scope: 'common' }, classification: 'restricted' };
+    const { status, body } = await edit(id, { ...change, review_status: 'approved', privacy_level: 3 });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...{ id, bucket_id: bucketId, collection_id: null, metadata: { team: 'a', year: '2020', isNew: 'true' } },
+      ...{ reindex_queued: true, reindex_job_id: expect.stringMatching(/^job_/), indexed_vectors_deleted: 0 },
+      warnings: [],
+    });
+    expect(await find(id)).toMatchObject({
+      ...{ metadata: body.metadata, classification: 'restricted', review_status: 'approved', privacy_level: 3 },
+      scope: 'common',
+    });
+  });
+
+  it('clamps by policy and by the level of the caller, and says so', async () => {
+    const id = await upload();
+    const manager = await test.key({ scopes: ['buckets:manage'], authLevel: 4 });
+    const path = `${DOCUMENTS}/${id}/metadata`;
+    const json = { privacy_level: 9, public_accessible: true, reindex: false };
+    const { status, body } = await test.call('PATCH', path, { key: manager, json });
+    expect([status, body.warnings.length]).toEqual([200, 2]);
+    expect(await find(id)).toMatchObject({ privacy_level: 4, public_accessible: false });
+  });
+
+  it('keeps each of 50 edits of different keys at the same time', async () => {
+    const id = await upload();
+    const keys = Array.from({ length: 50 }, (_, at) => `key_${at}`);
+    const answers = await Promise.all(keys.map((name) => edit(id, { metadata: { [name]: name } })));
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
+    expect((await find(id)).metadata).toEqual(Object.fromEntries(keys.map((name) => [name, name])));
+  });
+
+  it('ignores fields that it does not know, server-written ones among them', async () => {
+    const id = await upload();
+    const before = await find(id);
+    const written = { internal_accessible: false, owner_department: 'x', uploaded_by_user_id: 'x', searchable: false };
+    const { status } = await edit(id, { ...written, status: 'failed', id: 'x', dry_run: true, reindex: false });
+    expect(status).toBe(200);
+    expect(await find(id)).toEqual(before);
+  });
+
+  it.each([
+    ['a document that is not there', `${DOCUMENTS}/doc_none/metadata`],
+    ['a bucket that is not there', '/v1/buckets/none/documents/doc_none/metadata'],
+  ])('answers 404 for %s', async (_, path) => {
+    const { status, body } = await test.call('PATCH', path, { key, json: {} });
+    expect([status, body]).toEqual([404, { detail: expect.stringMatching(/not found/) }]);
+  });
+
+  it('answers 405 to other methods, and 415 to other bodies', async () => {
+    const answer = await test.call('GET', `${DOCUMENTS}/doc_none/metadata`, { key });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringContaining('PATCH')]);
+    const path = `${DOCUMENTS}/metadata/bulk`;
+    expect((await test.call('GET', path, { key })).status).toBe(405);
+    expect((await test.call('PATCH', path, { key, body: 'statement=x' })).status).toBe(415);
+  });
+});
+
+describe('many documents', () => {
+  it('are the static route, not a document called metadata', async () => {
+    const { status, body } = await bulk({ statement: 'SELECT documents LIMIT 1' });
+    expect([status, body.bucket_id]).toEqual([200, bucketId]);
+  });
+
+  it('are previewed and then changed, exactly those', async () => {
+    for (let at = 0; at < 4; at++) await upload({ group: 'preview', at });
+    const statement = `UPDATE documents SET tag = 'x' WHERE group = 'preview' AND at < 3`;
+    const before = await fingerprint(test.appliance.sql);
+    const preview = await bulk({ statement, dry_run: true });
+    expect(await fingerprint(test.appliance.sql)).toBe(before);
+    expect(preview.body).toMatchObject({ matched: 3, updated: 0, skipped: 0, reindex_queued: 0, dry_run: true });
+    const run = await bulk({ statement });
+    expect(run.body).toMatchObject({ matched: 3, updated: 3, skipped: 0, reindex_queued: 3, dry_run: false });
+    const idsOf = (answer: typeof run) => answer.body.items.map((item: { id: string }) => item.id);
+    expect(idsOf(run)).toEqual(idsOf(preview));
+    const changed = await test.appliance.sql`SELECT id FROM documents WHERE metadata ->> 'tag' = 'x' ORDER BY id`;
+    expect(changed.map((row) => row['id'])).toEqual(idsOf(preview).toSorted());
+  });
+
+  it('need the exact words to be deleted for good', async () => {
+    const id = await upload({ group: 'confirm' });
+    const statement = `HARDDELETE FROM documents WHERE group = 'confirm'`;
+    const exact = `HARDDELETE ${bucketId}`;
+    const wrong = [
+      ...[undefined, '', 'HARDDELETE', 'HARDDELETE default', bucketId, exact.toLowerCase(), exact.toUpperCase()],
+      ...[` ${exact}`, `${exact} `, `${exact}\n`, exact.replace(' ', '  '), exact.replace(' ', '\u00a0'), `${exact};`],
+      ...[exact.replace('A', 'А') /* Cyrillic */, exact.replace('HARD', 'ＨＡＲＤ')],
+    ];
+    for (const confirm of wrong) {
+      const { status, body } = await bulk({ statement, ...(confirm === undefined ? {} : { confirm }) }, admin);
+      expect([confirm, status, body]).toEqual([confirm, 400, { detail: `confirm: must be "${exact}"` }]);
+    }
+    expect((await find(id)).status).toBe('queued');
+    const { status, body } = await bulk({ statement, dry_run: true }, admin);
+    expect([status, body.matched, body.job_id]).toEqual([200, 1, undefined]);
+  });
+});
+
+/** A statement of exactly so many characters. */
+const ofLength = (characters: number) => `SELECT documents WHERE a = 1`.padEnd(characters, ' ');
+const nested = (levels: number) => `SELECT documents WHERE ${'('.repeat(levels)}a = 1${')'.repeat(levels)}`;
+
+describe('bounds', () => {
+  it.each([
+    ['4,000 characters', { statement: ofLength(4000) }],
+    ['parentheses 20 deep', { statement: nested(20) }],
+    ['a limit of 1', { statement: 'SELECT documents', limit: 1 }],
+    ['a limit of 2,000', { statement: 'SELECT documents LIMIT 2000', limit: 2000 }],
+    ['a value of 512 characters', { where: { a: '👍'.repeat(512) }, dry_run: true }],
+    ['fields that it does not know', { statement: 'SELECT documents', sql: 'DROP TABLE documents', org_id: 'x' }],
+  ])('takes %s', async (_, body) => {
+    expect((await bulk(body)).status).toBe(200);
+  });
+
+  it.each([
+    ['4,001 characters', { statement: ofLength(4001) }, /4000/],
+    ['a megabyte', { statement: ofLength(1_000_000) }, /4000/],
+    ['parentheses 21 deep', { statement: nested(21) }, /line 1, column 44/],
+    ['51 conditions', { statement: `SELECT documents WHERE ${Array(51).fill('a=1').join(' OR ')}` }, /50/],
+    ['a limit of 0', { statement: 'SELECT documents', limit: 0 }, /limit/],
+    ['a limit of 2,001', { statement: 'SELECT documents', limit: 2001 }, /limit/],
+    ['a limit below 0', { where: { a: 1 }, limit: -1 }, /limit/],
+    ['a limit of halves', { statement: 'SELECT documents', limit: 1.5 }, /limit/],
+    ['a limit of 0 in the statement', { statement: 'SELECT documents LIMIT 0' }, /1 to 2000/],
+    ['a limit of 2,001 in the statement', { statement: 'SELECT documents LIMIT 2001' }, /1 to 2000/],
+    ['513 characters of a value', { where: { a: 'x'.repeat(513) } }, /512/],
+    ['513 characters in SET', { statement: `UPDATE documents SET a = '${'x'.repeat(513)}' WHERE b = 1` }, /512/],
+    ['a key of 65', { statement: `UPDATE documents SET ${'k'.repeat(65)} = 1 WHERE b = 1` }, /64/],
+    ['nothing to match by', { metadata: { a: 1 } }, /where/],
+    ['an empty filter', { where: {}, metadata: { a: 1 } }, /where/],
+    ['nothing', {}, /where/],
+    ['an empty statement', { statement: '' }, /end of the statement/],
+    ['DELETE', { statement: 'DELETE FROM documents WHERE a = 1' }, /SOFTDELETE/],
+    ['an UPDATE of everything', { statement: 'UPDATE documents SET a = 1' }, /WHERE/],
+  ])('refuses %s', async (_, body, message) => {
+    const answer = await bulk(body);
+    expect([answer.status, answer.body]).toEqual([400, { detail: expect.stringMatching(message) }]);
+  });
+
+  it.each([
+    ...['metadata', 'where', 'statement', 'confirm', 'searchable', 'reindex', 'dry_run', 'limit', 'privacy_level'],
+    ...['classification', 'review_status', 'public_accessible'],
+  ])('refuses %s of a wrong type, naming it', async (field) => {
+    for (const value of [[1], { a: [] }, { a: {} }, null, 'x', 0, Number.MAX_VALUE, '1', 'true']) {
+      const isText = field === 'statement' || field === 'confirm';
+      if (isText && typeof value === 'string') continue;
+      const { status, body } = await bulk({ where: { a: 'none' }, dry_run: true, [field]: value });
+      expect([field, value, status, body.detail]).toEqual([field, value, 400, expect.stringContaining(field)]);
+    }
+  });
+
+  it.each([
+    ['privacy_level', [0, 11, -1, 1.5, '3', true]],
+    ['classification', ['secret', '', 'INTERNAL', 1]],
+    ['review_status', ['done', '', 'Approved', true]],
+    ['public_accessible', ['true', 1, null]],
+    ['reindex', ['false', 0]],
+    [
+      'metadata',
+      [[], 'x', { a: {} }, { a: [1] }, { 'a b': 1 }, { ä: 1 }, { '': 1 }, { a: 'x\u0000' }, { a: '\u0085' }],
+    ],
+  ])('refuses a single edit with a wrong %s', async (field, values) => {
+    const id = await upload();
+    const before = await fingerprint(test.appliance.sql);
+    for (const value of values) {
+      const { status, body } = await edit(id, { [field]: value });
+      expect([value, status, body]).toEqual([value, 400, { detail: expect.stringContaining(field) }]);
+    }
+    expect(await fingerprint(test.appliance.sql)).toBe(before);
+  });
+});
+
+describe('reserved keys', () => {
+  const RESERVED = [
+    ...PIPELINE_RESERVED_KEYS,
+    ...ACCESS_POLICY_KEYS.filter((name) => name !== 'scope'),
+    ...DOCUMENT_STATE_KEYS,
+    ...['schift.', 'schift.source_pk', '__proto__'],
+  ];
+  const SETTABLE = ['privacy_level', 'public_accessible', 'classification', 'review_status', 'searchable'];
+  const multipart = (metadata: string) => {
+    const body = new FormData();
+    body.append('metadata', metadata);
+    body.append('file', new Blob(['x']), 'a.txt');
+    return body;
+  };
+
+  it.each(RESERVED)('%s cannot be set in any position', async (name) => {
+    const id = await upload({ kind: 'reserved' });
+    const before = await fingerprint(test.appliance.sql);
+    // Written out, since an object would lose __proto__.
+    const metadata = `{"${name}":"x"}`;
+    const json = { 'Content-Type': 'application/json' };
+    const send = (method: string, path: string, body: string) => test.call(method, path, { key, body, headers: json });
+    const SET = (written: string) => ({ statement: `UPDATE documents SET ${written} = 'x' WHERE kind = 'reserved'` });
+    const answers = {
+      single: await send('PATCH', `${DOCUMENTS}/${id}/metadata`, `{"metadata":${metadata}}`),
+      bulk: await send('PATCH', `${DOCUMENTS}/metadata/bulk`, `{"where":{"kind":"reserved"},"metadata":${metadata}}`),
+      quoted: await bulk(SET(`"${name}"`)),
+      // What of a document can be set is set by its bare name; 'x' is no value of those.
+      bare: await bulk(SET(name)),
+      upload: await send('POST', DOCUMENTS, `{"filename":"a.txt","text":"x","metadata":${metadata}}`),
+      // In a field of a form, which is parsed later, __proto__ is dropped without an effect.
+      ...(name === '__proto__' ? {} : { form: await test.call('POST', DOCUMENTS, { key, body: multipart(metadata) }) }),
+    };
+    for (const [position, { status, body }] of Object.entries(answers)) {
+      expect([position, status, body]).toEqual([position, 400, { detail: expect.any(String) }]);
+    }
+    expect(await fingerprint(test.appliance.sql)).toBe(before);
+  });
+
+  it.each(RESERVED.filter((name) => !SETTABLE.includes(name)))('%s is refused by its name', async (name) => {
+    const { body } = await bulk({ statement: `UPDATE documents SET ${name} = 'x' WHERE a = 1` });
+    expect(body.detail).toMatch(/line 1, column 22: .*(written by the service|reserved by the service)/);
+  });
+});
