@@ -12,7 +12,7 @@ export default class BucketsList extends BaseCommand {
     const { flags } = await this.parse(BucketsList);
     return this.withOperator(flags, async ({ sql }, operator) => {
       const { listBuckets } = await import('../../src/documents/buckets.ts');
-      const buckets = await listBuckets(sql, operator.orgId);
+      const buckets = await listBuckets(sql, operator);
       await this.showTable('buckets', buckets, [
         ['id', (bucket) => bucket.id],
         ['name', (bucket) => bucket.name],

@@ -7,7 +7,15 @@ import {
   listBuckets,
   listCollections,
 } from '../../src/documents/buckets.ts';
-import { BucketView, CollectionView, CreateBucket, CreateCollection } from '../../src/documents/schema.ts';
+import { editBucket } from '../../src/documents/edit-bucket.ts';
+import {
+  BucketView,
+  CollectionView,
+  CreateBucket,
+  CreateCollection,
+  EditBucket,
+  EditedBucket,
+} from '../../src/documents/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -50,7 +58,7 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
       },
       async handle({ caller }) {
         return {
-          body: { object: 'list', data: await listBuckets(sql, caller.orgId), has_more: false, next_cursor: null },
+          body: { object: 'list', data: await listBuckets(sql, caller), has_more: false, next_cursor: null },
         };
       },
     }),
@@ -65,6 +73,19 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
       params: BucketParams,
       responses: { 200: { description: 'The bucket', schema: BucketView } },
       handle: async ({ caller, params }) => ({ body: await findBucket(sql, caller.orgId, params.bucket) }),
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/v1/buckets/:bucket',
+      operationId: 'editBucket',
+      summary: 'Change the name or the policy of a bucket; no document becomes more visible by it',
+      access: 'buckets:manage',
+      errors: 'detail',
+      reads: 'json',
+      params: BucketParams,
+      body: EditBucket,
+      responses: { 200: { description: 'The bucket after the edit', schema: EditedBucket } },
+      handle: async ({ caller, params, body }) => ({ body: await editBucket(sql, caller, params.bucket, body) }),
     }),
     defineRoute({
       method: 'DELETE',

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { isOrgAdminRole } from '../access/roles.ts';
+import { forbidden } from '../platform/errors.ts';
 import { type BucketPolicy, CLASSIFICATIONS } from './schema.ts';
 
 export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
@@ -19,6 +21,30 @@ export type AccessChange = z.output<typeof AccessChange> & {
   readonly scope?: string | null | undefined;
 };
 
+/** What of a caller the access rules depend on. */
+export type AccessCaller = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'userId'>;
+
+/** Whether documents of every department are open to the caller: to administrators, and to nobody else. */
+export function seesEveryScope(caller: AccessCaller): boolean {
+  return isOrgAdminRole(caller.role) || caller.scopes.has('platform_admin');
+}
+
+function seesScope(caller: AccessCaller, scope: string | null): boolean {
+  return scope === null || scope === COMMON_SCOPE || scope === caller.department || seesEveryScope(caller);
+}
+
+/**
+ * A member, or a key of a user, gives a document to the user's own department or to all, not to one where he would lose
+ * sight of it. A key that belongs to no user may: by it, documents are delivered to departments.
+ *
+ * @throws AppError `scope_not_yours` (403)
+ */
+export function requireOwnDepartment(caller: AccessCaller, scope: string | null): void {
+  if (caller.userId === null || seesScope(caller, scope)) return;
+  const own = caller.department === null ? 'you belong to none' : `yours is "${caller.department}"`;
+  throw forbidden(`scope: "${scope}" is not your department (${own}); leave it out or say "common"`, 'scope_not_yours');
+}
+
 /** What of a document the access rules depend on, and callers can change. */
 export interface AccessPolicy {
   readonly privacy_level: number;
@@ -27,6 +53,15 @@ export interface AccessPolicy {
   readonly public_accessible: boolean;
   readonly scope: string | null;
 }
+
+/** What a document has at upload unless more is asked for. */
+export const ACCESS_AT_UPLOAD: AccessPolicy = {
+  privacy_level: 1,
+  classification: 'internal',
+  review_status: 'pending',
+  public_accessible: false,
+  scope: null,
+};
 
 /**
  * The access policy that a document gets when a caller asks for a change: never a privacy level above what the
@@ -37,7 +72,7 @@ export interface AccessPolicy {
 export function clampAccess(
   current: AccessPolicy,
   wanted: AccessChange,
-  caller: Pick<Caller, 'authLevel'>,
+  caller: AccessCaller,
   bucket: BucketPolicy,
 ): { access: AccessPolicy; warnings: string[] } {
   const warnings: string[] = [];
@@ -54,6 +89,9 @@ export function clampAccess(
     public_accessible: isAsked ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
     scope: clampScope(current.scope, wanted.scope, bucket, warnings),
   };
+  if (access.scope !== current.scope && !seesScope(caller, access.scope)) {
+    warnings.push(`scope "${access.scope}" is not yours: you do not find the document any more`);
+  }
   return { access, warnings };
 }
 

@@ -4,6 +4,7 @@ import { cancelJobsOf } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import { markBucketDeleting, markBucketDocuments } from './deletion-store.ts';
 import type { BucketPolicy, BucketView, CollectionView } from './schema.ts';
 import * as store from './store.ts';
 
@@ -65,9 +66,9 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   }
   await sql.begin(async (tx) => {
     // First the bucket, which uploads hold; then jobs before documents, as a job that finishes locks them.
-    await store.markBucketDeleting(tx, caller.orgId, bucket.id);
+    await markBucketDeleting(tx, caller.orgId, bucket.id);
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
-    await store.markDocumentsDeleting(tx, caller.orgId, bucket.id);
+    await markBucketDocuments(tx, caller.orgId, bucket.id);
     await recordAudit(tx, {
       orgId: caller.orgId,
       actor: caller.actor,

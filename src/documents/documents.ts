@@ -1,8 +1,8 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { cancelJobsOf, forgetDocumentOfJobs } from '../jobs/store.ts';
-import type { Objects } from '../platform/objects/objects.ts';
+import { cancelJobsOf } from '../jobs/store.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { markDocuments } from './deletion-store.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';
 import * as store from './store.ts';
 
@@ -50,7 +50,7 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
   await sql.begin(async (tx) => {
     // Jobs before documents, as a job that finishes locks them.
     await cancelJobsOf(tx, caller.orgId, { documentId: document.id });
-    await store.markDocumentDeleting(tx, caller.orgId, document.id);
+    await markDocuments(tx, caller.orgId, [document.id]);
     await recordAudit(tx, {
       orgId: caller.orgId,
       actor: caller.actor,
@@ -59,52 +59,4 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
       detail: { file_name: document.file_name, bucket_id: document.bucket_id },
     });
   });
-}
-
-/**
- * Remove what `deleteDocument` and `deleteBucket` marked: index rows, then files, then the row itself and what jobs
- * tell of it.
- * Idempotent: whatever a crash left is found again by its mark.
- */
-export async function purgeDeleted(
-  sql: Sql,
-  objects: Objects,
-  index: {
-    dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void>;
-    dropBucket(bucketId: string, signal: AbortSignal): Promise<void>;
-  },
-  signal: AbortSignal,
-): Promise<number> {
-  let purged = 0;
-  for (;;) {
-    const batch = await store.findDeleting(sql, 200);
-    if (batch.length === 0) break;
-    const byBucket = Map.groupBy(batch, (row) => row.bucketId);
-    for (const [bucketId, rows] of byBucket) {
-      signal.throwIfAborted();
-      await store.forgetGenerationsOf(
-        sql,
-        rows.map((row) => row.id),
-      );
-      await index.dropDocuments(
-        bucketId,
-        rows.map((row) => row.id),
-        signal,
-      );
-      for (const row of rows) {
-        await objects.deletePrefix(`documents/${row.orgId}/${row.id}/`);
-        await sql.begin(async (tx) => {
-          await forgetDocumentOfJobs(tx, row.orgId, row.id);
-          await store.removeDocument(tx, row.orgId, row.id);
-        });
-        purged++;
-      }
-    }
-  }
-  for (const bucket of await store.findDeletingBuckets(sql)) {
-    signal.throwIfAborted();
-    await index.dropBucket(bucket.id, signal);
-    await store.removeBucket(sql, bucket.orgId, bucket.id);
-  }
-  return purged;
 }

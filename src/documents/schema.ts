@@ -24,6 +24,20 @@ export type BucketPolicy = z.output<typeof BucketPolicy>;
 
 export const CreateBucket = z.object({ name: BucketName, policy: BucketPolicy.prefault({}) });
 
+/** `PATCH /v1/buckets/{bucket}`: what is left out stays as it is. */
+export const EditBucket = z.object({
+  name: BucketName.optional(),
+  policy: z
+    .object({
+      max_privacy_level: z.int().min(1).max(10).optional(),
+      public_max_privacy_level: z.int().min(1).max(10).optional(),
+      allow_public: z.boolean().optional(),
+      departments: BucketPolicy.shape.departments.unwrap().nullable().optional().describe('null: any department'),
+    })
+    .optional(),
+});
+export type EditBucket = z.output<typeof EditBucket>;
+
 export const BucketView = z
   .object({
     id: z.string(),
@@ -35,6 +49,10 @@ export const BucketView = z
   })
   .meta({ id: 'Bucket' });
 export type BucketView = z.output<typeof BucketView>;
+
+/** A bucket after an edit, and what of its documents goes beyond its policy. */
+export const EditedBucket = BucketView.extend({ warnings: z.array(z.string()) }).meta({ id: 'EditedBucket' });
+export type EditedBucket = z.output<typeof EditedBucket>;
 
 export const CreateCollection = z.object({
   name: z.string().regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without control characters'),
@@ -51,6 +69,11 @@ export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 /** A number that may come as the text of a multipart field; anything else that is no number is refused. */
 export function formNumber<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value), schema);
+}
+
+/** The same for `true` and `false`. */
+export function formBoolean<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
 }
 
 export const IngestOptions = z

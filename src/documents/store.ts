@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { type AccessPolicy, seesEveryScope } from './access-policy.ts';
 import type {
   BucketPolicy,
   BucketView,
@@ -24,11 +25,17 @@ export async function insertBucket(
   return toBucket(row as Row);
 }
 
-export async function listBuckets(sql: Sql, orgId: string): Promise<BucketView[]> {
+/** `document_count` is of those that the caller may see. */
+export async function listBuckets(sql: Sql, caller: Caller): Promise<BucketView[]> {
   const rows = await sql`
-    SELECT b.*, (SELECT count(*)::int FROM documents d WHERE d.bucket_id = b.id AND d.status <> 'deleting') AS documents
-    FROM buckets b WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL ORDER BY b.name`;
+    SELECT b.*, (SELECT count(*)::int FROM documents WHERE documents.bucket_id = b.id AND ${visibleTo(sql, caller)}) AS documents
+    FROM buckets b WHERE b.org_id = ${caller.orgId} AND b.deleting_at IS NULL ORDER BY b.name`;
   return rows.map((row) => toBucket(row as Row));
+}
+
+export async function listBucketNames(sql: Sql, orgId: string): Promise<{ id: string; name: string }[]> {
+  const rows = await sql`SELECT id, name FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL ORDER BY name`;
+  return rows.map((row) => ({ id: row['id'] as string, name: row['name'] as string }));
 }
 
 /** `ref` is an id or a name. @throws AppError `bucket_not_found` (404) */
@@ -37,30 +44,6 @@ export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<
     SELECT * FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL AND (id = ${ref} OR name = ${ref})`;
   if (!row) throw notFound('bucket', ref);
   return toBucket(row as Row);
-}
-
-/** The name is freed at once, so that a bucket of the same name can be created while the old one goes away. */
-export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
-  await sql`
-    UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
-}
-
-export async function markDocumentsDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
-  await sql`
-    UPDATE documents SET status = 'deleting', active_generation = NULL, updated_at = now()
-    WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
-}
-
-export async function findDeletingBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
-  const rows = await sql`
-    SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.bucket_id = b.id)`;
-  return rows.map((row) => ({ id: row['id'] as string, orgId: row['org_id'] as string }));
-}
-
-export async function removeBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
-  await sql`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
-  await sql`DELETE FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId}`;
 }
 
 export async function insertCollection(
@@ -100,34 +83,53 @@ export interface NewDocument {
   readonly objectKey: string;
   readonly options: IngestOptions;
   readonly metadata: Record<string, string>;
-  readonly privacyLevel: number;
-  readonly classification: string;
-  readonly scope: string | null;
+  readonly access: AccessPolicy;
   readonly ownerDepartment: string | null;
   readonly uploadedByUserId: string | null;
   readonly sourcePath: string | null;
 }
 
 export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
+  const { access } = document;
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
-                           object_key, ingest_options, status, metadata, privacy_level, classification, scope,
-                           owner_department, uploaded_by_user_id, source_path)
+                           object_key, ingest_options, status, metadata, privacy_level, classification, review_status,
+                           public_accessible, scope, owner_department, uploaded_by_user_id, source_path)
     VALUES (${document.id}, ${document.orgId}, ${document.bucketId}, ${document.collectionId}, ${document.fileName},
             ${document.contentType}, ${document.sizeBytes}, ${document.sha256}, ${document.objectKey},
-            ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${document.privacyLevel},
-            ${document.classification}, ${document.scope}, ${document.ownerDepartment},
-            ${document.uploadedByUserId}, ${document.sourcePath})`;
+            ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${access.privacy_level},
+            ${access.classification}, ${access.review_status}, ${access.public_accessible}, ${access.scope},
+            ${document.ownerDepartment}, ${document.uploadedByUserId}, ${document.sourcePath})`;
 }
 
 /**
- * Keep a bucket from being deleted until the transaction ends.
+ * Keep a bucket, and its policy, as it is until the transaction ends.
  * @throws AppError `bucket_not_found` (404) when it is gone or going
  */
-export async function holdBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+export async function holdBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
-    SELECT 1 FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
+    SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
   if (!row) throw notFound('bucket', bucketId);
+  return toBucket(row as Row);
+}
+
+/** Keep everybody else from holding a bucket until the transaction ends. @throws as `holdBucket` */
+export async function lockBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
+  const [row] = await sql`
+    SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR NO KEY UPDATE`;
+  if (!row) throw notFound('bucket', bucketId);
+  return toBucket(row as Row);
+}
+
+export async function updateBucket(
+  sql: Sql,
+  orgId: string,
+  bucket: Pick<BucketView, 'id' | 'name' | 'policy'>,
+): Promise<BucketView> {
+  const [row] = await sql`
+    UPDATE buckets SET name = ${bucket.name}, policy = ${sql.json(bucket.policy)}, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${bucket.id} RETURNING *`;
+  return toBucket(row as Row);
 }
 
 /** Serialise uploads of the same bytes into one bucket until the transaction ends. */
@@ -194,10 +196,9 @@ export async function findDocument(
  * department scope open to the caller.
  */
 function allowedTo(sql: Sql, caller: Caller) {
-  const everyScope = (caller.role !== null && caller.role !== 'member') || caller.scopes.has('platform_admin');
   return sql`
     documents.privacy_level <= ${caller.authLevel}
-    ${everyScope ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
+    ${seesEveryScope(caller) ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
 }
 
 /** What the caller may see of `documents`: allowed, and not being deleted. Every read of documents goes through it. */
@@ -212,37 +213,10 @@ export function jobVisibleTo(sql: Sql, caller: Caller) {
                 WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller)}) IS NOT TRUE)`;
 }
 
-export async function markDocumentDeleting(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  await sql`
-    UPDATE documents SET status = 'deleting', active_generation = NULL, updated_at = now()
-    WHERE org_id = ${orgId} AND id = ${documentId}`;
-}
-
-export async function findDeleting(
-  sql: Sql,
-  limit: number,
-): Promise<{ id: string; orgId: string; bucketId: string }[]> {
-  const rows = await sql`SELECT id, org_id, bucket_id FROM documents WHERE status = 'deleting' LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    bucketId: row['bucket_id'] as string,
-  }));
-}
-
 /** Of these documents, of any organization, those that there are. */
 export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row['id'] as string));
-}
-
-/** From here on no writer may add chunks of these documents to the index. */
-export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
-  await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
-}
-
-export async function removeDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  await sql`DELETE FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status = 'deleting'`;
 }
 
 function toBucket(row: Row): BucketView {

@@ -43,6 +43,11 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 export const UserMetadata = z.record(z.string(), z.string());
 export type UserMetadata = z.output<typeof UserMetadata>;
 
+/** Whether a text has more than `max` characters, as Unicode counts them: one outside of the BMP is one. */
+export function isLonger(text: string, max: number): boolean {
+  return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
+}
+
 /** Why a caller may not have metadata under this key; null: it may. */
 export function userKeyFault(key: string): string | null {
   if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
@@ -81,7 +86,7 @@ export const UserMetadataInput = z
       const keyFault = userKeyFault(key);
       if (keyFault !== null) fault([key], keyFault);
       if (typeof value === 'number' && !Number.isFinite(value)) fault([key], 'must be a finite number');
-      if (String(value).length > METADATA_LIMITS.valueLength) {
+      if (isLonger(String(value), METADATA_LIMITS.valueLength)) {
         fault([key], `value is longer than ${METADATA_LIMITS.valueLength} characters`);
       }
       if (typeof value === 'string' && (CONTROL.test(value) || !value.isWellFormed())) {

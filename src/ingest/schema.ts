@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLASSIFICATIONS, DOCUMENT_STATUSES, formNumber, IngestOptions } from '../documents/schema.ts';
+import { CLASSIFICATIONS, DOCUMENT_STATUSES, formBoolean, formNumber, IngestOptions } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
 /** The uploader's name for a file: shown and searched for, never used as a path. */
@@ -37,6 +37,7 @@ const UploadFields = z.object({
   collection_id: z.string().min(1).max(128).optional(),
   privacy_level: formNumber(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
+  public_accessible: formBoolean(z.boolean().optional()),
   on_duplicate: z.enum(['link', 'reject', 'allow']).default('link'),
   ...IngestOptions.shape,
 });

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
+import { ACCESS_AT_UPLOAD, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
 import { originalKey } from '../documents/documents.ts';
 import type { BucketView } from '../documents/schema.ts';
 import {
@@ -55,7 +56,7 @@ export function contentOfJson(request: UploadRequest): UploadContent {
  * Take a document in: store its bytes, then write the document and its job in one transaction. A crash in
  * between leaves bytes that nobody points at, never a document without bytes or without a job.
  *
- * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), 400
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours` (403), 400
  */
 export async function uploadDocument(
   context: UploadContext,
@@ -67,6 +68,7 @@ export async function uploadDocument(
   const { sql, objects } = context;
   const name = FileName.safeParse(content.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
+  requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
   const bucket = await findBucket(sql, caller.orgId, bucketRef);
   const collection = request.collection_id
     ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)
@@ -111,10 +113,15 @@ function register(
   request: UploadRequest,
 ): Promise<UploadReply> {
   const sha256 = Buffer.from(stored.sha256, 'hex');
-  const policy = clampPolicy(caller, bucket, request.privacy_level ?? 1);
   const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
   return sql.begin(async (tx) => {
-    await holdBucket(tx, caller.orgId, bucket.id);
+    const { policy } = await holdBucket(tx, caller.orgId, bucket.id);
+    const { access, warnings } = clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
+    // Left out, as an edit would, it would show the document to every department.
+    if (scope !== undefined && access.scope !== scope) {
+      const listed = policy.departments?.join(', ');
+      throw invalidRequest(`metadata.scope: is none of the bucket's departments (${listed})`, 'metadata.scope');
+    }
     if (request.on_duplicate !== 'allow') {
       await lockContent(tx, bucket.id, sha256);
       const duplicate = await findByContent(tx, caller, bucket.id, sha256);
@@ -153,9 +160,7 @@ function register(
         chunk_overlap: request.chunk_overlap,
       },
       metadata,
-      privacyLevel: policy.privacyLevel,
-      classification: request.classification ?? 'internal',
-      scope: scope ?? null,
+      access,
       ownerDepartment: caller.department,
       uploadedByUserId: caller.userId,
       sourcePath: request.source_path ?? null,
@@ -184,7 +189,7 @@ function register(
       bucket_id: bucket.id,
       collection_id: collectionId,
       status: 'queued' as const,
-      warnings: policy.warnings,
+      warnings,
     };
   });
 }
@@ -200,15 +205,6 @@ export function snapshotOf(document: {
     source_path: document.sourcePath,
     captured_at: new Date().toISOString(),
     metadata: document.metadata,
-  };
-}
-
-/** A document's privacy level never exceeds what its uploader may see, nor what the bucket allows. */
-function clampPolicy(caller: Caller, bucket: BucketView, wanted: number): { privacyLevel: number; warnings: string[] } {
-  const privacyLevel = Math.min(wanted, caller.authLevel, bucket.policy.max_privacy_level);
-  return {
-    privacyLevel,
-    warnings: privacyLevel === wanted ? [] : [`privacy_level was lowered from ${wanted} to ${privacyLevel} by policy`],
   };
 }
 

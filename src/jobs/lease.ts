@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
-import { advanceJob, completeJob, type Held, type JobFailure } from './store.ts';
+import { advanceJob, completeJob, forgetCrashes, type Held, type JobFailure } from './store.ts';
 
 /** The job was cancelled, reaped or taken over: stop at once and write nothing more. */
 export class LeaseLost extends Error {
@@ -25,12 +25,14 @@ export class Lease {
   readonly job: Job;
   readonly held: Held;
   #phase: JobPhase;
+  #isSuspect: boolean;
 
   constructor(sql: Sql, job: Job, phase: JobPhase) {
     this.#sql = sql;
     this.job = job;
     this.held = { id: job.id, fence: job.fence };
     this.#phase = phase;
+    this.#isSuspect = job.crashCount > 0;
   }
 
   get phase(): JobPhase {
@@ -51,6 +53,16 @@ export class Lease {
     this.signal.throwIfAborted();
     if (!(await advanceJob(this.#sql, this.held, this.#phase, to))) throw new LeaseLost(this.job.id);
     this.#phase = to;
+  }
+
+  /**
+   * Say that a part of the work is stored for good, which the next worker goes on from. A job that comes further each
+   * time is not one that kills its workers: the leases that it lost so far are forgotten.
+   */
+  async progressed(): Promise<void> {
+    if (!this.#isSuspect) return;
+    this.#isSuspect = false;
+    await forgetCrashes(this.#sql, this.held);
   }
 
   /**

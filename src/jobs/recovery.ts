@@ -2,17 +2,17 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { JobKind } from './schema.ts';
-import { failJob, findExpired, requeueExpired } from './store.ts';
+import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
 import type { JobHandler } from './worker.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
 
-/** Lost leases after which a job counts as one that kills its worker. */
+/** Lost leases, without any progress in between, after which a job counts as one that kills its worker. */
 export const CRASHES_MAX = 3;
 const BATCH_MAX = 500;
 
 /**
  * Bring back jobs whose worker is gone: an expired lease puts the job back in the queue; the third one in a
- * row fails it as `poison`. Any number of processes may do this at once.
+ * row without progress fails it as `poison`. Any number of processes may do this at once.
  */
 export async function recoverJobs(
   sql: Sql,
@@ -32,7 +32,7 @@ export async function recoverJobs(
       retryable: false,
     } as const;
     await sql.begin(async (tx) => {
-      if (!(await failJob(tx, job, job.status, failure))) return;
+      if (!(await lockExpired(tx, job)) || !(await failJob(tx, job, job.status, failure))) return;
       await handlers.get(job.kind)?.onFailed(tx, job, failure);
       poisoned++;
     });

@@ -88,16 +88,28 @@ function dueSuspect(sql: Sql, kind: JobKind) {
             AND suspect.crash_count > 0 AND (suspect.scheduled_at IS NULL OR suspect.scheduled_at <= now()))`;
 }
 
-/** Extend the leases of one worker's jobs; returns those that are still held. */
+/**
+ * Extend the leases of one worker's jobs; returns those that are still held. A row that somebody is changing just now (a
+ * cancel, the end of the job) is passed over and counts as held: to wait for it would keep the other leases back, and two
+ * that wait for each other's rows are a deadlock.
+ */
 export async function renewLeases(sql: Sql, workerId: string, held: readonly Held[], leaseMs: number): Promise<Held[]> {
   if (held.length === 0) return [];
   const rows = await sql`
-    UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond', checkpoint_at = now()
-    FROM (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
-                 unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence) AS mine
-    WHERE jobs.id = mine.id AND jobs.fence = mine.fence AND jobs.worker_id = ${workerId}
-      AND jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')
-    RETURNING jobs.id, jobs.fence`;
+    WITH mine AS MATERIALIZED (
+      SELECT jobs.id, jobs.fence
+      FROM jobs JOIN (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
+                             unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence) AS held
+        ON held.id = jobs.id AND held.fence = jobs.fence
+      WHERE jobs.worker_id = ${workerId} AND jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')),
+    free AS MATERIALIZED (
+      SELECT jobs.id FROM jobs JOIN mine ON mine.id = jobs.id AND mine.fence = jobs.fence
+      WHERE jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')
+      FOR UPDATE OF jobs SKIP LOCKED),
+    renewed AS (
+      UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond', checkpoint_at = now()
+      FROM free WHERE jobs.id = free.id)
+    SELECT id, fence FROM mine`;
   return rows.map((row) => ({ id: row['id'] as string, fence: Number(row['fence']) }));
 }
 
@@ -107,6 +119,14 @@ export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPh
     UPDATE jobs SET status = ${to}, checkpoint_at = now(), updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence} AND status = ${from} RETURNING 1`;
   return rows.length === 1;
+}
+
+/** Forget the leases that a held job lost before. */
+export async function forgetCrashes(sql: Sql, held: Held): Promise<void> {
+  await sql`
+    UPDATE jobs SET crash_count = 0
+    WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
 /** Finish a held job. Run it in the transaction that makes the job's work visible. False: no longer held. */
@@ -187,14 +207,27 @@ export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
   return rows.map((row) => toJob(row as Row));
 }
 
-/** Return an expired job to the queue, counting the crash. False: somebody was faster. */
+/**
+ * In a transaction: keep an expired job as it is. False: somebody was faster, or holds its row and may be hung: whoever
+ * waited for it would bring no other job back either.
+ */
+export async function lockExpired(tx: Sql, held: Held): Promise<boolean> {
+  return (await tx`SELECT 1 FROM jobs WHERE ${isExpired(tx, held)} FOR UPDATE SKIP LOCKED`).length === 1;
+}
+
+/** Return an expired job to the queue, counting the crash. False: as `lockExpired`. */
 export async function requeueExpired(sql: Sql, held: Held): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', crash_count = crash_count + 1, worker_id = NULL, lease_expires_at = NULL,
            updated_at = now()
-    WHERE id = ${held.id} AND fence = ${held.fence} AND lease_expires_at < now()
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+    WHERE id = (SELECT id FROM jobs WHERE ${isExpired(sql, held)} FOR UPDATE SKIP LOCKED) RETURNING 1`;
   return rows.length === 1;
+}
+
+function isExpired(sql: Sql, held: Held) {
+  return sql`
+    id = ${held.id} AND fence = ${held.fence} AND lease_expires_at < now()
+    AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
 /** Cancel whatever is not finished yet for a document or a whole bucket that goes away. */
@@ -210,11 +243,42 @@ export async function cancelJobsOf(
     WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
-/** Take out of finished jobs what they tell of a document that is gone. */
-export async function forgetDocumentOfJobs(sql: Sql, orgId: string, documentId: string): Promise<void> {
+/** In a transaction: keep the unfinished jobs of these documents as they are until its end, in order of their ids. */
+export async function lockJobsOf(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+): Promise<{ id: string; kind: JobKind; documentId: string }[]> {
+  const rows = await sql`
+    SELECT id, kind, document_id FROM jobs
+    WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
+      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')
+    ORDER BY id FOR UPDATE`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    kind: row['kind'] as JobKind,
+    documentId: row['document_id'] as string,
+  }));
+}
+
+/** Cancel these jobs, as far as they are not finished. */
+export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<void> {
   await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           scheduled_at = NULL, lease_expires_at = NULL
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
+      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+}
+
+/** Take out of jobs what they tell of documents that are gone. */
+export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  // Locked in order first: two processes may remove the same documents at once.
+  await sql`
+    WITH own AS MATERIALIZED (
+      SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
+      ORDER BY id FOR UPDATE)
     UPDATE jobs SET file_name = 'deleted', metadata_snapshot = NULL, updated_at = now()
-    WHERE org_id = ${orgId} AND document_id = ${documentId}`;
+    FROM own WHERE jobs.id = own.id`;
 }
 
 /** Newest first, within one organization; `condition` is on a row of `jobs`, by whoever knows more about it. */

@@ -57,11 +57,15 @@ export async function expireDeadWorkers(sql: Sql, host: string): Promise<number>
   const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
   const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
   if (dead.length === 0) return 0;
+  // Others may be at the same: nobody waits for anybody's rows.
   await sql`
     UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
-    WHERE worker_id = ANY(${sql.array(dead)}::text[])
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
-  await sql`DELETE FROM workers WHERE id = ANY(${sql.array(dead)}::text[])`;
+    WHERE id IN (SELECT id FROM jobs
+                 WHERE worker_id = ANY(${sql.array(dead)}::text[])
+                   AND status IN ('extracting', 'chunking', 'embedding', 'indexing') FOR UPDATE SKIP LOCKED)`;
+  await sql`
+    DELETE FROM workers
+    WHERE id IN (SELECT id FROM workers WHERE id = ANY(${sql.array(dead)}::text[]) FOR UPDATE SKIP LOCKED)`;
   return dead.length;
 }
 

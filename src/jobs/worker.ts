@@ -1,23 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import type { Sql } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
-import { JobError, Lease, LeaseLost } from './lease.ts';
+import { Lease, LeaseLost } from './lease.ts';
+import { Draining, LeaseLapsed, OutcomeRecorder } from './outcome.ts';
 import type { Job, JobKind, JobPhase } from './schema.ts';
-import {
-  claimJobs,
-  deferJob,
-  failJob,
-  hasDueSuspect,
-  type JobFailure,
-  releaseJob,
-  renewLeases,
-  retryJob,
-} from './store.ts';
+import { claimJobs, hasDueSuspect, type JobFailure, renewLeases } from './store.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
 
 /** What one kind of job does; the engine around it knows nothing of documents or vectors. */
@@ -48,11 +39,6 @@ interface WorkerContext {
   readonly metrics: Metrics;
 }
 
-/** Backoff of a job that waits for a dependency: as after this many failures, about half a minute at most. */
-const PUT_OFF_ATTEMPT = 5;
-
-class Draining extends Error {}
-
 /** Claims jobs of one kind, keeps their leases alive, and records how each of them ended. */
 export class JobWorker implements Service {
   readonly name: string;
@@ -67,13 +53,16 @@ export class JobWorker implements Service {
   #rung = false;
   #lastRenewalMs = 0;
   #loops: Promise<void>[] = [];
-  #recalled: Promise<void> = Promise.resolve();
+  #beatUnderWay: Promise<void> = Promise.resolve();
+  #nextBeat: Promise<void> | null = null;
+  readonly #outcomes: OutcomeRecorder;
 
   constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
     this.name = `${handler.kind} worker`;
     this.#context = context;
     this.#handler = handler;
     this.#options = { sweepMs: 5_000, drainMs: 10_000, ...options };
+    this.#outcomes = new OutcomeRecorder(context.sql, handler, { ...this.#options, stop: this.#stop.signal });
   }
 
   async start(): Promise<void> {
@@ -84,7 +73,7 @@ export class JobWorker implements Service {
         return this.#running.size < this.#options.concurrency;
       },
       onRecall: (jobId: string | null) => {
-        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) this.#recalled = this.#beat();
+        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) void this.#beat();
       },
     };
     await this.#context.doorbell.listen(this.#handler.kind, listener, this.#stop.signal);
@@ -105,7 +94,7 @@ export class JobWorker implements Service {
     timer.abort();
     for (const { lease } of this.#running.values()) lease.abort(new Draining());
     await drained;
-    await Promise.allSettled([...this.#loops, this.#recalled]);
+    await Promise.allSettled([...this.#loops, this.#nextBeat, this.#beatUnderWay]);
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
   }
 
@@ -203,46 +192,14 @@ export class JobWorker implements Service {
     } catch (error) {
       const reason = lease.signal.aborted ? lease.signal.reason : error;
       try {
-        await this.#settle(lease, reason, log);
+        const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
+        if (status === 'failed') metrics.jobsFinished.inc({ kind: this.#handler.kind, status });
+        else if (dueMs === 0) await this.#ringForOthers();
+        else if (dueMs !== null) this.#wakeIn(dueMs);
       } catch (settleError) {
         log.error({ err: settleError }, 'could not record how a job ended; its lease will expire');
       }
     }
-  }
-
-  async #settle(lease: Lease, reason: unknown, log: Logger): Promise<void> {
-    const { sql, metrics } = this.#context;
-    if (reason instanceof LeaseLost) {
-      log.info('job is no longer ours');
-      return;
-    }
-    if (reason instanceof Draining) {
-      if (await releaseJob(sql, lease.held)) await this.#ringForOthers();
-      return;
-    }
-    const known = mapPostgresError(reason);
-    if (known instanceof AppError && known.retryable) {
-      // Something that we depend on is away: no fault of the job, so it costs no attempt.
-      log.warn({ err: known }, 'job put off');
-      await this.#untilLeaseEnds(async () => {
-        await deferJob(sql, lease.held, backoffMs(PUT_OFF_ATTEMPT));
-      });
-      return;
-    }
-    const failure = toFailure(reason);
-    if (failure.category === 'internal') log.error({ err: reason, phase: lease.phase }, 'job failed unexpectedly');
-    const retry = failure.retryable && lease.job.retryCount < this.#options.retriesMax;
-    await this.#untilLeaseEnds(async () => {
-      if (retry) {
-        await retryJob(sql, lease.held, lease.phase, failure, backoffMs(lease.job.retryCount));
-        return;
-      }
-      await sql.begin(async (tx) => {
-        if (await failJob(tx, lease.held, lease.phase, failure)) await this.#handler.onFailed(tx, lease.job, failure);
-      });
-    });
-    if (!retry) metrics.jobsFinished.inc({ kind: this.#handler.kind, status: 'failed' });
-    log.info({ category: failure.category, retry }, failure.message);
   }
 
   /** Somebody else may take at once what this worker hands back. */
@@ -251,19 +208,12 @@ export class JobWorker implements Service {
     await doorbell.ring(this.#handler.kind).catch((error) => logger.debug({ err: error }, 'bell was lost'));
   }
 
-  /** The database may be away for a moment: an outcome is worth trying to write for as long as the lease holds. */
-  async #untilLeaseEnds(write: () => Promise<void>): Promise<void> {
-    const endMs = performance.now() + this.#options.leaseMs * 0.8;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await write();
-        return;
-      } catch (error) {
-        const waitMs = backoffMs(attempt, 100);
-        if (performance.now() + waitMs > endMs) throw error;
-        await delay(waitMs);
-      }
-    }
+  /** Nobody rings when a job falls due that was put back with a delay. */
+  #wakeIn(delayMs: number): void {
+    delay(delayMs, undefined, { signal: this.#stop.signal, ref: false }).then(
+      () => this.#wake(),
+      () => undefined,
+    );
   }
 
   async #heartbeatLoop(): Promise<void> {
@@ -278,8 +228,18 @@ export class JobWorker implements Service {
     }
   }
 
+  /** One beat at a time; those asked for during one are one more. Never rejects. */
+  #beat(): Promise<void> {
+    this.#nextBeat ??= this.#beatUnderWay.then(() => {
+      this.#nextBeat = null;
+      this.#beatUnderWay = this.#renew();
+      return this.#beatUnderWay;
+    });
+    return this.#nextBeat;
+  }
+
   /** Extend the leases of what runs, and stop what is not ours any more. */
-  async #beat(): Promise<void> {
+  async #renew(): Promise<void> {
     const { sql, logger } = this.#context;
     const leases = [...this.#running.values()].map((run) => run.lease);
     try {
@@ -299,7 +259,7 @@ export class JobWorker implements Service {
     } catch (error) {
       logger.warn({ err: error }, 'heartbeat failed');
       if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
-        for (const lease of leases) lease.abort(new LeaseLost(lease.job.id));
+        for (const lease of leases) lease.abort(new LeaseLapsed());
       }
     }
   }
@@ -307,14 +267,4 @@ export class JobWorker implements Service {
   #oneEnds(): Promise<unknown> {
     return Promise.race([...this.#running.values()].map((run) => run.done));
   }
-}
-
-/** Full-jitter exponential backoff, at most one minute. */
-function backoffMs(attempt: number, baseMs = 1_000): number {
-  return Math.random() * Math.min(60_000, baseMs * 2 ** attempt);
-}
-
-function toFailure(error: unknown): JobFailure {
-  if (error instanceof JobError) return error.failure;
-  return { category: 'internal', message: 'an unexpected fault; the log has the details', retryable: true };
 }

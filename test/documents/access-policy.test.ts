@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type AccessChange, type AccessPolicy, clampAccess } from '../../src/documents/access-policy.ts';
+import {
+  type AccessCaller,
+  type AccessChange,
+  type AccessPolicy,
+  clampAccess,
+  requireOwnDepartment,
+} from '../../src/documents/access-policy.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 
 const CURRENT: AccessPolicy = {
@@ -10,13 +16,15 @@ const CURRENT: AccessPolicy = {
   scope: null,
 };
 
+const ADMIN: AccessCaller = { authLevel: 7, role: 'admin', department: null, scopes: new Set(), userId: 'usr_1' };
+
 function clamp(
   change: AccessChange,
   policy: Partial<BucketPolicy> = {},
   current: Partial<AccessPolicy> = {},
   authLevel = 7,
 ) {
-  return clampAccess({ ...CURRENT, ...current }, change, { authLevel }, BucketPolicy.parse(policy));
+  return clampAccess({ ...CURRENT, ...current }, change, { ...ADMIN, authLevel }, BucketPolicy.parse(policy));
 }
 
 describe('clampAccess', () => {
@@ -73,5 +81,44 @@ describe('clampAccess', () => {
     const refused = clamp({ scope: 'legal' }, policy, { scope: 'sales' });
     expect(refused.access.scope).toBe('sales');
     expect(refused.warnings).toEqual(['scope was not changed: "legal" is none of the bucket\'s departments (sales)']);
+  });
+
+  it('tells a caller that he does not find the document any more', () => {
+    const key: AccessCaller = { ...ADMIN, role: null };
+    const give = (caller: AccessCaller, scope: string | null, current: string | null = null) =>
+      clampAccess({ ...CURRENT, scope: current }, { scope }, caller, BucketPolicy.parse({}));
+    expect(give(key, 'sales')).toEqual({
+      access: { ...CURRENT, scope: 'sales' },
+      warnings: ['scope "sales" is not yours: you do not find the document any more'],
+    });
+    expect(give({ ...key, department: 'sales' }, 'sales').warnings).toEqual([]);
+    expect(give({ ...key, scopes: new Set(['platform_admin']) }, 'sales').warnings).toEqual([]);
+    expect(give(key, 'sales', 'sales').warnings).toEqual([]);
+    for (const scope of ['common', null]) expect(give(key, scope, 'sales').warnings).toEqual([]);
+  });
+});
+
+describe('requireOwnDepartment', () => {
+  const member: AccessCaller = { ...ADMIN, role: 'member', department: 'sales' };
+
+  it.each([
+    ['a member, his own', member, 'sales'],
+    ['a member, common', member, 'common'],
+    ['a member, none', member, null],
+    ['an admin, any', ADMIN, 'legal'],
+    ['a key of nobody, any', { ...ADMIN, role: null, userId: null }, 'legal'],
+    ['a key of a user, its department', { ...member, role: null }, 'sales'],
+  ])('allows %s', (_name, caller, scope) => {
+    expect(() => requireOwnDepartment(caller, scope)).not.toThrow();
+  });
+
+  it.each([
+    ['of another department', member, 'yours is "sales"'],
+    ['by a key', { ...member, role: null }, 'yours is "sales"'],
+    ['of no department', { ...member, department: null }, 'you belong to none'],
+  ])('refuses a member %s', (_name, caller, message) => {
+    expect(() => requireOwnDepartment(caller, 'legal')).toThrow(
+      expect.objectContaining({ code: 'scope_not_yours', status: 403, message: expect.stringContaining(message) }),
+    );
   });
 });

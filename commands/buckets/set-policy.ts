@@ -1,0 +1,71 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class BucketsSetPolicy extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Change what a bucket allows its documents. What no flag names stays as it is, and no document becomes more visible.';
+  static override examples = [
+    '<%= config.bin %> buckets set-policy manuals --max-privacy-level 5 --allow-public',
+    '<%= config.bin %> buckets set-policy manuals --department sales --department legal --json',
+  ];
+  static override args = {
+    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'max-privacy-level': Flags.integer({
+      description: 'the highest privacy level of a document',
+      min: 1,
+      max: 10,
+      env: 'SERVICE_MAX_PRIVACY_LEVEL',
+    }),
+    'public-max-privacy-level': Flags.integer({
+      description: 'the highest privacy level of a public document',
+      min: 1,
+      max: 10,
+      env: 'SERVICE_PUBLIC_MAX_PRIVACY_LEVEL',
+    }),
+    'allow-public': Flags.boolean({
+      description: 'whether a document may be public',
+      allowNo: true,
+      env: 'SERVICE_ALLOW_PUBLIC',
+    }),
+    department: Flags.string({
+      description: 'a department that documents may be of (several times: the whole list)',
+      multiple: true,
+      exclusive: ['any-department'],
+      env: 'SERVICE_DEPARTMENT',
+    }),
+    'any-department': Flags.boolean({
+      description: 'documents may be of any department',
+      env: 'SERVICE_ANY_DEPARTMENT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BucketsSetPolicy);
+    const { EditBucket } = await import('../../src/documents/schema.ts');
+    const departments = flags.department === undefined ? undefined : listOf(flags.department);
+    const given = {
+      max_privacy_level: flags['max-privacy-level'],
+      public_max_privacy_level: flags['public-max-privacy-level'],
+      allow_public: flags['allow-public'],
+      departments: flags['any-department'] ? null : departments,
+    };
+    if (Object.values(given).every((value) => value === undefined)) {
+      throw invalidRequest('name what to change, such as --max-privacy-level 5');
+    }
+    const { policy } = parseRequest(EditBucket, { policy: given }, { policy: 'policy' });
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { editBucket } = await import('../../src/documents/edit-bucket.ts');
+      const { warnings, ...bucket } = await editBucket(sql, operator, args.bucket, { policy });
+      await this.showFields(bucket);
+      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+      return { ...bucket, warnings };
+    });
+  }
+}

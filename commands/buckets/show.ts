@@ -1,0 +1,26 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class BucketsShow extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Show a bucket and its policy.';
+  static override examples = [
+    '<%= config.bin %> buckets show manuals',
+    '<%= config.bin %> buckets show manuals --json',
+  ];
+  static override args = {
+    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BucketsShow);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { findBucket } = await import('../../src/documents/buckets.ts');
+      const bucket = await findBucket(sql, operator.orgId, args.bucket);
+      await this.showFields(bucket);
+      return bucket;
+    });
+  }
+}

@@ -1,0 +1,115 @@
+import { UNFINISHED } from '../jobs/schema.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+/** A document that is marked as deleted, and what it leaves to be removed. */
+export interface MarkedDocument {
+  readonly id: string;
+  readonly orgId: string;
+  readonly bucketId: string;
+  /** Chunks of its last generation. */
+  readonly chunksCount: number;
+  /** The job of its hard delete; null: it was deleted otherwise. */
+  readonly hardDeleteJobId: string | null;
+}
+
+/** The name is freed at once, so that a bucket of the same name can be created while the old one goes away. */
+export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  await sql`
+    UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
+}
+
+/** Every document of a bucket is gone for every reader from here on. */
+export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  await sql`
+    UPDATE documents
+    SET status = 'deleting', active_generation = NULL, hard_delete_job_id = NULL, updated_at = now()
+    WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
+}
+
+/** The same for these documents, but those that are marked already. `hardDeleteJobId`: the job that removes them. */
+export async function markDocuments(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+  hardDeleteJobId: string | null = null,
+): Promise<void> {
+  await sql`
+    UPDATE documents
+    SET status = 'deleting', active_generation = NULL, hard_delete_job_id = ${hardDeleteJobId}, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status <> 'deleting'`;
+}
+
+/** Marked documents of every organization, but those that an unfinished hard delete will remove. */
+export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocument[]> {
+  const rows = await sql`
+    SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
+    WHERE status = 'deleting' AND NOT EXISTS (
+      SELECT 1 FROM jobs WHERE jobs.id = documents.hard_delete_job_id
+        AND jobs.status = ANY(${sql.array([...UNFINISHED])}::text[]))
+    LIMIT ${limit}`;
+  return rows.map(toMarked);
+}
+
+/** The documents that a hard delete has yet to remove, in order. */
+export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: string): Promise<MarkedDocument[]> {
+  const rows = await sql`
+    SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
+    WHERE org_id = ${orgId} AND hard_delete_job_id = ${hardDeleteJobId} AND status = 'deleting' ORDER BY id`;
+  return rows.map(toMarked);
+}
+
+/** By what the files of these documents could be recognised, in hexadecimal. */
+export async function findFileHashes(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+): Promise<{ id: string; fileNameSha256: string; sha256: string }[]> {
+  const rows = await sql`
+    SELECT id, encode(sha256(convert_to(file_name, 'UTF8')), 'hex') AS file_name_sha256, encode(sha256, 'hex') AS sha256
+    FROM documents WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) ORDER BY id`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    fileNameSha256: row['file_name_sha256'] as string,
+    sha256: row['sha256'] as string,
+  }));
+}
+
+/** Leave to another hard delete what this one did not remove. */
+export async function passMarkedOn(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
+  await sql`
+    UPDATE documents SET hard_delete_job_id = ${toJobId}
+    WHERE org_id = ${orgId} AND hard_delete_job_id = ${fromJobId}`;
+}
+
+/** From here on no writer may add chunks of these documents to the index. */
+export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
+  await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
+}
+
+export async function removeDocuments(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  await sql`
+    DELETE FROM documents
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status = 'deleting'`;
+}
+
+/** Deleted buckets that no document is left of. */
+export async function findEmptiedBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
+  const rows = await sql`
+    SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.bucket_id = b.id)`;
+  return rows.map((row) => ({ id: row['id'] as string, orgId: row['org_id'] as string }));
+}
+
+export async function removeBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
+  await sql`DELETE FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId}`;
+}
+
+function toMarked(row: Record<string, unknown>): MarkedDocument {
+  return {
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    bucketId: row['bucket_id'] as string,
+    chunksCount: (row['chunks_count'] as number | null) ?? 0,
+    hardDeleteJobId: row['hard_delete_job_id'] as string | null,
+  };
+}

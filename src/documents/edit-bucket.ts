@@ -1,0 +1,70 @@
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { AppError } from '../platform/errors.ts';
+import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import { countBeyondPolicy, withdrawPublic } from './policy-store.ts';
+import type { BucketPolicy, EditBucket, EditedBucket } from './schema.ts';
+import * as store from './store.ts';
+
+/**
+ * Change the name and the policy of a bucket. No document becomes more visible by it: one that is public beyond the new
+ * policy is private at once; one whose privacy level or department goes beyond it keeps that, and is told of in
+ * `warnings`. Uploads and edits that run at the same time see the policy either before or after the change, and what
+ * those before it made public is withdrawn too.
+ *
+ * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
+ */
+export async function editBucket(
+  sql: Sql,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
+  bucketRef: string,
+  edit: EditBucket,
+): Promise<EditedBucket> {
+  const { id } = await store.findBucket(sql, caller.orgId, bucketRef);
+  try {
+    return await sql.begin((tx) => applyEdit(tx, caller, id, edit));
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    const message = `a bucket named "${edit.name}" exists already`;
+    throw new AppError({ code: 'bucket_exists', status: 409, message });
+  }
+}
+
+async function applyEdit(
+  tx: Sql,
+  { orgId, actor }: Pick<Caller, 'orgId' | 'actor'>,
+  id: string,
+  edit: EditBucket,
+): Promise<EditedBucket> {
+  const before = await store.lockBucket(tx, orgId, id);
+  const bucket = { id, name: edit.name ?? before.name, policy: mergePolicy(before.policy, edit.policy ?? {}) };
+  const after = await store.updateBucket(tx, orgId, bucket);
+  const madePrivate = await withdrawPublic(tx, orgId, id, after.policy);
+  const { aboveLevel, otherDepartments } = await countBeyondPolicy(tx, orgId, id, after.policy);
+  const shown = ({ name, policy }: { name: string; policy: BucketPolicy }) => ({ name, policy });
+  await recordAudit(tx, {
+    orgId,
+    actor,
+    action: 'bucket.edit',
+    target: id,
+    detail: { before: shown(before), after: shown(after), made_private: madePrivate },
+  });
+  const told: [count: number, what: string][] = [
+    [madePrivate, 'that were public beyond the policy are private now'],
+    [aboveLevel, `with a privacy_level above ${after.policy.max_privacy_level} keep it`],
+    [otherDepartments, 'of departments that are not listed stay with those'],
+  ];
+  const warnings = told.flatMap(([count, what]) => (count > 0 ? [`documents ${what}: ${count}`] : []));
+  return { ...after, warnings };
+}
+
+function mergePolicy(policy: BucketPolicy, edit: NonNullable<EditBucket['policy']>): BucketPolicy {
+  const { departments, ...rest } = policy;
+  const listed = edit.departments === undefined ? departments : (edit.departments ?? undefined);
+  return {
+    max_privacy_level: edit.max_privacy_level ?? rest.max_privacy_level,
+    public_max_privacy_level: edit.public_max_privacy_level ?? rest.public_max_privacy_level,
+    allow_public: edit.allow_public ?? rest.allow_public,
+    ...(listed === undefined ? {} : { departments: listed }),
+  };
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createBucket } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { runService } from './service.ts';
+
+// A command takes its time on a busy machine, and there are several here.
+vi.setConfig({ testTimeout: 120_000 });
+
+let installation: TestAppliance;
+let env: NodeJS.ProcessEnv;
+beforeAll(async () => {
+  installation = await openTestAppliance();
+  env = { SERVICE_DATA_DIR: installation.dataDir, DATABASE_URL: installation.databaseUrl };
+  const { sql } = installation.appliance;
+  await createBucket(sql, installation.operator, { name: 'manuals', policy: BucketPolicy.parse({}) });
+});
+afterAll(() => installation.close());
+
+const buckets = (...args: string[]) => runService(['buckets', ...args], env);
+
+test('set-policy changes what its flags name, and tells what goes beyond the policy', async () => {
+  const content = { bytes: Buffer.from('a'), fileName: 'a.txt', contentType: null };
+  const request = UploadRequest.parse({ privacy_level: 8 });
+  await uploadDocument(installation.appliance.uploads, installation.operator, 'manuals', content, request);
+  const set = await buckets(
+    ...['set-policy', 'manuals', '--max-privacy-level', '5', '--no-allow-public'],
+    ...['--department', 'sales', '--department', 'legal'],
+  );
+  expect(set).toMatchObject({ code: 0, stderr: 'warning: documents with a privacy_level above 5 keep it: 1\n' });
+  expect(set.stdout).toContain('manuals');
+  const shown = await buckets('show', 'manuals', '--json');
+  expect(shown.json()).toMatchObject({
+    name: 'manuals',
+    policy: {
+      ...{ max_privacy_level: 5, public_max_privacy_level: 1, allow_public: false },
+      departments: ['sales', 'legal'],
+    },
+  });
+  const again = await buckets('set-policy', 'manuals', '--any-department', '--allow-public', '--json');
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  const { warnings, ...bucket } = again.json();
+  expect(warnings).toEqual(['documents with a privacy_level above 5 keep it: 1']);
+  expect(bucket.policy).toEqual({ max_privacy_level: 5, public_max_privacy_level: 1, allow_public: true });
+  expect((await buckets('show', bucket.id)).stdout).toContain('max_privacy_level');
+});
+
+test('wrong usage and missing buckets are told apart', async () => {
+  const nothing = await buckets('set-policy', 'manuals');
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('name what to change') });
+  const level = await buckets('set-policy', 'manuals', '--max-privacy-level', '11');
+  expect(level.code).toBe(2);
+  const department = await buckets('set-policy', 'manuals', '--department', 'x'.repeat(200));
+  expect(department).toMatchObject({ code: 2, stderr: expect.stringContaining('departments') });
+  const both = await buckets('set-policy', 'manuals', '--department', 'a', '--any-department');
+  expect(both.code).toBe(2);
+  expect((await buckets('show', 'nowhere')).code).toBe(3);
+  expect((await buckets('set-policy', 'nowhere', '--allow-public')).code).toBe(3);
+});

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Where the one condition on what a caller may see of documents is. */
+const FILTER = 'src/documents/store.ts';
+
+/**
+ * Files that query documents without asking who may see them, since they work for the service itself or on documents
+ * that were asked for through the condition before. A file that is not named here has to use it.
+ */
+const FOR_THE_SERVICE = [
+  'src/documents/deletion-store.ts',
+  'src/documents/policy-store.ts',
+  'src/ingest/job-store.ts',
+  'src/ingest/rebuild-store.ts',
+  'src/ingest/reproject-store.ts',
+  'src/ingest/store.ts',
+];
+
+const sources = ['src', 'server', 'commands']
+  .flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name))),
+  )
+  .map((file) => ({ file, text: readFileSync(path.join(ROOT, file), 'utf8') }));
+
+const having = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+
+it('levels and departments of callers meet those of documents in one query only', () => {
+  expect(having(/privacy_level\s*<=/)).toEqual([FILTER]);
+  expect(having(/scope\s*=\s*\$\{caller/)).toEqual([FILTER]);
+  expect(having(/scope IS NULL/)).toEqual([FILTER]);
+});
+
+it('what is read of documents goes through it', () => {
+  const querying = having(/\b(sql|tx)`[^`]*\b(FROM|JOIN|UPDATE) documents\b/);
+  const asking = new Set(having(/\b(jobVisibleTo|visibleTo)\(/));
+  expect(querying).toContain(FILTER);
+  expect(querying.filter((file) => !asking.has(file) && !FOR_THE_SERVICE.includes(file))).toEqual([]);
+  expect(FOR_THE_SERVICE.filter((file) => !querying.includes(file))).toEqual([]);
+});
