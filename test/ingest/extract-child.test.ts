@@ -55,7 +55,8 @@ test('an abort kills the reader and gives its own reason', async () => {
     expect(process.platform !== 'linux' || childrenOf(process.pid).length === 1).toBe(true);
     controller.abort(reason);
   }
-  const task = { format: 'pdf', sizeBytes: bytes.length, charset: null, pagesMax: 10, textCharsMax: 1e9 } as const;
+  const bounds = { pagesMax: 10, textCharsMax: 1e9, htmlBytesMax: 1e9, unpackedBytesMax: 1e9, entriesMax: 10 };
+  const task = { format: 'pdf', sizeBytes: bytes.length, charset: null, ...bounds } as const;
   const limits = { deadlineMs: 60_000, memoryBytesMax: 512 * MIB, outputBytesMax: MIB };
   const reading = runChild(task, source(), { limits, signal: controller.signal, onBlocks: () => {} });
   await expect(reading).rejects.toBe(reason);

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
 import { detectFormat } from '../../src/ingest/extract/detect-format.ts';
+import { recogniseType } from '../../src/ingest/extract/recognise-type.ts';
 import { makeHtml, makePdf, makeZip } from '../support/sample-files.ts';
 
 const detect = (content: string | Uint8Array, fileName: string, contentType: string | null = null) =>
-  detectFormat({ head: typeof content === 'string' ? Buffer.from(content) : content, fileName, contentType });
+  detectFormat(
+    { head: typeof content === 'string' ? Buffer.from(content) : content, fileName, contentType },
+    recogniseType,
+  );
 
 const binary = Uint8Array.from({ length: 4096 }, (_, i) => (i * 7919 + i * i * 31) % 256);
 const executable = Buffer.concat([
@@ -32,6 +36,23 @@ test.each([
   ['BM is short for bitmap', 'notes.txt', null, 'txt'],
   ['MZ stands for Mark Zbikowski', 'notes.txt', null, 'txt'],
   ['log line with a NUL: \0 and more of it', 'notes.txt', null, 'txt'],
+  ['a,b\n1,2', 'table.CSV', null, 'csv'],
+  ['a,b\n1,2', 'table', 'text/csv; charset=utf-8', 'csv'],
+  ['a\tb\n1\t2', 'table.tsv', null, 'tsv'],
+  ['{"a":1}', 'data.json', null, 'json'],
+  ['{"a":1}', 'data', 'application/json', 'json'],
+  ['{"a":1}', 'notes.txt', 'application/json', 'txt'],
+  ['{"a":1}\n{"a":2}', 'data.jsonl', null, 'jsonl'],
+  ['hello, not JSON', 'data.json', null, 'txt'],
+  ['<html><table>', 'export.csv', null, 'html'],
+  ['{\\rtf1\\ansi hello}', 'notes.txt', null, 'rtf'],
+  ['{\\rtf1\\ansi hello}', 'letter.docx', null, 'rtf'],
+  ['PK\x03\x04 rest', 'report.pdf', null, 'zip'],
+  ['Subject: hi\nFrom: a@b.c\n\ntext', 'mail.eml', null, 'eml'],
+  ['Subject: hi\nFrom: a@b.c\n\ntext', 'part', 'message/rfc822', 'eml'],
+  ['Received: x\n by y\nFrom: a@b.c\nTo: d@e.f\n\ntext', 'saved.txt', null, 'eml'],
+  ['From: the desk of\nSubject: notes\n\ntext', 'notes.txt', null, 'txt'],
+  ['no header at all', 'mail.eml', null, 'txt'],
 ])('%j named %s (%s) is %s', async (content, name, contentType, format) => {
   expect((await detect(content, name, contentType)).format).toBe(format);
 });
@@ -58,15 +79,15 @@ test('the charset of the content type is passed on', async () => {
 test('real samples are recognised whatever their name says', async () => {
   expect((await detect(await makePdf([{ heading: 'A' }]), 'a.docx')).format).toBe('pdf');
   expect((await detect(makeHtml('<p>x'), 'a.pdf')).format).toBe('html');
+  expect((await detect(makeZip('a.txt', 'hello'), 'a.txt')).format).toBe('zip');
+  expect((await detect(Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'a.txt')).format).toBe('cfb');
 });
 
 test.each([
   ['an empty file', '', 'a.txt', 'corrupt', 'the file is empty'],
-  ['a zip named as a PDF', makeZip('a.txt', 'hello'), 'a.pdf', 'unsupported_type', /zip/],
-  ['a zip named as text', makeZip('a.txt', 'hello'), 'a.txt', 'unsupported_type', /zip/],
+  ['a Hancom document of the 1990s', 'HWP Document File V3.00 \x1a\x01', 'a.hwp', 'unsupported_type', /version 5/],
   ['a program', executable, 'setup.txt', 'unsupported_type', /not supported|binary/],
   ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), 'a.png', 'unsupported_type', /png/],
-  ['rich text', '{\\rtf1\\ansi hello}', 'a.rtf', 'unsupported_type', /rtf/],
   ['garbage named as a PDF', binary, 'a.pdf', 'corrupt', /not one/],
   ['garbage declared as a PDF', binary, 'a', 'corrupt', /not one/, 'application/pdf'],
   ['garbage', binary, 'a.txt', 'unsupported_type', /binary/],

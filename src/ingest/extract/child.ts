@@ -6,33 +6,59 @@ import fs from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import type { BlockDraft } from './blocks.ts';
 import type { ChildArgument, ChildLine } from './child-protocol.ts';
+import { loadReader } from './document-readers.ts';
 import { ExtractError, isOutOfMemory, outOfMemory } from './errors.ts';
+import type { BlockSink } from './reader.ts';
 
 const BLOCKS_PER_LINE = 256;
+const CHARS_PER_LINE = 256 * 1024;
 const WARNINGS_MAX = 20;
-
-type Content = { blocks: BlockDraft[]; pages: number | null; emptyPages: number[]; failedPages: number[] };
 
 async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? '') as ChildArgument;
-  const read = await loadReader(task);
+  const read = await loadReader(task.format);
   giveUpRights();
   const bytes = await readStdin(task.sizeBytes);
-  const content = await read(bytes);
-  for (let at = 0; at < content.blocks.length; at += BLOCKS_PER_LINE) {
-    await print({ type: 'blocks', blocks: content.blocks.slice(at, at + BLOCKS_PER_LINE) });
-  }
-  await print({ type: 'done', pages: content.pages, emptyPages: content.emptyPages, failedPages: content.failedPages });
+  const sink = new PrintingSink(task.textCharsMax);
+  const { pagesMax, htmlBytesMax } = task;
+  const budget = { bytesLeft: task.unpackedBytesMax, entriesLeft: task.entriesMax };
+  const result = await read(bytes, { sink, budget, pagesMax, htmlBytesMax }, task);
+  await sink.finish();
+  await print({ type: 'done', ...result });
 }
 
-async function loadReader(task: ChildArgument): Promise<(bytes: Uint8Array) => Promise<Content>> {
-  if (task.format === 'html') {
-    const { readHtml } = await import('./read-html.ts');
-    return async (bytes) => ({ blocks: readHtml(bytes, task.charset), pages: null, emptyPages: [], failedPages: [] });
+/** Prints blocks as they come, no faster than they are taken. */
+class PrintingSink implements BlockSink {
+  readonly #charsMax: number;
+  #blocks: BlockDraft[] = [];
+  #pendingChars = 0;
+  #chars = 0;
+
+  constructor(charsMax: number) {
+    this.#charsMax = charsMax;
   }
-  const { preparePdf, readPdf } = await import('./read-pdf.ts');
-  await preparePdf();
-  return (bytes) => readPdf(bytes, task);
+
+  add(block: BlockDraft): void {
+    this.#chars += block.text.length;
+    if (this.#chars > this.#charsMax) {
+      throw new ExtractError('too_large', `the document holds more than ${this.#charsMax} characters of text`);
+    }
+    this.#pendingChars += block.text.length;
+    this.#blocks.push(block);
+  }
+
+  async flush(): Promise<void> {
+    if (this.#blocks.length >= BLOCKS_PER_LINE || this.#pendingChars >= CHARS_PER_LINE) await this.finish();
+  }
+
+  async finish(): Promise<void> {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    this.#pendingChars = 0;
+    for (let at = 0; at < blocks.length; at += BLOCKS_PER_LINE) {
+      await print({ type: 'blocks', blocks: blocks.slice(at, at + BLOCKS_PER_LINE) });
+    }
+  }
 }
 
 /** Node 24 has no permission for the network, so the ways to it that JavaScript has are closed by hand. */
@@ -71,7 +97,7 @@ function print(line: ChildLine): Promise<void> {
 
 function failure(error: unknown): ChildLine {
   const fault = isOutOfMemory(String(error)) ? outOfMemory() : error;
-  if (fault instanceof ExtractError && fault.category !== 'timeout' && fault.category !== 'unsupported_type') {
+  if (fault instanceof ExtractError && fault.category !== 'timeout') {
     return { type: 'failed', category: fault.category, message: fault.message };
   }
   if (error instanceof RangeError)

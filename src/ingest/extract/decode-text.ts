@@ -1,3 +1,5 @@
+import { analyse } from 'chardet';
+
 /** Text of a file and the encoding that it was read as (WHATWG label). */
 export interface DecodedText {
   readonly text: string;
@@ -5,10 +7,29 @@ export interface DecodedText {
 }
 
 const SAMPLE_CHARS = 1 << 20;
+const GUESS_BYTES = 64 * 1024;
+/**
+ * Encodings that statistics tell well enough, and from which confidence on (of 100). Among those of Western and Central
+ * Europe they guess, so that these are read as windows-1252.
+ */
+const GUESSES: ReadonlyMap<string, number> = new Map([
+  ['Shift_JIS', 60],
+  ['EUC-JP', 60],
+  ['GB18030', 60],
+  ['Big5', 60],
+  ['windows-1251', 30],
+  ['KOI8-R', 30],
+]);
+const SINGLE_BYTE: ReadonlySet<string> = new Set(['windows-1251', 'KOI8-R']);
+const CHINESE: ReadonlySet<string> = new Set(['gb18030', 'big5']);
+/** Escape sequences of ISO-2022-JP: it is the one encoding of Japanese without a byte beyond ASCII. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
+const ISO_2022_JP = /\x1b\$[@B]|\x1b\([BJ]/;
 
 /**
- * Bytes to text. In this order: byte order mark, `declared` (if it fits without an error), UTF-16 by its pattern of
- * NULs, UTF-8 (a few bad bytes are tolerated), EUC-KR (as CP949) if that gives Korean, else windows-1252, which
+ * Bytes to text. In this order: byte order mark, `declared` (if it fits without an error), UTF-16 by its pattern
+ * of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are tolerated), EUC-KR (as CP949) if
+ * that gives Korean, what statistics say of the other encodings of East Asia and of Russian, else windows-1252, which
  * fits everything. Never throws for bad bytes.
  *
  * @param declared a charset label from elsewhere (a `<meta>`, a content type); unknown labels are ignored
@@ -22,17 +43,43 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
   }
   const wide = utf16ByPattern(bytes);
   if (wide !== null) return decodeAs(bytes, wide);
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, GUESS_BYTES));
+  if (ISO_2022_JP.test(start.toString('latin1'))) return decodeAs(bytes, 'iso-2022-jp');
 
   const utf8 = decodeAs(bytes, 'utf-8');
   const utf8Counts = countKinds(utf8.text);
   // A cut or patched file has a few bad bytes; text of another encoding has hardly a good one.
   if (utf8Counts.broken * 50 <= utf8Counts.foreign) return utf8;
 
+  const guess = guessEncoding(start);
   const korean = decodeAs(bytes, 'euc-kr');
   const koreanCounts = countKinds(korean.text);
-  if (koreanCounts.broken * 50 <= koreanCounts.foreign && koreanCounts.hangul * 2 >= koreanCounts.foreign)
-    return korean;
-  return decodeAs(bytes, 'windows-1252');
+  const isKorean = koreanCounts.broken * 50 <= koreanCounts.foreign && koreanCounts.hangul * 2 >= koreanCounts.foreign;
+  // Simplified Chinese decodes as Korean too, of syllables that nobody uses.
+  if (isKorean && !(guess?.isSure && CHINESE.has(guess.encoding))) return korean;
+  return decodeAs(bytes, guess?.encoding ?? 'windows-1252');
+}
+
+/** By statistics; null: nothing that they tell well enough. */
+function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean } | null {
+  let letters = 0;
+  let foreign = 0;
+  for (const byte of start) {
+    if (byte >= 0x80) foreign++;
+    else if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) letters++;
+  }
+  const guesses = analyse(start);
+  const koreanConfidence = guesses.find(({ name }) => name === 'EUC-KR')?.confidence ?? 0;
+  const known = guesses.filter(({ name }) => GUESSES.has(name));
+  const sure = known.find(({ name, confidence }) => confidence >= (GUESSES.get(name) as number));
+  if (sure !== undefined) {
+    return { encoding: sure.name.toLowerCase(), isSure: sure.confidence > koreanConfidence };
+  }
+  // Accents are few among letters. Where most letters are beyond ASCII, a short text of another script is likelier:
+  // one in which bytes go in pairs, if they do.
+  if (foreign < letters) return null;
+  const likely = known.find(({ name }) => !SINGLE_BYTE.has(name)) ?? known[0];
+  return likely === undefined ? null : { encoding: likely.name.toLowerCase(), isSure: false };
 }
 
 /** `utf-8`, `utf-16le`, `utf-16be` or null. */

@@ -1,89 +1,170 @@
-import { fileTypeFromBuffer } from 'file-type';
 import { byteOrderMark, decodeText, utf16ByPattern } from './decode-text.ts';
 import { ExtractError } from './errors.ts';
 
-export type DocumentFormat = 'txt' | 'md' | 'html' | 'pdf';
+/** What a document can turn out to be. */
+export const DOCUMENT_FORMATS = [
+  'txt',
+  'md',
+  'html',
+  'csv',
+  'tsv',
+  'json',
+  'jsonl',
+  'pdf',
+  'docx',
+  'pptx',
+  'xlsx',
+  'odt',
+  'ods',
+  'odp',
+  'rtf',
+  'epub',
+  'eml',
+  'hwp',
+  'hwpx',
+] as const;
+export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
+
+/** What the first bytes tell. What is in a container (zip archive, compound file) is known only once it is opened. */
+export type FileFormat =
+  | 'txt'
+  | 'md'
+  | 'html'
+  | 'csv'
+  | 'tsv'
+  | 'json'
+  | 'jsonl'
+  | 'pdf'
+  | 'rtf'
+  | 'eml'
+  | 'zip'
+  | 'cfb';
 
 export interface DetectedFormat {
-  readonly format: DocumentFormat;
+  readonly format: FileFormat;
   /** `charset` of the declared content type, where it names one. */
   readonly charset: string | null;
 }
 
+/** Names a file by its signature, where that is of a known type. */
+export type Recognise = (head: Uint8Array) => Promise<{ ext: string; mime: string } | null>;
+
 /** How many bytes of the start of a file `detectFormat` wants to see. */
 export const HEAD_BYTES = 4096;
 
-const MARKDOWN_NAMES: ReadonlySet<string> = new Set(['md', 'markdown', 'mdown', 'mkd', 'mdx']);
-const HTML_NAMES: ReadonlySet<string> = new Set(['html', 'htm', 'xhtml']);
+/** Kinds of text by what their names end in, and by their media types. */
+const TEXT_NAMES: ReadonlyMap<string, FileFormat> = new Map([
+  ...names('md', 'md markdown mdown mkd mdx'),
+  ...names('html', 'html htm xhtml'),
+  ...names('csv', 'csv'),
+  ...names('tsv', 'tsv tab'),
+  ...names('json', 'json geojson'),
+  ...names('jsonl', 'jsonl ndjson'),
+  ...names('txt', 'txt'),
+]);
+const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
+  ...names('html', 'text/html application/xhtml+xml'),
+  ...names('md', 'text/markdown'),
+  ...names('csv', 'text/csv'),
+  ...names('tsv', 'text/tab-separated-values'),
+  ...names('json', 'application/json application/geo+json'),
+  ...names('jsonl', 'application/jsonl application/x-ndjson application/x-jsonlines'),
+]);
 /** Names that promise a binary format: plain text under such a name is a broken file, not a text. */
 const BINARY_NAMES: ReadonlySet<string> = new Set(
-  'pdf docx pptx xlsx doc ppt xls odt ods odp epub hwp hwpx png jpg jpeg webp gif tif tiff bmp zip gz 7z'.split(' '),
+  (
+    'pdf docx docm pptx pptm ppsx xlsx xlsm doc ppt xls odt ods odp epub hwp hwpx png jpg jpeg webp gif tif tiff bmp ' +
+    'zip gz 7z'
+  ).split(' '),
 );
 /** Recognised formats that consist of text and are still no text to read. */
-const TEXTUAL_UNSUPPORTED: ReadonlySet<string> = new Set(['rtf', 'ps', 'eps', 'svg', 'pgp']);
+const TEXTUAL_UNSUPPORTED: ReadonlySet<string> = new Set(['ps', 'eps', 'svg', 'pgp']);
 
 const HTML_START = /^(?:\s|<!--[\s\S]*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html[\s>])/i;
+const JSON_START = /^\s*[[{"\-\dtfn]/;
+const HWP_3 = 'HWP Document File V';
 
 /**
  * What a file is, by its first bytes; its name and declared type only tell kinds of text apart.
  *
  * @param file `head`: the first 4 KiB (all of a shorter file)
+ * @param recognise for the message about a type that is known and not read
  * @throws ExtractError `corrupt` for an empty file and for one that is not what its name promises,
  *   `unsupported_type` for all that is recognised, or plainly binary, and not read here
  */
-export async function detectFormat(file: {
-  head: Uint8Array;
-  fileName: string;
-  contentType?: string | null;
-}): Promise<DetectedFormat> {
+export async function detectFormat(
+  file: { head: Uint8Array; fileName: string; contentType?: string | null },
+  recognise: Recognise = async () => null,
+): Promise<DetectedFormat> {
   const head = file.head.subarray(0, HEAD_BYTES);
   if (head.length === 0) throw new ExtractError('corrupt', 'the file is empty');
   const extension = extensionOf(file.fileName);
-  const contentType = parseContentType(file.contentType);
-  const promisesPdf = extension === 'pdf' || contentType.type === 'application/pdf';
+  const { type, charset } = parseContentType(file.contentType);
+  const promisesPdf = extension === 'pdf' || type === 'application/pdf';
+  const signature = formatBySignature(head);
+  if (signature !== null) return { format: signature, charset: null };
 
-  const pdfAt = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 1024 + 5)).indexOf(
-    '%PDF-',
-    0,
-    'latin1',
-  );
-  if (pdfAt === 0) return { format: 'pdf', charset: null };
-
-  const text = looksLikeText(head);
+  const isText = looksLikeText(head);
   const known = await recognise(head);
   // Two-byte signatures ("BM", "MZ") also start English words, so clean text outvotes them.
-  if (known !== null && (!text || TEXTUAL_UNSUPPORTED.has(known.ext))) {
+  if (known !== null && (!isText || TEXTUAL_UNSUPPORTED.has(known.ext))) {
     throw new ExtractError('unsupported_type', `files of type ${known.mime} (.${known.ext}) are not supported`);
   }
   // Readers of PDF accept junk before the header; as this could be any text that mentions it, the name decides.
-  if (pdfAt > 0 && promisesPdf) return { format: 'pdf', charset: null };
-  if (!text) {
+  if (promisesPdf && startOf(head, 1024 + 5).includes('%PDF-')) return { format: 'pdf', charset: null };
+  if (!isText) {
     if (promisesPdf) throw new ExtractError('corrupt', 'the file is named as a PDF but its content is not one');
     throw new ExtractError('unsupported_type', 'the file is binary data of an unknown type');
   }
 
   const start = decodeText(head).text;
-  const { charset } = contentType;
   if (HTML_START.test(start)) return { format: 'html', charset };
   if (promisesPdf || BINARY_NAMES.has(extension)) {
     throw new ExtractError('corrupt', `the file is named .${extension || 'pdf'} but holds plain text`);
   }
-  if (HTML_NAMES.has(extension)) return { format: 'html', charset };
-  if (MARKDOWN_NAMES.has(extension)) return { format: 'md', charset };
-  if (extension === 'txt') return { format: 'txt', charset };
-  if (contentType.type === 'text/html' || contentType.type === 'application/xhtml+xml')
-    return { format: 'html', charset };
-  if (contentType.type === 'text/markdown') return { format: 'md', charset };
-  return { format: 'txt', charset };
+  const isNamedMail = /^(eml|mht|mhtml)$/.test(extension) || type === 'message/rfc822';
+  if (looksLikeMail(start, isNamedMail)) return { format: 'eml', charset: null };
+  const format = TEXT_NAMES.get(extension) ?? TEXT_TYPES.get(type) ?? 'txt';
+  // A file that only is called so is still a text.
+  const isOnlyCalled = (format === 'json' || format === 'jsonl') && !JSON_START.test(start);
+  return { format: isOnlyCalled ? 'txt' : format, charset };
 }
 
-async function recognise(head: Uint8Array): Promise<{ ext: string; mime: string } | null> {
-  try {
-    return (await fileTypeFromBuffer(head, { maxBufferSize: 64 * 1024 })) ?? null;
-  } catch {
-    // A signature whose header lies about lengths; not recognised is the right answer.
-    return null;
+function names(format: FileFormat, list: string): Array<[string, FileFormat]> {
+  return list.split(' ').map((name) => [name, format]);
+}
+
+/** @throws ExtractError `unsupported_type` for the one old format that looks like no other */
+function formatBySignature(head: Uint8Array): FileFormat | null {
+  const start = startOf(head, 32);
+  if (start.startsWith('%PDF-')) return 'pdf';
+  if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) return 'zip';
+  if (start.startsWith('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1')) return 'cfb';
+  if (start.startsWith('{\\rtf')) return 'rtf';
+  if (start.startsWith(HWP_3)) {
+    throw new ExtractError('unsupported_type', 'Hancom documents before version 5 are not supported; save it anew');
   }
+  return null;
+}
+
+function startOf(head: Uint8Array, bytes: number): string {
+  return Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, bytes)).toString('latin1');
+}
+
+/**
+ * A mail begins with header fields (RFC 5322). As notes may begin with "From:" and "Subject:" too, fields that only
+ * programs write are asked for, unless the name says that it is a mail.
+ */
+function looksLikeMail(start: string, isNamed: boolean): boolean {
+  const fields = new Set<string>();
+  for (const [index, line] of start.split(/\r?\n/).entries()) {
+    const field = /^([A-Za-z][A-Za-z0-9-]{0,60}):/.exec(line)?.[1];
+    if (field !== undefined) fields.add(field.toLowerCase());
+    else if (!/^[ \t]/.test(line) && !(index === 0 && line.startsWith('From '))) break;
+  }
+  const has = (list: string) => list.split(' ').some((field) => fields.has(field));
+  if (isNamed) return has('from to subject date received mime-version content-type');
+  return has('message-id mime-version received return-path') && has('from sender') && has('to cc subject date');
 }
 
 /**

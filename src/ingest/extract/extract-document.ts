@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import { type Block, type BlockDraft, TextAssembler } from './blocks.ts';
-import { decodeText } from './decode-text.ts';
-import { type DetectedFormat, type DocumentFormat, detectFormat, HEAD_BYTES } from './detect-format.ts';
-import { ExtractError, tooSlow, wrongSize } from './errors.ts';
+import type { ChildTask } from './child-protocol.ts';
+import { detectFormat, type FileFormat, HEAD_BYTES } from './detect-format.ts';
+import { ExtractError, tooSlow } from './errors.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
-import { readMarkdown } from './read-markdown.ts';
-import { readText } from './read-text.ts';
+import { isTextFormat, readInWorker } from './read-in-worker.ts';
+import type { ReadResult } from './reader.ts';
+import { recogniseType } from './recognise-type.ts';
 import { runChild } from './run-child.ts';
 
 export interface StoredFile {
@@ -19,27 +19,17 @@ export interface StoredFile {
   readonly contentType?: string | null;
 }
 
-export interface ExtractedDocument {
-  readonly format: DocumentFormat;
+export interface ExtractedDocument extends ReadResult {
   /** The text that all character ranges refer to. */
   readonly text: string;
   readonly blocks: Block[];
-  /** Null in formats without pages. */
-  readonly pages: number | null;
-  /** Pages, from 1, without any text (candidates for OCR). */
-  readonly emptyPages: number[];
-  /** Pages, from 1, that could not be read. */
-  readonly failedPages: number[];
   /** Largest resident memory of the child; null where there was none or the system does not tell. */
   readonly peakMemoryBytes: number | null;
 }
 
-/** Between two looks at the clock and the signal, and turns of the event loop. */
-const PAUSE_CHARS = 256 * 1024;
-
 /**
- * Bytes of a stored file to text and blocks. txt and md are read here in slices that let the event loop turn; html
- * and pdf each in a child process.
+ * Bytes of a stored file to text and blocks. Plain text, csv and json are read here, in slices that let the event loop
+ * turn; every other format in a child process of its own.
  *
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  */
@@ -52,9 +42,9 @@ export async function extractDocument(
   },
 ): Promise<ExtractedDocument> {
   const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
-  const { signal, inTurn = (run) => run() } = file;
+  const { signal, sizeBytes, inTurn = (run) => run() } = file;
   signal?.throwIfAborted();
-  if (file.sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
+  if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
   const startedAt = performance.now();
   const stream = file.open();
   stream.on('error', () => {}); // Seen by whoever reads the stream; nobody does once the document is read.
@@ -65,27 +55,27 @@ export async function extractDocument(
   let stalled = watchForStall();
   try {
     const { head, whole } = await peek(stream);
-    const detected = await detectFormat({ head, fileName: file.fileName, contentType: file.contentType ?? null });
-    refuseLarge(detected.format, file.sizeBytes, limits);
+    const { fileName, contentType = null } = file;
+    const detected = await detectFormat({ head, fileName, contentType }, recogniseType);
+    const { format, charset } = detected;
+    refuseLarge(format, sizeBytes, limits);
     const assembler = new TextAssembler(limits);
-    if (detected.format === 'html' || detected.format === 'pdf') {
-      const { format, charset } = detected;
-      const { pagesMax, textCharsMax } = limits;
-      const task = { format, charset, sizeBytes: file.sizeBytes, pagesMax, textCharsMax };
-      clearTimeout(stalled);
-      const result = await inTurn(() => {
-        signal?.throwIfAborted();
-        stalled = watchForStall();
-        const onBlocks = (blocks: BlockDraft[]) => {
-          for (const block of blocks) assembler.add(block);
-        };
-        return runChild(task, whole, { limits, signal, onBlocks });
-      });
-      return { format, ...assembler.finish(), ...result };
+    if (isTextFormat(format)) {
+      const deadlineMs = Math.max(1, limits.deadlineMs - (performance.now() - startedAt));
+      const add = (block: BlockDraft) => assembler.add(block);
+      const result = await readInWorker({ format, charset, source: whole, sizeBytes }, { add, deadlineMs, signal });
+      return { ...assembler.finish(), ...result, peakMemoryBytes: null };
     }
-    const deadlineMs = Math.max(1, limits.deadlineMs - (performance.now() - startedAt));
-    await assembleText(detected, await collectBytes(whole, file.sizeBytes), { assembler, deadlineMs, signal });
-    return { format: detected.format, ...assembler.finish(), ...WITHOUT_PAGES };
+    clearTimeout(stalled);
+    const result = await inTurn(() => {
+      signal?.throwIfAborted();
+      stalled = watchForStall();
+      const onBlocks = (blocks: BlockDraft[]) => {
+        for (const block of blocks) assembler.add(block);
+      };
+      return runChild(taskOf({ format, charset }, sizeBytes, limits), whole, { limits, signal, onBlocks });
+    });
+    return { ...assembler.finish(), ...result };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -96,37 +86,39 @@ export async function extractDocument(
   }
 }
 
-const WITHOUT_PAGES = { pages: null, emptyPages: [], failedPages: [], peakMemoryBytes: null };
-
-async function assembleText(
-  detected: DetectedFormat,
-  bytes: Uint8Array,
-  { assembler, deadlineMs, signal }: { assembler: TextAssembler; deadlineMs: number; signal: AbortSignal | undefined },
-): Promise<void> {
-  const startedAt = performance.now();
-  const { text } = decodeText(bytes, detected.charset);
-  const drafts: Iterable<BlockDraft> = detected.format === 'md' ? readMarkdown(text) : readText(text);
-  let sincePause = 0;
-  for (const draft of drafts) {
-    assembler.add(draft);
-    // Every block costs something, empty ones too.
-    sincePause += draft.text.length + 64;
-    if (sincePause < PAUSE_CHARS) continue;
-    sincePause = 0;
-    await setImmediate();
-    signal?.throwIfAborted();
-    if (performance.now() - startedAt > deadlineMs) throw tooSlow(deadlineMs);
-  }
+function taskOf(detected: Pick<ChildTask, 'format' | 'charset'>, sizeBytes: number, limits: ExtractLimits): ChildTask {
+  const { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax } = limits;
+  return { ...detected, sizeBytes, pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax };
 }
 
-function refuseLarge(format: DocumentFormat, sizeBytes: number, limits: ExtractLimits): void {
-  const bytesMax =
-    format === 'pdf' ? limits.pdfBytesMax : format === 'html' ? limits.htmlBytesMax : limits.textBytesMax;
+function refuseLarge(format: FileFormat, sizeBytes: number, limits: ExtractLimits): void {
+  const bytesMax = bytesMaxOf(format, limits);
   if (sizeBytes <= bytesMax) return;
   throw new ExtractError(
     'too_large',
     `the file has ${sizeBytes} bytes; at most ${bytesMax} are read of a ${format} file`,
   );
+}
+
+function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
+  switch (format) {
+    case 'pdf':
+      return limits.pdfBytesMax;
+    case 'html':
+      return limits.htmlBytesMax;
+    case 'zip':
+    case 'cfb':
+      return limits.officeBytesMax;
+    case 'rtf':
+      return limits.rtfBytesMax;
+    case 'eml':
+      return limits.mailBytesMax;
+    case 'txt':
+    case 'md':
+      return limits.textBytesMax;
+    default:
+      return limits.dataBytesMax;
+  }
 }
 
 /** The first bytes of a stream, and an iterator over all of it, these bytes included. */
@@ -145,16 +137,4 @@ async function peek(stream: Readable): Promise<{ head: Uint8Array; whole: AsyncI
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
   return { head: Buffer.concat(first).subarray(0, HEAD_BYTES), whole: whole() };
-}
-
-async function collectBytes(source: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(sizeBytes);
-  let filled = 0;
-  for await (const chunk of source) {
-    if (filled + chunk.length > sizeBytes) throw wrongSize();
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-  }
-  if (filled !== sizeBytes) throw wrongSize();
-  return bytes;
 }

@@ -6,6 +6,17 @@ export interface ExtractLimits {
   readonly htmlBytesMax: number;
   /** A PDF is held in the child's memory as a whole. */
   readonly pdfBytesMax: number;
+  /** Office documents, books and Hancom documents: held in the child's memory, with what is unpacked of them beside. */
+  readonly officeBytesMax: number;
+  /** Mail and rich text: the child holds them several times over, in bytes and in text. */
+  readonly mailBytesMax: number;
+  readonly rtfBytesMax: number;
+  /** csv and json, read in windows; what is held of them is bounded by `textCharsMax`. */
+  readonly dataBytesMax: number;
+  /** Bytes unpacked of one document, with all that is attached to it. */
+  readonly unpackedBytesMax: number;
+  /** Entries of its archives. */
+  readonly entriesMax: number;
   readonly pagesMax: number;
   readonly blocksMax: number;
   /** Characters (UTF-16 units) of extracted text. */
@@ -24,6 +35,12 @@ export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
   textBytesMax: 64 * MIB,
   htmlBytesMax: 32 * MIB,
   pdfBytesMax: 192 * MIB,
+  officeBytesMax: 128 * MIB,
+  mailBytesMax: 64 * MIB,
+  rtfBytesMax: 64 * MIB,
+  dataBytesMax: 1024 * MIB,
+  unpackedBytesMax: 256 * MIB,
+  entriesMax: 20_000,
   pagesMax: 20_000,
   blocksMax: 1_000_000,
   textCharsMax: 64 * MIB,

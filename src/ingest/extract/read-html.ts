@@ -21,6 +21,16 @@ const BLOCK: ReadonlySet<string> = new Set(
 );
 const HEADING = /^h[1-6]$/;
 const CHARSET_SCAN_BYTES = 4096;
+/** Elements that XHTML may write as `<title/>`, which HTML takes for the beginning of one. */
+const SELF_CLOSED =
+  /<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z][\w:-]*)([^<>]*?)\/>/g;
+
+export interface HtmlOptions {
+  /** Written by the rules of XML. */
+  readonly isXhtml?: boolean;
+  /** Whether the page's title stands in for a first heading that is missing. */
+  readonly title?: 'without_h1' | 'never';
+}
 
 /**
  * Readable blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables as one line a
@@ -29,12 +39,15 @@ const CHARSET_SCAN_BYTES = 4096;
  *
  * @param declaredCharset from the content type; a byte order mark wins over it, a `<meta>` does not
  */
-export function readHtml(bytes: Uint8Array, declaredCharset: string | null): BlockDraft[] {
+export function readHtml(bytes: Uint8Array, declaredCharset: string | null, options: HtmlOptions = {}): BlockDraft[] {
   const charset = byteOrderMark(bytes) === null ? (declaredCharset ?? metaCharset(bytes)) : null;
-  const document = parse(decodeText(bytes, charset).text, { scriptingEnabled: false });
+  const { text } = decodeText(bytes, charset);
+  const source = options.isXhtml ? text.replace(SELF_CLOSED, '<$1$2></$1>') : text;
+  const document = parse(source, { scriptingEnabled: false });
   const survey = surveyTree(document.childNodes);
   const walk = new Walk(survey.layoutTables);
-  if (survey.title !== null && !survey.hasH1) walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
+  if (survey.title !== null && !survey.hasH1 && options.title !== 'never')
+    walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
   walk.run(document.childNodes);
   return walk.blocks;
 }

@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,11 +10,9 @@ import type { BlockDraft } from './blocks.ts';
 import { type ChildArgument, ChildLine, type ChildTask } from './child-protocol.ts';
 import { ExtractError, outOfMemory, tooSlow, wrongSize } from './errors.ts';
 import type { ExtractLimits } from './limits.ts';
+import type { ReadResult } from './reader.ts';
 
-export interface ChildResult {
-  readonly pages: number | null;
-  readonly emptyPages: number[];
-  readonly failedPages: number[];
+export interface ChildResult extends ReadResult {
   /** Largest resident memory seen; null where the system does not tell (`/proc` is Linux only). */
   readonly peakMemoryBytes: number | null;
 }
@@ -80,12 +79,8 @@ export async function runChild(
     throwFault(fault);
     if (last?.type === 'failed') throw new ExtractError(last.category, last.message, stderr);
     if (last?.type !== 'done' || code !== 0) throw deathOf(code, exitSignal, stderr);
-    return {
-      pages: last.pages,
-      emptyPages: last.emptyPages,
-      failedPages: last.failedPages,
-      peakMemoryBytes: watch.peak(),
-    };
+    const { type: _, ...result } = last;
+    return { ...result, peakMemoryBytes: watch.peak() };
   } finally {
     clearTimeout(deadline);
     watch.stop();
@@ -149,19 +144,31 @@ interface Readables {
 
 let readables: Readables | null = null;
 
+/** Packages that the readers import. */
+const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'postal-mime', 'saxes', 'unpdf', 'yauzl'];
+
 /** The child's own code: this folder and the packages of the readers, not the rest of the installation. */
 function readable(): Readables {
   if (readables !== null) return readables;
   const here = dirname(fileURLToPath(import.meta.url));
-  const parse5 = requiredPackage('parse5', import.meta.url);
-  const entities = requiredPackage('entities', pathToFileURL(join(parse5, 'package.json')).href);
-  const unpdf = requiredPackage('unpdf', import.meta.url);
+  const packages = new Set<string>();
+  for (const name of READER_PACKAGES) addPackage(name, import.meta.url, packages);
   const pdfjs = packageFolder('pdfjs-dist', import.meta.url);
   const cmapFolder = pdfjs === null ? null : join(pdfjs, 'cmaps/');
-  const paths = [here, join(here, '../../../package.json'), parse5, entities, unpdf];
+  const paths = [here, join(here, '../../../package.json'), ...packages];
   if (cmapFolder !== null) paths.push(cmapFolder);
   readables = { paths, cmapFolder };
   return readables;
+}
+
+/** A package and all that it depends on. */
+function addPackage(name: string, base: string, folders: Set<string>): void {
+  const folder = requiredPackage(name, base);
+  if (folders.has(folder)) return;
+  folders.add(folder);
+  const manifest = join(folder, 'package.json');
+  const { dependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8')) as { dependencies?: Record<string, string> };
+  for (const dependency of Object.keys(dependencies)) addPackage(dependency, pathToFileURL(manifest).href, folders);
 }
 
 function requiredPackage(name: string, base: string): string {

@@ -1,0 +1,138 @@
+import { SaxesParser } from 'saxes';
+import { byteOrderMark, utf16ByPattern } from '../decode-text.ts';
+import { ExtractError } from '../errors.ts';
+
+/** By name, with the prefix of `NAMESPACES` whatever prefix the file uses; without one where it has no namespace. */
+export type XmlAttributes = Readonly<Record<string, string>>;
+
+/** Called in document order. Names carry the prefix of `NAMESPACES`; `-:` stands for every other namespace. */
+export interface XmlHandler {
+  open?(name: string, attributes: XmlAttributes): void;
+  close?(name: string): void;
+  /** Text and CDATA; one text may come in several pieces. */
+  text?(text: string): void;
+}
+
+const DEPTH_MAX = 1_000;
+const DECLARATION_BYTES = 256;
+/** A file may make up as many names as it likes; no more are remembered. */
+const NAMES_MAX = 1_000;
+const XMLNS = 'http://www.w3.org/2000/xmlns/';
+
+/** Both the transitional and the strict namespaces of ISO/IEC 29500, those of ODF 1.x, EPUB, OWPML and XML encryption. */
+const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\/wordprocessingml\/(2006\/)?main$/, 'w'],
+  [/\/spreadsheetml\/(2006\/)?main$/, 'x'],
+  [/\/presentationml\/(2006\/)?main$/, 'p'],
+  [/\/drawingml\/(2006\/)?main$/, 'a'],
+  [/\/officeDocument\/(2006\/)?relationships$/, 'r'],
+  [/\/officeDocument\/(2006\/)?math$/, 'm'],
+  [/\/markup-compatibility\/2006$/, 'mc'],
+  [/\/package\/2006\/relationships$/, 'rel'],
+  [/\/package\/2006\/content-types$/, 'ct'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:office:1\.0$/, 'office'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:text:1\.0$/, 'text'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:table:1\.0$/, 'table'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:drawing:1\.0$/, 'draw'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:presentation:1\.0$/, 'presentation'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:style:1\.0$/, 'style'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:manifest:1\.0$/, 'manifest'],
+  [/^urn:oasis:names:tc:opendocument:xmlns:container$/, 'container'],
+  [/^http:\/\/www\.idpf\.org\/2007\/opf\/?$/, 'opf'],
+  [/^http:\/\/purl\.org\/dc\/elements\/1\.1\/?$/, 'dc'],
+  [/^http:\/\/www\.daisy\.org\/z3986\/2005\/ncx\/?$/, 'ncx'],
+  [/^http:\/\/www\.w3\.org\/2001\/04\/xmlenc#$/, 'enc'],
+  [/\/hwpml\/\d+\/paragraph$/, 'hp'],
+  [/\/hwpml\/\d+\/section$/, 'hs'],
+  [/\/hwpml\/\d+\/head$/, 'hh'],
+];
+
+/**
+ * Parses XML as it comes. Only the five entities of XML itself and character references are known: a document type's
+ * own entities, internal or external, are never defined, so that using one is a fault and nothing is ever fetched.
+ *
+ * @param rest awaited after every piece, for the handler's output to be taken
+ * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; what the handler throws
+ */
+export async function parseXml(
+  source: AsyncIterable<Uint8Array>,
+  handler: XmlHandler,
+  rest?: () => Promise<void>,
+): Promise<void> {
+  const parser = new SaxesParser({ xmlns: true });
+  const names = new CanonicalNames();
+  let depth = 0;
+  parser.on('error', (error) => {
+    throw new ExtractError('corrupt', 'a part of the document is no well-formed XML', error);
+  });
+  parser.on('opentag', (tag) => {
+    if (++depth > DEPTH_MAX) throw new ExtractError('corrupt', 'the document is nested too deeply');
+    if (handler.open === undefined) return;
+    const attributes: Record<string, string> = Object.create(null);
+    for (const raw in tag.attributes) {
+      const attribute = tag.attributes[raw];
+      if (attribute === undefined || attribute.uri === XMLNS) continue;
+      const name = attribute.uri === '' ? attribute.local : names.of(attribute.uri, attribute.local);
+      attributes[name] = attribute.value;
+    }
+    handler.open(names.of(tag.uri, tag.local), attributes);
+  });
+  parser.on('closetag', (tag) => {
+    depth--;
+    handler.close?.(names.of(tag.uri, tag.local));
+  });
+  const onText = (text: string) => handler.text?.(text);
+  parser.on('text', onText);
+  parser.on('cdata', onText);
+
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  for await (const bytes of source) {
+    decoder ??= decoderFor(bytes);
+    parser.write(decoder.decode(bytes, { stream: true }));
+    await rest?.();
+  }
+  parser.write(decoder?.decode() ?? '');
+  parser.close();
+}
+
+/** By byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix F). */
+function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {
+  const found = byteOrderMark(start) ?? utf16ByPattern(start);
+  if (found !== null) return new TextDecoder(found);
+  const head = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
+  const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(head)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(declared);
+  } catch (error) {
+    throw new ExtractError('corrupt', 'a part of the document is in an unknown encoding', error);
+  }
+}
+
+class CanonicalNames {
+  readonly #prefixes = new Map<string, string>();
+  /** Composed names by namespace and local name: the same few come millions of times. */
+  readonly #names = new Map<string, Map<string, string>>();
+
+  of(uri: string, local: string): string {
+    let names = this.#names.get(uri);
+    if (names === undefined) {
+      names = new Map();
+      if (this.#names.size < NAMES_MAX) this.#names.set(uri, names);
+    }
+    let name = names.get(local);
+    if (name === undefined) {
+      name = uri === '' ? local : `${this.#prefixOf(uri)}:${local}`;
+      if (names.size < NAMES_MAX) names.set(local, name);
+    }
+    return name;
+  }
+
+  #prefixOf(uri: string): string {
+    let prefix = this.#prefixes.get(uri);
+    if (prefix === undefined) {
+      prefix = NAMESPACES.find(([pattern]) => pattern.test(uri))?.[1] ?? '-';
+      if (this.#prefixes.size < NAMES_MAX) this.#prefixes.set(uri, prefix);
+    }
+    return prefix;
+  }
+}

@@ -1,0 +1,111 @@
+import type { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import { ExtractError, isOutOfMemory } from '../errors.ts';
+import type { UnpackBudget } from '../reader.ts';
+
+/** Compressed parts of an archive may claim this many times what is unpacked of it: pictures are left where they are. */
+const DECLARED_FACTOR = 4;
+
+/**
+ * An open zip archive. Names of entries are only looked up, never used as paths. Nothing is unpacked before the number
+ * of entries and the sizes that the archive declares are within bounds, and no entry gives more than it declared.
+ */
+export class Zip {
+  readonly #file: ZipFile;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #budget: UnpackBudget;
+
+  private constructor(file: ZipFile, entries: ReadonlyMap<string, Entry>, budget: UnpackBudget) {
+    this.#file = file;
+    this.#entries = entries;
+    this.#budget = budget;
+  }
+
+  /** @throws ExtractError `corrupt`, `too_large` */
+  static async open(bytes: Uint8Array, budget: UnpackBudget): Promise<Zip> {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const entries = new Map<string, Entry>();
+    try {
+      const file = await fromBufferPromise(buffer);
+      if (file.entryCount > budget.entriesLeft) throw tooManyEntries();
+      let declared = 0;
+      for await (const entry of file.eachEntry()) {
+        if (--budget.entriesLeft < 0) throw tooManyEntries();
+        // What is stored as it is cannot be larger than the file.
+        if (entry.compressionMethod !== 0) declared += entry.uncompressedSize;
+        if (declared > budget.bytesLeft * DECLARED_FACTOR) throw tooLarge();
+        if (!entries.has(entry.fileName)) entries.set(entry.fileName, entry);
+      }
+      return new Zip(file, entries, budget);
+    } catch (error) {
+      throw fault(error);
+    }
+  }
+
+  names(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  /** Whether any entry is encrypted by the archive itself. */
+  hasEncrypted(): boolean {
+    return [...this.#entries.values()].some((entry) => entry.isEncrypted());
+  }
+
+  /**
+   * Unpacked bytes of an entry, piece by piece.
+   *
+   * @throws ExtractError `corrupt` (also where there is no such entry), `encrypted`, `too_large`
+   */
+  async *stream(name: string): AsyncGenerator<Uint8Array> {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) throw new ExtractError('corrupt', 'a part of the document is missing');
+    if (entry.isEncrypted()) throw new ExtractError('encrypted', 'the file is protected by a password');
+    if (entry.uncompressedSize > this.#budget.bytesLeft) throw tooLarge();
+    let checksum = 0;
+    let stream: Readable | null = null;
+    try {
+      stream = await this.#file.openReadStreamPromise(entry);
+      for await (const piece of stream as AsyncIterable<Buffer>) {
+        this.#budget.bytesLeft -= piece.length;
+        if (this.#budget.bytesLeft < 0) throw tooLarge();
+        checksum = crc32(piece, checksum);
+        yield piece;
+      }
+    } catch (error) {
+      throw fault(error);
+    } finally {
+      stream?.destroy();
+    }
+    if (checksum !== entry.crc32) throw new ExtractError('corrupt', 'a part of the document is damaged');
+  }
+
+  /** An entry as a whole. @throws as `stream`, and `too_large` past `bytesMax` */
+  async bytes(name: string, bytesMax: number): Promise<Buffer> {
+    const declared = this.#entries.get(name)?.uncompressedSize ?? 0;
+    if (declared > bytesMax) {
+      throw new ExtractError('too_large', `a part of the document has more than ${bytesMax} bytes`);
+    }
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.stream(name)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+}
+
+function tooManyEntries(): ExtractError {
+  return new ExtractError('too_large', 'the archive has more entries than are read');
+}
+
+function tooLarge(): ExtractError {
+  return new ExtractError('too_large', 'the document unpacks to more bytes than are read');
+}
+
+/** yauzl and zlib report whatever is wrong with an archive as plain errors. */
+function fault(error: unknown): unknown {
+  if (error instanceof ExtractError || isOutOfMemory(String(error))) return error;
+  return new ExtractError('corrupt', 'the archive is damaged', error);
+}

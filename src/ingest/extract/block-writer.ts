@@ -1,0 +1,122 @@
+import type { BlockDraft } from './blocks.ts';
+import { RowTable } from './row-table.ts';
+
+interface OpenTable {
+  /** Null in a table within a table, whose text is part of a cell. */
+  readonly rows: RowTable | null;
+  readonly nestedLines: string[];
+  row: string[];
+  cell: BlockDraft[];
+  filledCells: number;
+  /** The only filled cell so far, with its blocks: a table of one cell is a frame around text. */
+  onlyCell: BlockDraft[] | null;
+  /** The row of that cell, until another cell follows. */
+  onlyRow: string[] | null;
+}
+
+/**
+ * Takes paragraphs and tables as office formats nest them and gives blocks in reading order: lines of code become one
+ * listing, tables within tables become text of a cell, a table with a single filled cell becomes what is in it.
+ */
+export class BlockWriter {
+  readonly #add: (block: BlockDraft) => void;
+  readonly #tables: OpenTable[] = [];
+  #code: string[] = [];
+  #page: number | undefined;
+
+  constructor(add: (block: BlockDraft) => void) {
+    this.#add = add;
+  }
+
+  /** Of all blocks from here on. */
+  setPage(page: number): void {
+    this.#endCode();
+    this.#page = page;
+  }
+
+  get isInTable(): boolean {
+    return this.#tables.length > 0;
+  }
+
+  add(block: BlockDraft): void {
+    const table = this.#tables.at(-1);
+    if (table !== undefined) {
+      if (block.text.trim() !== '') table.cell.push(block);
+      return;
+    }
+    if (block.kind === 'code') {
+      this.#code.push(block.text);
+      return;
+    }
+    this.#endCode();
+    this.#emit(block);
+  }
+
+  openTable(): void {
+    this.#endCode();
+    const isOuter = this.#tables.length === 0;
+    const rows = isOuter ? new RowTable((block) => this.#emit(block)) : null;
+    this.#tables.push({ rows, nestedLines: [], row: [], cell: [], filledCells: 0, onlyCell: null, onlyRow: null });
+  }
+
+  closeCell(): void {
+    const table = this.#tables.at(-1);
+    if (table === undefined) return;
+    table.row.push(table.cell.map(({ text }) => text).join(' '));
+    if (table.cell.length > 0) {
+      table.filledCells++;
+      table.onlyCell = table.filledCells === 1 ? table.cell : null;
+      table.cell = [];
+    }
+    if (table.onlyRow !== null && table.filledCells > 1) {
+      this.#addRow(table, table.onlyRow);
+      table.onlyRow = null;
+    }
+  }
+
+  closeRow(): void {
+    const table = this.#tables.at(-1);
+    if (table === undefined || table.row.length === 0) return;
+    const { row } = table;
+    table.row = [];
+    if (table.filledCells === 0) return;
+    if (table.onlyCell === null) this.#addRow(table, row);
+    else table.onlyRow ??= row;
+  }
+
+  closeTable(): void {
+    const table = this.#tables.at(-1);
+    if (table === undefined) return;
+    if (table.cell.length > 0) this.closeCell();
+    this.closeRow();
+    this.#tables.pop();
+    if (table.onlyCell !== null) {
+      for (const block of table.onlyCell) this.add(block);
+    } else if (table.rows !== null) {
+      table.rows.end();
+    } else {
+      for (const line of table.nestedLines) this.add({ kind: 'paragraph', text: line });
+    }
+  }
+
+  /** Closes what the document left open. */
+  end(): void {
+    while (this.#tables.length > 0) this.closeTable();
+    this.#endCode();
+  }
+
+  #addRow(table: OpenTable, row: string[]): void {
+    if (table.rows === null) table.nestedLines.push(row.filter((cell) => cell.trim() !== '').join(' '));
+    else table.rows.addRow(row);
+  }
+
+  #endCode(): void {
+    if (this.#code.length === 0) return;
+    this.#emit({ kind: 'code', text: this.#code.join('\n') });
+    this.#code = [];
+  }
+
+  #emit(block: BlockDraft): void {
+    this.#add(this.#page === undefined ? block : { ...block, page: this.#page });
+  }
+}

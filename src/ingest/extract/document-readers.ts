@@ -1,0 +1,104 @@
+import type { ChildFormat } from './child-protocol.ts';
+import { detectFormat, type FileFormat } from './detect-format.ts';
+import type { ContainedDocument } from './mail/read-mail.ts';
+import { type Reading, type ReadResult, resultOf } from './reader.ts';
+
+/** What a reader needs to know beside the bytes. */
+export interface ReadOptions {
+  readonly charset: string | null;
+  readonly cmapFolder: string | null;
+  readonly textCharsMax: number;
+}
+
+export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: ReadOptions) => Promise<ReadResult>;
+
+type Loader = () => Promise<DocumentReader>;
+
+/** Each loads its own code only: that is what a child process takes its time for. */
+const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml'>, Loader>> = {
+  html: async () => {
+    const { readHtml } = await import('./read-html.ts');
+    return async (bytes, { sink }, { charset }) => {
+      for (const block of readHtml(bytes, charset)) sink.add(block);
+      return resultOf('html');
+    };
+  },
+  pdf: async () => {
+    const { preparePdf, readPdf } = await import('./read-pdf.ts');
+    await preparePdf();
+    return async (bytes, { sink, pagesMax }, { cmapFolder, textCharsMax }) => {
+      const { blocks, ...found } = await readPdf(bytes, { pagesMax, textCharsMax, cmapFolder });
+      for (const block of blocks) sink.add(block);
+      return resultOf('pdf', found);
+    };
+  },
+  zip: async () => (await import('./read-zip.ts')).readZip,
+  cfb: async () => (await import('./read-cfb.ts')).readCfb,
+  rtf: async () => (await import('./rtf/read-rtf.ts')).readRtf,
+  txt: async () => {
+    const { decodeText } = await import('./decode-text.ts');
+    const { readText } = await import('./read-text.ts');
+    return async (bytes, { sink }, { charset }) => {
+      for (const block of readText(decodeText(bytes, charset).text)) sink.add(block);
+      return resultOf('txt');
+    };
+  },
+  md: async () => {
+    const { decodeText } = await import('./decode-text.ts');
+    const { readMarkdown } = await import('./read-markdown.ts');
+    return async (bytes, { sink }, { charset }) => {
+      for (const block of readMarkdown(decodeText(bytes, charset).text)) sink.add(block);
+      return resultOf('md');
+    };
+  },
+  csv: () => loadTable('csv'),
+  tsv: () => loadTable('tsv'),
+  json: () => loadJson('json'),
+  jsonl: () => loadJson('jsonl'),
+};
+
+async function loadTable(format: 'csv' | 'tsv'): Promise<DocumentReader> {
+  const { decodeWindows } = await import('./data/decode-windows.ts');
+  const { readCsv } = await import('./data/read-csv.ts');
+  return async (bytes, { sink }, { charset }) => {
+    await readCsv(decodeWindows(once(bytes), charset), sink, format === 'tsv' ? '\t' : null);
+    return resultOf(format);
+  };
+}
+
+async function loadJson(format: 'json' | 'jsonl'): Promise<DocumentReader> {
+  const { decodeWindows } = await import('./data/decode-windows.ts');
+  const { readJson } = await import('./data/read-json.ts');
+  return async (bytes, { sink }, { charset }) => {
+    await readJson(decodeWindows(once(bytes), charset), sink, format);
+    return resultOf(format);
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** The reader of a format, with all code loaded that it will ever need. */
+export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
+  return format === 'eml' ? loadMailReader() : LOADERS[format]();
+}
+
+/** Anything may be attached to a mail. */
+async function loadMailReader(): Promise<DocumentReader> {
+  const { readMail } = await import('./mail/read-mail.ts');
+  const formats = Object.keys(LOADERS) as Array<keyof typeof LOADERS>;
+  const loaded = await Promise.all(formats.map(async (format) => [format, await LOADERS[format]()] as const));
+  const readers = new Map<FileFormat, DocumentReader>(loaded);
+  return (bytes, reading, options) => {
+    const readContained = async (document: ContainedDocument, own: Reading): Promise<ReadResult> => {
+      const { bytes: content, fileName, contentType, depth } = document;
+      const { format, charset } = await detectFormat({ head: content, fileName, contentType });
+      const reader = readers.get(format);
+      return reader === undefined
+        ? readMail(content, own, depth, readContained)
+        : reader(content, own, { ...options, charset });
+    };
+    return readMail(bytes, reading, 0, readContained);
+  };
+}

@@ -1,0 +1,62 @@
+/** One record of a stream of a Hancom document (HWP 5.0 file format, 4.1). */
+export interface HwpRecord {
+  readonly tag: number;
+  /** Depth in the tree that the records form in the order of the stream. */
+  readonly level: number;
+  readonly data: Buffer;
+}
+
+const FIRST_TAG = 0x10;
+
+export const TAG = {
+  distributeDocData: FIRST_TAG + 12,
+  paragraphShape: FIRST_TAG + 9,
+  paragraphHeader: FIRST_TAG + 50,
+  paragraphText: FIRST_TAG + 51,
+  controlHeader: FIRST_TAG + 55,
+  listHeader: FIRST_TAG + 56,
+  table: FIRST_TAG + 61,
+  equation: FIRST_TAG + 72,
+} as const;
+
+/** The size of a record that does not fit its header stands after it. */
+const LONG = 0xfff;
+
+/** Records up to the first one that is cut off. */
+export function* readRecords(stream: Buffer): Generator<HwpRecord> {
+  for (let at = 0; at + 4 <= stream.length; ) {
+    const header = stream.readUInt32LE(at);
+    at += 4;
+    let size = header >>> 20;
+    if (size === LONG) {
+      if (at + 4 > stream.length) return;
+      size = stream.readUInt32LE(at);
+      at += 4;
+    }
+    if (at + size > stream.length) return;
+    yield { tag: header & 0x3ff, level: (header >>> 10) & 0x3ff, data: stream.subarray(at, at + size) };
+    at += size;
+  }
+}
+
+/** Characters that stand for themselves; the other ones below 32 take eight units, their parameters included. */
+const SINGLE: ReadonlySet<number> = new Set([0, 10, 13, 24, 25, 26, 27, 28, 29, 30, 31]);
+const UNITS_OF_CONTROL = 8;
+
+/** Text of a paragraph without the marks of the objects in it (HWP 5.0 file format, 4.3.2). */
+export function paragraphText(data: Buffer): string {
+  let text = '';
+  const units = data.length >> 1;
+  for (let at = 0; at < units; ) {
+    let end = at;
+    while (end < units && data.readUInt16LE(end * 2) >= 32) end++;
+    if (end > at) text += data.toString('utf16le', at * 2, end * 2);
+    if (end >= units) break;
+    const code = data.readUInt16LE(end * 2);
+    if (code === 10) text += '\n';
+    else if (code === 9 || code === 30 || code === 31) text += ' ';
+    else if (code === 24) text += '-';
+    at = end + (SINGLE.has(code) ? 1 : UNITS_OF_CONTROL);
+  }
+  return text;
+}

@@ -1,0 +1,120 @@
+import type { BlockWriter } from '../block-writer.ts';
+import { type HwpRecord, paragraphText, TAG } from './hwp-records.ts';
+import { type ParagraphRole, paragraphBlock } from './paragraph-block.ts';
+
+interface Control {
+  /** `tbl `, `fn  `, … */
+  readonly id: string;
+  readonly level: number;
+  /** Tables: whether the properties came, after which lists are cells; and the row of the last cell. */
+  isTableOpen: boolean;
+  row: number;
+  hasCell: boolean;
+}
+
+const TABLE = 'tbl ';
+const NOTES: ReadonlySet<string> = new Set(['fn  ', 'en  ']);
+/** What stands on every page alike, and comments. */
+const SKIPPED: ReadonlySet<string> = new Set(['head', 'foot', 'tcmt']);
+const ROW_OF_CELL = 10;
+
+/** Turns the records of a section into blocks. They come in document order; levels say what belongs to what. */
+export class HwpSection {
+  readonly #writer: BlockWriter;
+  readonly #roles: ReadonlyMap<number, ParagraphRole>;
+  /** Controls that are open, outermost first. */
+  readonly #controls: Control[] = [];
+  #role: ParagraphRole | null = null;
+  #notes: string[] = [];
+
+  constructor(writer: BlockWriter, roles: ReadonlyMap<number, ParagraphRole>) {
+    this.#writer = writer;
+    this.#roles = roles;
+  }
+
+  take({ tag, level, data }: HwpRecord): void {
+    while ((this.#controls.at(-1)?.level ?? -1) >= level) this.#closeControl();
+    switch (tag) {
+      case TAG.paragraphHeader:
+        this.#role = data.length >= 10 ? (this.#roles.get(data.readUInt16LE(8)) ?? null) : null;
+        this.#addNotes();
+        break;
+      case TAG.paragraphText:
+        this.#addText(paragraphText(data));
+        break;
+      case TAG.controlHeader:
+        this.#openControl(data, level);
+        break;
+      case TAG.table:
+        this.#openTable();
+        break;
+      case TAG.listHeader:
+        this.#openList(data, level);
+        break;
+      case TAG.equation:
+        this.#addEquation(data);
+        break;
+      default:
+    }
+  }
+
+  end(): void {
+    while (this.#controls.length > 0) this.#closeControl();
+    this.#addNotes();
+  }
+
+  #addText(text: string): void {
+    if (text.trim() === '' || this.#controls.some(({ id }) => SKIPPED.has(id))) return;
+    if (this.#controls.some(({ id }) => NOTES.has(id))) this.#notes.push(text);
+    else this.#writer.add(paragraphBlock(text, this.#role));
+  }
+
+  #openControl(data: Buffer, level: number): void {
+    // Stored as a number, so that the letters are reversed.
+    const id = data.length >= 4 ? data.toString('latin1', 0, 4).split('').reverse().join('') : '';
+    this.#controls.push({ id, level, isTableOpen: false, row: 0, hasCell: false });
+  }
+
+  #openTable(): void {
+    const control = this.#controls.at(-1);
+    if (control?.id !== TABLE || control.isTableOpen) return;
+    control.isTableOpen = true;
+    this.#writer.openTable();
+  }
+
+  /** A list of paragraphs right below a table is a cell; before the table's properties it is the caption. */
+  #openList(data: Buffer, level: number): void {
+    const control = this.#controls.at(-1);
+    if (control === undefined || !control.isTableOpen || level !== control.level + 1) return;
+    this.#closeCell(control);
+    const row = data.length >= ROW_OF_CELL + 2 ? data.readUInt16LE(ROW_OF_CELL) : control.row;
+    if (row !== control.row) this.#writer.closeRow();
+    control.row = row;
+    control.hasCell = true;
+  }
+
+  #closeCell(control: Control): void {
+    if (control.hasCell) this.#writer.closeCell();
+    control.hasCell = false;
+  }
+
+  #closeControl(): void {
+    const control = this.#controls.pop();
+    if (control === undefined || !control.isTableOpen) return;
+    this.#closeCell(control);
+    this.#writer.closeTable();
+  }
+
+  /** Script of an equation: attributes (4 bytes), length in characters (2), UTF-16. */
+  #addEquation(data: Buffer): void {
+    if (data.length < 6) return;
+    const end = Math.min(6 + data.readUInt16LE(4) * 2, data.length & ~1);
+    this.#addText(data.toString('utf16le', 6, end));
+  }
+
+  /** Notes come after the paragraph that refers to them, not between the cells of a table. */
+  #addNotes(): void {
+    if (this.#controls.length > 0) return;
+    for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });
+  }
+}

@@ -1,0 +1,132 @@
+import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
+import type { BlockWriter } from '../block-writer.ts';
+import { type ParagraphRole, paragraphBlock } from './paragraph-block.ts';
+
+interface Paragraph {
+  text: string[];
+  readonly role: ParagraphRole | null;
+}
+
+/** What stands on every page alike, comments, descriptions of pictures, values of fields. */
+const SKIPPED: ReadonlySet<string> = new Set(
+  'hp:header hp:footer hp:hiddenComment hp:shapeComment hp:parameters hp:secPr hp:memo'.split(' '),
+);
+
+/** Turns the elements of an OWPML section into blocks. */
+export class HwpxBody implements XmlHandler {
+  readonly #writer: BlockWriter;
+  readonly #roles: ReadonlyMap<string, ParagraphRole>;
+  /** Paragraphs that are open: tables, text boxes and notes hold some of their own inside a run of another. */
+  readonly #paragraphs: Paragraph[] = [];
+  #skipDepth = 0;
+  #textDepth = 0;
+  #isDeleted = false;
+  #noteDepth = 0;
+  #notes: string[] = [];
+
+  constructor(writer: BlockWriter, roles: ReadonlyMap<string, ParagraphRole>) {
+    this.#writer = writer;
+    this.#roles = roles;
+  }
+
+  open(name: string, attributes: XmlAttributes): void {
+    if (this.#skipDepth > 0 || SKIPPED.has(name)) {
+      this.#skipDepth++;
+      return;
+    }
+    switch (name) {
+      case 'hp:p':
+        this.#paragraphs.push({ text: [], role: this.#roles.get(attributes['paraPrIDRef'] ?? '') ?? null });
+        break;
+      case 'hp:t':
+      case 'hp:script':
+      case 'hp:mainText':
+        this.#textDepth++;
+        break;
+      case 'hp:tbl':
+        this.#endText();
+        this.#writer.openTable();
+        break;
+      case 'hp:footNote':
+      case 'hp:endNote':
+        this.#noteDepth++;
+        break;
+      case 'hp:deleteBegin':
+        this.#isDeleted = true;
+        break;
+      case 'hp:deleteEnd':
+        this.#isDeleted = false;
+        break;
+      case 'hp:lineBreak':
+        this.#put('\n');
+        break;
+      case 'hp:tab':
+      case 'hp:nbSpace':
+      case 'hp:fwSpace':
+        this.#put(' ');
+        break;
+      case 'hp:hyphen':
+        this.#put('-');
+        break;
+      default:
+    }
+  }
+
+  close(name: string): void {
+    if (this.#skipDepth > 0) {
+      this.#skipDepth--;
+      return;
+    }
+    switch (name) {
+      case 'hp:p':
+        this.#endText();
+        this.#paragraphs.pop();
+        this.#addNotes();
+        break;
+      case 'hp:t':
+      case 'hp:script':
+      case 'hp:mainText':
+        this.#textDepth--;
+        break;
+      case 'hp:tc':
+        this.#writer.closeCell();
+        break;
+      case 'hp:tr':
+        this.#writer.closeRow();
+        break;
+      case 'hp:tbl':
+        this.#writer.closeTable();
+        break;
+      case 'hp:footNote':
+      case 'hp:endNote':
+        this.#noteDepth--;
+        break;
+      default:
+    }
+  }
+
+  text(text: string): void {
+    if (this.#textDepth > 0 && this.#skipDepth === 0) this.#put(text);
+  }
+
+  #put(text: string): void {
+    if (!this.#isDeleted && this.#textDepth > 0) this.#paragraphs.at(-1)?.text.push(text);
+  }
+
+  /** Hands over what a paragraph holds so far, before a table inside it and at its end. */
+  #endText(): void {
+    const paragraph = this.#paragraphs.at(-1);
+    if (paragraph === undefined) return;
+    const text = paragraph.text.join('');
+    paragraph.text = [];
+    if (text.trim() === '') return;
+    if (this.#noteDepth > 0) this.#notes.push(text);
+    else this.#writer.add(paragraphBlock(text, paragraph.role));
+  }
+
+  /** Notes come after the paragraph that refers to them, not between the cells of a table. */
+  #addNotes(): void {
+    if (this.#noteDepth > 0 || this.#paragraphs.length > 0 || this.#writer.isInTable) return;
+    for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });
+  }
+}

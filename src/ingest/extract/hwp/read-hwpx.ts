@@ -1,0 +1,71 @@
+import { parseXml } from '../archive/xml.ts';
+import type { Zip } from '../archive/zip.ts';
+import { BlockWriter } from '../block-writer.ts';
+import { ExtractError } from '../errors.ts';
+import { readPackage } from '../office/opf.ts';
+import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { HwpxBody } from './hwpx-body.ts';
+import type { ParagraphRole } from './paragraph-block.ts';
+
+const PACKAGE = 'Contents/content.hpf';
+const HEADER = 'Contents/header.xml';
+const SECTION = /^Contents\/section(\d+)\.xml$/;
+
+/**
+ * Text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables, text boxes,
+ * equations as their script, foot- and endnotes. Left out: deleted text, comments, headers and footers.
+ */
+export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult> {
+  if (await isEncrypted(zip)) throw new ExtractError('encrypted', 'the file is protected by a password');
+  const sections = await findSections(zip);
+  if (sections.length === 0) throw new ExtractError('corrupt', 'the document has no section');
+  const roles = await readRoles(zip);
+  for (const section of sections) {
+    const writer = new BlockWriter((block) => sink.add(block));
+    await parseXml(zip.stream(section), new HwpxBody(writer, roles), () => sink.flush());
+    writer.end();
+  }
+  return resultOf('hwpx');
+}
+
+/** In the order of the package's spine, else by number. */
+async function findSections(zip: Zip): Promise<string[]> {
+  if (zip.has(PACKAGE)) {
+    // Some writers give paths from the root of the archive, others from the package's folder.
+    const { spine } = await readPackage(zip, PACKAGE);
+    const named = spine.map(({ part }) => (zip.has(part) ? part : part.replace(/^Contents\//, '')));
+    const sections = named.filter((part) => SECTION.test(part) && zip.has(part));
+    if (sections.length > 0) return sections;
+  }
+  const numberOf = (name: string) => Number(SECTION.exec(name)?.[1]);
+  return [...zip.names()].filter((name) => SECTION.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
+}
+
+/** Roles of paragraph shapes by their id. */
+async function readRoles(zip: Zip): Promise<ReadonlyMap<string, ParagraphRole>> {
+  const roles = new Map<string, ParagraphRole>();
+  if (!zip.has(HEADER)) return roles;
+  let id = '';
+  await parseXml(zip.stream(HEADER), {
+    open(name, attributes) {
+      if (name === 'hh:paraPr') id = attributes['id'] ?? '';
+      if (name !== 'hh:heading') return;
+      const level = Math.max(0, Math.min(Number(attributes['level']) || 0, 9)) + 1;
+      if (attributes['type'] === 'OUTLINE') roles.set(id, { kind: 'outline', level });
+      else if (attributes['type'] === 'NUMBER' || attributes['type'] === 'BULLET')
+        roles.set(id, { kind: 'list', level });
+    },
+  });
+  return roles;
+}
+
+async function isEncrypted(zip: Zip): Promise<boolean> {
+  if (!zip.has('META-INF/manifest.xml')) return false;
+  let found = false;
+  await parseXml(zip.stream('META-INF/manifest.xml'), {
+    open(name) {
+      if (name.endsWith(':encryption-data')) found = true;
+    },
+  });
+  return found;
+}

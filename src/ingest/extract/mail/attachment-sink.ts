@@ -1,0 +1,48 @@
+import type { BlockDraft } from '../blocks.ts';
+import type { BlockSink } from '../reader.ts';
+
+const HEADING_LEVEL = 2;
+
+/** Puts the blocks of an attachment under a heading of its name. */
+export class AttachmentSink implements BlockSink {
+  readonly #outer: BlockSink;
+  readonly #name: string;
+  #isOpen = false;
+  #isFull = false;
+
+  constructor(outer: BlockSink, name: string) {
+    this.#outer = outer;
+    this.#name = name;
+  }
+
+  /** Whether the document as a whole may hold no more text. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Adds the heading, unless it is there. @param page where the text that follows is */
+  open(page?: number): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    const heading: BlockDraft = { kind: 'heading', level: HEADING_LEVEL, text: this.#name };
+    this.#put(page === undefined ? heading : { ...heading, page });
+  }
+
+  add(block: BlockDraft): void {
+    this.open(block.page);
+    this.#put(block.kind === 'heading' ? { ...block, level: (block.level ?? 1) + HEADING_LEVEL } : block);
+  }
+
+  flush(): Promise<void> {
+    return this.#outer.flush();
+  }
+
+  #put(block: BlockDraft): void {
+    try {
+      this.#outer.add(block);
+    } catch (error) {
+      this.#isFull = true;
+      throw error;
+    }
+  }
+}

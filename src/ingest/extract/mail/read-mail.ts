@@ -1,0 +1,126 @@
+import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
+import { ExtractError, isOutOfMemory } from '../errors.ts';
+import { readHtml } from '../read-html.ts';
+import { readText } from '../read-text.ts';
+import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
+import { AttachmentSink } from './attachment-sink.ts';
+
+/** A mail attached to a mail attached to a mail is read; what is attached deeper is named only. */
+const DEPTH_MAX = 3;
+const ATTACHMENTS_MAX = 500;
+const PARTS_DEPTH_MAX = 50;
+
+/** A document found inside another one. */
+export interface ContainedDocument {
+  readonly bytes: Uint8Array;
+  readonly fileName: string;
+  readonly contentType: string;
+  /** 1: attached to the mail itself. */
+  readonly depth: number;
+}
+
+export type ReadContained = (document: ContainedDocument, reading: Reading) => Promise<ReadResult>;
+
+/**
+ * Text of a mail (RFC 5322, MIME): its subject as a heading, who wrote to whom and when, the body (HTML where there is
+ * any), and every attachment as a section headed by its name, read as its own format is. What cannot be read is named
+ * in the text and in `skipped`; pictures that the body shows are left out.
+ *
+ * @param depth 0: the mail itself; a mail attached to it: 1
+ */
+export async function readMail(
+  bytes: Uint8Array,
+  reading: Reading,
+  depth: number,
+  readContained: ReadContained,
+): Promise<ReadResult> {
+  const { sink } = reading;
+  const mail = await parse(bytes);
+  if (isEnciphered(mail)) throw new ExtractError('encrypted', 'the mail is encrypted');
+  const subject = mail.subject?.trim() ?? '';
+  if (subject !== '') sink.add({ kind: 'heading', level: 1, text: subject });
+  const head = headOf(mail);
+  if (head !== '') sink.add({ kind: 'paragraph', text: head });
+  const body = mail.html?.trim() ? readHtml(Buffer.from(mail.html), 'utf-8') : readText(mail.text ?? '');
+  for (const block of body) sink.add(block.kind === 'heading' ? { ...block, level: (block.level ?? 1) + 1 } : block);
+  await sink.flush();
+  if (mail.attachments.length > ATTACHMENTS_MAX) {
+    throw new ExtractError('too_large', `the mail has more than ${ATTACHMENTS_MAX} attachments`);
+  }
+  const skipped: SkippedPart[] = [];
+  let unnamed = 0;
+  for (const attachment of mail.attachments) {
+    if (attachment.related && attachment.mimeType.startsWith('image/')) continue;
+    const name = attachment.filename?.trim() || `Attachment ${++unnamed}`;
+    skipped.push(...(await readAttachment(attachment, name, reading, depth + 1, readContained)));
+    await sink.flush();
+  }
+  return resultOf('eml', { skipped });
+}
+
+async function readAttachment(
+  attachment: Attachment,
+  name: string,
+  reading: Reading,
+  depth: number,
+  readContained: ReadContained,
+): Promise<SkippedPart[]> {
+  const sink = new AttachmentSink(reading.sink, name);
+  try {
+    if (depth > DEPTH_MAX) throw new ExtractError('too_large', 'attachments are nested too deeply');
+    const { content, mimeType } = attachment;
+    const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content);
+    const fileName = attachment.filename ?? (mimeType === 'message/rfc822' ? 'message.eml' : '');
+    const document = { bytes, fileName, contentType: mimeType, depth };
+    const { skipped } = await readContained(document, { ...reading, sink });
+    return skipped.map((part) => ({ ...part, name: `${name} / ${part.name}` }));
+  } catch (error) {
+    // One that cannot be read is no reason to lose the others; one that takes all there is, is.
+    if (!(error instanceof ExtractError) || sink.isFull) throw error;
+    switch (error.category) {
+      case 'unsupported_type':
+      case 'encrypted':
+      case 'corrupt':
+      case 'too_large':
+        return [{ name, category: error.category }];
+      default:
+        throw error;
+    }
+  } finally {
+    // Found by its name at least.
+    sink.open();
+  }
+}
+
+async function parse(bytes: Uint8Array): Promise<Email> {
+  try {
+    return await PostalMime.parse(bytes, { forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX });
+  } catch (error) {
+    if (isOutOfMemory(String(error))) throw error;
+    throw new ExtractError('corrupt', 'the mail is damaged', error);
+  }
+}
+
+/** S/MIME (RFC 8551) and PGP (RFC 3156) leave an envelope only. */
+function isEnciphered({ headers }: Email): boolean {
+  const type = headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  return /^\s*multipart\/encrypted\b/i.test(type) || /^\s*application\/(x-)?pkcs7-mime\b.*enveloped-data/is.test(type);
+}
+
+function headOf(mail: Email): string {
+  const lines: Array<[string, string]> = [
+    ['From', mail.from === undefined ? '' : addressText(mail.from)],
+    ['To', (mail.to ?? []).map(addressText).join(', ')],
+    ['Cc', (mail.cc ?? []).map(addressText).join(', ')],
+    ['Date', mail.date ?? ''],
+  ];
+  return lines
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+function addressText(address: Address): string {
+  if (address.address === undefined) return `${address.name}: ${address.group.map(addressText).join(', ')}`;
+  return address.name === '' ? address.address : `${address.name} <${address.address}>`;
+}

@@ -1,0 +1,225 @@
+import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
+import type { BlockWriter } from '../block-writer.ts';
+import type { BlockDraft } from '../blocks.ts';
+import { formatNumber } from './list-numbers.ts';
+import type { NumberedLevel, OdfStyles } from './odf-styles.ts';
+
+interface Paragraph {
+  readonly text: string[];
+  readonly headingLevel: number | null;
+  readonly style: string;
+}
+
+interface List {
+  readonly style: string;
+  readonly numbered: NumberedLevel | null;
+  next: number;
+}
+
+/** Told of the slides of a presentation, between which the blocks are divided. */
+export interface SlideListener {
+  openSlide(): void;
+  openNotes(): void;
+  closeSlide(): void;
+}
+
+/** Former states, comments, what programs make of the rest (indexes), and names for variables. */
+const SKIPPED: ReadonlySet<string> = new Set(
+  (
+    'text:tracked-changes office:annotation text:table-of-content text:illustration-index text:table-index ' +
+    'text:object-index text:user-index text:alphabetical-index text:bibliography text:note-citation text:ruby-text ' +
+    'office:forms text:variable-decls text:sequence-decls text:user-field-decls presentation:date-time-decl ' +
+    'presentation:footer-decl presentation:header-decl draw:page-thumbnail'
+  ).split(' '),
+);
+/** Frames that stand on every slide alike. */
+const FURNITURE: ReadonlySet<string> = new Set(['page-number', 'date-time', 'header', 'footer']);
+const SPACES_MAX = 100;
+
+/** Turns the body of an OpenDocument text or presentation into blocks. */
+export class OdfBody implements XmlHandler {
+  readonly #writer: BlockWriter;
+  readonly #styles: OdfStyles;
+  readonly #slides: SlideListener | null;
+  readonly #paragraphs: Paragraph[] = [];
+  readonly #lists: List[] = [];
+  /** What the next item of a list would be, by level and style. */
+  readonly #lastNumbers = new Map<string, number>();
+  #bullet: string | null = null;
+  #skipDepth = 0;
+  #isBody = false;
+  #noteDepth = 0;
+  #notes: string[] = [];
+  /** Once there was a title, headings stand below it. */
+  #hasTitle = false;
+  /** Lines of the title of a slide, while its frame is open. */
+  #slideTitle: string[] | null = null;
+
+  /** @param slides null in a document of text */
+  constructor(writer: BlockWriter, styles: OdfStyles, slides: SlideListener | null) {
+    this.#writer = writer;
+    this.#styles = styles;
+    this.#slides = slides;
+  }
+
+  open(name: string, attributes: XmlAttributes): void {
+    if (name === 'office:body') this.#isBody = true;
+    if (!this.#isBody) return;
+    if (this.#skipDepth > 0 || SKIPPED.has(name) || FURNITURE.has(attributes['presentation:class'] ?? '')) {
+      this.#skipDepth++;
+      return;
+    }
+    switch (name) {
+      case 'text:h':
+      case 'text:p':
+        this.#paragraphs.push({
+          text: [],
+          headingLevel: name === 'text:h' ? Math.max(1, Number(attributes['text:outline-level']) || 1) : null,
+          style: attributes['text:style-name'] ?? '',
+        });
+        break;
+      case 'text:list':
+        this.#openList(attributes);
+        break;
+      case 'text:list-item':
+        this.#openItem(attributes['text:start-value']);
+        break;
+      case 'text:note':
+        this.#noteDepth++;
+        break;
+      case 'text:s':
+        this.#put(' '.repeat(Math.min(Math.max(Number(attributes['text:c'] ?? 1) || 1, 1), SPACES_MAX)));
+        break;
+      case 'text:tab':
+        this.#put(' ');
+        break;
+      case 'text:line-break':
+        this.#put('\n');
+        break;
+      case 'table:table':
+        this.#writer.openTable();
+        break;
+      case 'draw:page':
+        this.#slides?.openSlide();
+        break;
+      case 'presentation:notes':
+        this.#slides?.openNotes();
+        break;
+      case 'draw:frame':
+      case 'draw:custom-shape':
+        if (attributes['presentation:class'] === 'title') this.#slideTitle = [];
+        break;
+      default:
+    }
+  }
+
+  close(name: string): void {
+    if (!this.#isBody) return;
+    if (this.#skipDepth > 0) {
+      this.#skipDepth--;
+      return;
+    }
+    switch (name) {
+      case 'text:h':
+      case 'text:p':
+        this.#endParagraph();
+        break;
+      case 'text:list':
+        this.#lists.pop();
+        break;
+      case 'text:list-item':
+        this.#bullet = null;
+        break;
+      case 'text:note':
+        this.#noteDepth--;
+        break;
+      case 'table:table-cell':
+      case 'table:covered-table-cell':
+        this.#writer.closeCell();
+        break;
+      case 'table:table-row':
+        this.#writer.closeRow();
+        break;
+      case 'table:table':
+        this.#writer.closeTable();
+        break;
+      case 'draw:frame':
+      case 'draw:custom-shape':
+        this.#endFrame();
+        break;
+      case 'draw:page':
+        this.#slides?.closeSlide();
+        break;
+      default:
+    }
+  }
+
+  text(text: string): void {
+    // Blanks of the file's own layout count as one (part 3 of the standard, 6.1.2).
+    if (this.#skipDepth === 0) this.#put(text.replace(/\s+/g, ' '));
+  }
+
+  #put(text: string): void {
+    this.#paragraphs.at(-1)?.text.push(text);
+  }
+
+  /** A list has its own style or that of the list around it; it may go on counting where the last one of it ended. */
+  #openList(attributes: XmlAttributes): void {
+    const style = attributes['text:style-name'] ?? this.#lists.at(-1)?.style ?? '';
+    const level = this.#lists.length + 1;
+    const numbered = this.#styles.numberedLevel(style, level);
+    const goesOn = attributes['text:continue-numbering'] === 'true' || attributes['text:continue-list'] !== undefined;
+    const next = (goesOn ? this.#lastNumbers.get(`${level} ${style}`) : undefined) ?? numbered?.start ?? 1;
+    this.#lists.push({ style, numbered, next });
+  }
+
+  #openItem(startValue: string | undefined): void {
+    const list = this.#lists.at(-1);
+    if (list === undefined) return;
+    if (list.numbered === null) {
+      this.#bullet = '- ';
+      return;
+    }
+    const { format, prefix, suffix } = list.numbered;
+    const start = Number(startValue);
+    if (Number.isInteger(start)) list.next = start;
+    this.#bullet = `${prefix}${formatNumber(list.next++, format)}${suffix} `;
+    this.#lastNumbers.set(`${this.#lists.length} ${list.style}`, list.next);
+  }
+
+  #endParagraph(): void {
+    const paragraph = this.#paragraphs.pop();
+    if (paragraph === undefined) return;
+    const text = paragraph.text.join('');
+    if (this.#noteDepth > 0) this.#notes.push(text);
+    else if (this.#slideTitle !== null) this.#slideTitle.push(text);
+    else this.#writer.add(this.#toBlock(paragraph, text));
+    if (this.#noteDepth > 0 || this.#paragraphs.length > 0 || this.#writer.isInTable) return;
+    for (const note of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text: note });
+  }
+
+  #toBlock({ headingLevel, style }: Paragraph, text: string): BlockDraft {
+    if (this.#styles.isCode(style)) return { kind: 'code', text };
+    if (headingLevel !== null) return heading(headingLevel + (this.#hasTitle ? 1 : 0), text);
+    if (this.#lists.length > 0) {
+      const bullet = this.#bullet ?? '';
+      if (text.trim() !== '') this.#bullet = null;
+      return { kind: 'list_item', level: Math.min(this.#lists.length, 100), text: bullet + text.trimStart() };
+    }
+    if (this.#slides === null && this.#styles.isTitle(style) && text.trim() !== '') {
+      this.#hasTitle = true;
+      return heading(1, text);
+    }
+    return { kind: 'paragraph', text };
+  }
+
+  #endFrame(): void {
+    const text = this.#slideTitle?.join(' ') ?? '';
+    if (text.trim() !== '') this.#writer.add(heading(1, text));
+    this.#slideTitle = null;
+  }
+}
+
+function heading(level: number, text: string): BlockDraft {
+  return { kind: 'heading', level, text: text.replace(/\s+/g, ' ').trim() };
+}

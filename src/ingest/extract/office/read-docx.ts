@@ -1,0 +1,53 @@
+import { readRelationships } from '../archive/package-parts.ts';
+import { parseXml } from '../archive/xml.ts';
+import type { Zip } from '../archive/zip.ts';
+import { BlockWriter } from '../block-writer.ts';
+import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { DocxBody } from './docx-body.ts';
+import { DocxNumbering } from './docx-numbering.ts';
+import { readDocxStyles } from './docx-styles.ts';
+
+/**
+ * Text of a WordprocessingML document: headings by style or outline level, numbered as Word would show them, list
+ * items, tables, listings by style, text boxes, and foot- and endnotes after the paragraph that refers to them. Left
+ * out: deleted and hidden text, comments, headers and footers, tables of contents.
+ */
+export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): Promise<ReadResult> {
+  const relationships = await readRelationships(zip, mainPart);
+  const targetOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.target ?? null;
+  const styles = await readDocxStyles(zip, targetOf('styles'));
+  const numbering = await DocxNumbering.read(zip, targetOf('numbering'));
+  const notes = new Map([
+    ...(await readNotes(zip, targetOf('footnotes'), 'footnote')),
+    ...(await readNotes(zip, targetOf('endnotes'), 'endnote')),
+  ]);
+  const writer = new BlockWriter((block) => sink.add(block));
+  const body = new DocxBody(writer, { styles, numbering, notes });
+  await parseXml(zip.stream(mainPart), body, () => sink.flush());
+  writer.end();
+  return resultOf('docx');
+}
+
+/** Paragraphs of notes by kind and id. */
+async function readNotes(zip: Zip, part: string | null, kind: string): Promise<Map<string, string[]>> {
+  const notes = new Map<string, string[]>();
+  if (part === null || !zip.has(part)) return notes;
+  let paragraphs: string[] = [];
+  const writer = new BlockWriter(({ text }) => paragraphs.push(text));
+  const body = new DocxBody(writer, { styles: new Map(), numbering: null, notes: new Map() });
+  await parseXml(zip.stream(part), {
+    open(name, attributes) {
+      if (name === `w:${kind}`) {
+        paragraphs = [];
+        notes.set(`${kind} ${attributes['w:id']}`, paragraphs);
+      }
+      body.open(name, attributes);
+    },
+    close(name) {
+      body.close(name);
+      if (name === `w:${kind}`) writer.end();
+    },
+    text: (text) => body.text(text),
+  });
+  return notes;
+}

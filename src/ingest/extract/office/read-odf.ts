@@ -1,0 +1,114 @@
+import { parseXml, type XmlHandler } from '../archive/xml.ts';
+import type { Zip } from '../archive/zip.ts';
+import { BlockWriter } from '../block-writer.ts';
+import type { BlockDraft } from '../blocks.ts';
+import { ExtractError } from '../errors.ts';
+import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { OdfBody, type SlideListener } from './odf-body.ts';
+import { OdfStyles } from './odf-styles.ts';
+import { OdsBody } from './ods-body.ts';
+import { arrangeSlide } from './slide-blocks.ts';
+
+const CONTENT = 'content.xml';
+
+/**
+ * Text of an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items,
+ * tables, listings by style, notes after their paragraph. Pages are slides or sheets. Left out: deleted text, comments,
+ * headers and footers, indexes.
+ */
+export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: Reading): Promise<ReadResult> {
+  const { sink, pagesMax } = reading;
+  if (await isEncrypted(zip)) throw new ExtractError('encrypted', 'the file is protected by a password');
+  const flush = () => sink.flush();
+  if (format === 'ods') {
+    const body = new OdsBody((block) => sink.add(block), pagesMax);
+    await parseXml(zip.stream(CONTENT), body, flush);
+    return resultOf(format, { pages: body.sheets });
+  }
+  const styles = new OdfStyles();
+  if (zip.has('styles.xml')) await parseXml(zip.stream('styles.xml'), styles);
+  const slides = format === 'odp' ? new Slides((block) => sink.add(block), pagesMax) : null;
+  const writer = new BlockWriter((block) => (slides === null ? sink.add(block) : slides.add(block)));
+  slides?.flushFirst(() => writer.end());
+  const body = new OdfBody(writer, styles, slides);
+  await parseXml(zip.stream(CONTENT), withStyles(styles, body), flush);
+  writer.end();
+  return resultOf(format, { pages: slides?.count ?? null });
+}
+
+/** The automatic styles stand in the same file, before the body. */
+function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
+  return {
+    open(name, attributes) {
+      styles.open(name, attributes);
+      body.open(name, attributes);
+    },
+    close: (name) => body.close(name),
+    text: (text) => body.text(text),
+  };
+}
+
+/** Blocks of a presentation, gathered slide by slide. */
+class Slides implements SlideListener {
+  readonly #add: (block: BlockDraft) => void;
+  readonly #slidesMax: number;
+  #endBlocks: () => void = () => {};
+  #body: BlockDraft[] = [];
+  #notes: BlockDraft[] = [];
+  #current = this.#body;
+  #count = 0;
+
+  constructor(add: (block: BlockDraft) => void, slidesMax: number) {
+    this.#add = add;
+    this.#slidesMax = slidesMax;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param endBlocks called before blocks go elsewhere: it hands over those that are open */
+  flushFirst(endBlocks: () => void): void {
+    this.#endBlocks = endBlocks;
+  }
+
+  add(block: BlockDraft): void {
+    this.#current.push(block);
+  }
+
+  openSlide(): void {
+    if (++this.#count > this.#slidesMax) {
+      throw new ExtractError('too_large', `the document has more than ${this.#slidesMax} slides`);
+    }
+    this.#reset();
+  }
+
+  openNotes(): void {
+    this.#endBlocks();
+    this.#current = this.#notes;
+  }
+
+  closeSlide(): void {
+    this.#endBlocks();
+    for (const block of arrangeSlide(this.#count, this.#body, this.#notes)) this.#add(block);
+    this.#reset();
+  }
+
+  #reset(): void {
+    this.#body = [];
+    this.#notes = [];
+    this.#current = this.#body;
+  }
+}
+
+/** The manifest names the entries that are encrypted (part 2 of the standard, 3.4). */
+async function isEncrypted(zip: Zip): Promise<boolean> {
+  if (!zip.has('META-INF/manifest.xml')) return false;
+  let found = false;
+  await parseXml(zip.stream('META-INF/manifest.xml'), {
+    open(name) {
+      if (name === 'manifest:encryption-data') found = true;
+    },
+  });
+  return found;
+}

@@ -1,0 +1,89 @@
+import { type Relationship, readRelationships } from '../archive/package-parts.ts';
+import { parseXml, type XmlAttributes } from '../archive/xml.ts';
+import type { Zip } from '../archive/zip.ts';
+import { ExtractError } from '../errors.ts';
+import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { SheetRows } from './sheet-rows.ts';
+import { SheetCells } from './xlsx-cells.ts';
+import { CellFormats } from './xlsx-formats.ts';
+
+interface Sheet {
+  readonly name: string;
+  readonly part: string;
+}
+
+/**
+ * Text of a SpreadsheetML workbook, sheet by sheet, the page being the number of the sheet: its name as a heading and
+ * its filled areas as tables. Cells read as they are shown, formulas by the value they had when the file was saved.
+ */
+export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: Reading): Promise<ReadResult> {
+  const relationships = await readRelationships(zip, mainPart);
+  const { sheets, is1904 } = await readWorkbook(zip, mainPart, relationships);
+  if (sheets.length > pagesMax) {
+    throw new ExtractError('too_large', `the document has ${sheets.length} sheets; at most ${pagesMax} are read`);
+  }
+  const targetOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.target ?? null;
+  const formats = await CellFormats.read(zip, targetOf('styles'), is1904);
+  const strings = await readSharedStrings(zip, targetOf('sharedStrings'));
+  let page = 0;
+  for (const { name, part } of sheets) {
+    const rows = new SheetRows((block) => sink.add(block), name, ++page);
+    const cells = new SheetCells(rows, strings, formats);
+    await parseXml(zip.stream(part), cells, () => sink.flush());
+    rows.end();
+    await sink.flush();
+  }
+  return resultOf('xlsx', { pages: sheets.length });
+}
+
+async function readWorkbook(
+  zip: Zip,
+  part: string,
+  relationships: readonly Relationship[],
+): Promise<{ sheets: Sheet[]; is1904: boolean }> {
+  // Sheets of charts and macros hold no cells.
+  const worksheets = new Map(
+    relationships.filter(({ type }) => type === 'worksheet').map(({ id, target }) => [id, target]),
+  );
+  const sheets: Sheet[] = [];
+  let is1904 = false;
+  await parseXml(zip.stream(part), {
+    open(name, attributes) {
+      if (name === 'x:workbookPr') is1904 = isTrue(attributes, 'date1904');
+      const target = worksheets.get(attributes['r:id'] ?? '');
+      if (name === 'x:sheet' && target !== undefined) sheets.push({ name: attributes['name'] ?? '', part: target });
+    },
+  });
+  return { sheets, is1904 };
+}
+
+function isTrue(attributes: XmlAttributes, name: string): boolean {
+  return /^(1|true)$/.test(attributes[name] ?? '');
+}
+
+/** Strings by their number; readings of ideographs (`rPh`) are not part of them. */
+async function readSharedStrings(zip: Zip, part: string | null): Promise<string[]> {
+  const strings: string[] = [];
+  if (part === null || !zip.has(part)) return strings;
+  let text: string[] = [];
+  let isText = false;
+  let phonetic = 0;
+  await parseXml(zip.stream(part), {
+    open(name) {
+      if (name === 'x:rPh') phonetic++;
+      else if (name === 'x:t' && phonetic === 0) isText = true;
+    },
+    close(name) {
+      if (name === 'x:rPh') phonetic--;
+      else if (name === 'x:t') isText = false;
+      else if (name === 'x:si') {
+        strings.push(text.join(''));
+        text = [];
+      }
+    },
+    text(piece) {
+      if (isText) text.push(piece);
+    },
+  });
+  return strings;
+}

@@ -1,0 +1,20 @@
+import type { BlockDraft } from '../blocks.ts';
+
+/**
+ * The blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens a section of
+ * its own, or what is on it would be found under the title of another one.
+ *
+ * @param number from 1
+ */
+export function arrangeSlide(
+  number: number,
+  body: readonly BlockDraft[],
+  notes: readonly BlockDraft[],
+): readonly BlockDraft[] {
+  if (body.length === 0 && notes.length === 0) return [];
+  const title = body.find(({ kind }) => kind === 'heading');
+  const blocks: BlockDraft[] = [title ?? { kind: 'heading', level: 1, text: `Slide ${number}` }];
+  for (const block of body) if (block !== title) blocks.push(block);
+  if (notes.length > 0) blocks.push({ kind: 'heading', level: 2, text: 'Notes' }, ...notes);
+  return blocks.map((block) => ({ ...block, page: number }));
+}

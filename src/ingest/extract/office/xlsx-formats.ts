@@ -1,0 +1,101 @@
+import { format } from 'numfmt';
+import { parseXml } from '../archive/xml.ts';
+import type { Zip } from '../archive/zip.ts';
+
+/**
+ * Formats that a file names by number only (ISO/IEC 29500-1, 18.8.30). 14 and 22 are shown in the form of the reader's
+ * own system; here that is ISO 8601.
+ */
+const BUILT_IN: Readonly<Record<number, string>> = {
+  0: 'General',
+  1: '0',
+  2: '0.00',
+  3: '#,##0',
+  4: '#,##0.00',
+  9: '0%',
+  10: '0.00%',
+  11: '0.00E+00',
+  12: '# ?/?',
+  13: '# ??/??',
+  14: 'yyyy-mm-dd',
+  15: 'd-mmm-yy',
+  16: 'd-mmm',
+  17: 'mmm-yy',
+  18: 'h:mm AM/PM',
+  19: 'h:mm:ss AM/PM',
+  20: 'h:mm',
+  21: 'h:mm:ss',
+  22: 'yyyy-mm-dd h:mm',
+  37: '#,##0 ;(#,##0)',
+  38: '#,##0 ;[Red](#,##0)',
+  39: '#,##0.00;(#,##0.00)',
+  40: '#,##0.00;[Red](#,##0.00)',
+  45: 'mm:ss',
+  46: '[h]:mm:ss',
+  47: 'mmss.0',
+  48: '##0.0E+0',
+  49: '@',
+};
+/** Forms of dates in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others there are times. */
+const EAST_ASIAN_DATES = new Set([27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58]);
+const EAST_ASIAN_TIMES = new Set([32, 33, 34, 35, 55, 56]);
+/** As in Excel; longer ones are no format. */
+const PATTERN_CHARS_MAX = 255;
+/** Days between the first days of the two calendars. */
+const DAYS_TO_1904 = 1462;
+
+/** How the cells of a workbook show their numbers. */
+export class CellFormats {
+  /** By the index that a cell gives. */
+  readonly #patterns: string[] = [];
+  readonly #is1904: boolean;
+
+  private constructor(is1904: boolean) {
+    this.#is1904 = is1904;
+  }
+
+  static async read(zip: Zip, part: string | null, is1904: boolean): Promise<CellFormats> {
+    const formats = new CellFormats(is1904);
+    if (part === null || !zip.has(part)) return formats;
+    const own = new Map<number, string>();
+    let isCellFormat = false;
+    await parseXml(zip.stream(part), {
+      open(name, attributes) {
+        if (name === 'x:cellXfs') isCellFormat = true;
+        else if (name === 'x:numFmt') own.set(Number(attributes['numFmtId']), attributes['formatCode'] ?? '');
+        else if (name === 'x:xf' && isCellFormat) {
+          const id = Number(attributes['numFmtId']);
+          formats.#patterns.push(own.get(id) ?? builtIn(id));
+        }
+      },
+      close(name) {
+        if (name === 'x:cellXfs') isCellFormat = false;
+      },
+    });
+    return formats;
+  }
+
+  /** @param value a number as the file has it */
+  show(value: string, style: number): string {
+    const number = Number(value);
+    if (value.trim() === '' || !Number.isFinite(number)) return value;
+    const pattern = this.#patterns[style] ?? 'General';
+    if (pattern.length > PATTERN_CHARS_MAX) return value;
+    try {
+      return format(pattern, this.#is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
+    } catch {
+      return value; // No format that numfmt knows.
+    }
+  }
+}
+
+function builtIn(id: number): string {
+  if (EAST_ASIAN_DATES.has(id)) return 'yyyy-mm-dd';
+  if (EAST_ASIAN_TIMES.has(id)) return 'h:mm:ss';
+  return BUILT_IN[id] ?? 'General';
+}
+
+/** A pattern with a letter of dates outside quotes, escapes and brackets. */
+function isDate(pattern: string): boolean {
+  return /[ymdhs]/i.test(pattern.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]|General/g, ''));
+}

@@ -1,0 +1,104 @@
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
+import type { BlockDraft } from './blocks.ts';
+import { decodeWindows } from './data/decode-windows.ts';
+import { readCsv } from './data/read-csv.ts';
+import { readJson } from './data/read-json.ts';
+import { decodeText } from './decode-text.ts';
+import type { DocumentFormat, FileFormat } from './detect-format.ts';
+import { tooSlow, wrongSize } from './errors.ts';
+import { readMarkdown } from './read-markdown.ts';
+import { readText } from './read-text.ts';
+import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
+
+/** Formats that need no parser to be afraid of. */
+export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'md' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
+
+const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'md', 'csv', 'tsv', 'json', 'jsonl']);
+
+export function isTextFormat(format: FileFormat): format is TextFormat {
+  return TEXT_FORMATS.has(format);
+}
+
+/** Between two looks at the clock and the signal, and turns of the event loop. */
+const PAUSE_CHARS = 256 * 1024;
+
+/**
+ * Reads plain text, csv or json in this process, in slices that let the event loop turn. csv and json are never held
+ * as a whole.
+ *
+ * @throws ExtractError; the signal's reason when aborted; errors of the source
+ */
+export async function readInWorker(
+  file: { format: TextFormat; charset: string | null; source: AsyncIterable<Uint8Array>; sizeBytes: number },
+  options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined },
+): Promise<ReadResult> {
+  const { format, charset, sizeBytes } = file;
+  const source = ofSize(file.source, sizeBytes);
+  const sink = new PausingSink(options);
+  switch (format) {
+    case 'csv':
+    case 'tsv':
+      await readCsv(decodeWindows(source, charset), sink, format === 'tsv' ? '\t' : null);
+      break;
+    case 'json':
+    case 'jsonl':
+      await readJson(decodeWindows(source, charset), sink, format);
+      break;
+    default: {
+      const { text } = decodeText(await collectBytes(source, sizeBytes), charset);
+      for (const block of format === 'md' ? readMarkdown(text) : readText(text)) {
+        sink.add(block);
+        await sink.flush();
+      }
+    }
+  }
+  return resultOf(format);
+}
+
+/** Looks at the clock and lets others have a turn from time to time. */
+class PausingSink implements BlockSink {
+  readonly #options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined };
+  readonly #startedAt = performance.now();
+  #sincePause = 0;
+
+  constructor(options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined }) {
+    this.#options = options;
+  }
+
+  add(block: BlockDraft): void {
+    this.#options.add(block);
+    // Every block costs something, empty ones too.
+    this.#sincePause += block.text.length + 64;
+  }
+
+  async flush(): Promise<void> {
+    if (this.#sincePause < PAUSE_CHARS) return;
+    this.#sincePause = 0;
+    await setImmediate();
+    const { signal, deadlineMs } = this.#options;
+    signal?.throwIfAborted();
+    if (performance.now() - this.#startedAt > deadlineMs) throw tooSlow(deadlineMs);
+  }
+}
+
+/** @throws ExtractError where there are more or fewer bytes than were recorded */
+async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  let read = 0;
+  for await (const chunk of source) {
+    read += chunk.length;
+    if (read > sizeBytes) throw wrongSize();
+    yield chunk;
+  }
+  if (read !== sizeBytes) throw wrongSize();
+}
+
+async function collectBytes(source: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(sizeBytes);
+  let filled = 0;
+  for await (const chunk of source) {
+    bytes.set(chunk, filled);
+    filled += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,59 @@
+import { readContentTypes, readMainPart } from './archive/package-parts.ts';
+import { Zip } from './archive/zip.ts';
+import { ExtractError } from './errors.ts';
+import { readHwpx } from './hwp/read-hwpx.ts';
+import { readDocx } from './office/read-docx.ts';
+import { readEpub } from './office/read-epub.ts';
+import { readOdf } from './office/read-odf.ts';
+import { readPptx } from './office/read-pptx.ts';
+import { readXlsx } from './office/read-xlsx.ts';
+import type { Reading, ReadResult } from './reader.ts';
+
+const MIMETYPE_BYTES_MAX = 256;
+const READERS: ReadonlyArray<readonly [RegExp, (zip: Zip, mainPart: string, reading: Reading) => Promise<ReadResult>]> =
+  [
+    [
+      /wordprocessingml\.(document|template)\.main\+xml$|ms-word\.\w+\.macroEnabled\w*\.main\+xml$|^word\/.*\.xml$/i,
+      readDocx,
+    ],
+    [/presentationml\.\w+\.main\+xml$|ms-powerpoint\.\w+\.macroEnabled\w*\.main\+xml$|^ppt\/.*\.xml$/i, readPptx],
+    [/spreadsheetml\.(sheet|template)\.main\+xml$|ms-excel\.\w+\.macroEnabled\w*\.main\+xml$|^xl\/.*\.xml$/i, readXlsx],
+  ];
+const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)(-template|-master)?$/;
+
+/**
+ * The document in a zip archive, of the kind that the archive's own entries say: `mimetype`, or the content type of
+ * the main part.
+ *
+ * @throws ExtractError `unsupported_type` where it is none that is read, and what is wrong with it
+ */
+export async function readZip(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
+  const zip = await Zip.open(bytes, reading.budget);
+  if (zip.has('[Content_Types].xml')) return readOfficeOpenXml(zip, reading);
+  const mimetype = zip.has('mimetype')
+    ? (await zip.bytes('mimetype', MIMETYPE_BYTES_MAX)).toString('latin1').trim()
+    : '';
+  const kind = ODF.exec(mimetype)?.[1];
+  if (kind === 'text') return readOdf(zip, 'odt', reading);
+  if (kind === 'spreadsheet') return readOdf(zip, 'ods', reading);
+  if (kind === 'presentation') return readOdf(zip, 'odp', reading);
+  if (mimetype === 'application/hwp+zip') return readHwpx(zip, reading);
+  if (mimetype === 'application/epub+zip' || (mimetype === '' && zip.has('META-INF/container.xml'))) {
+    return zip.has('Contents/header.xml') ? readHwpx(zip, reading) : readEpub(zip, reading);
+  }
+  if (zip.hasEncrypted()) throw new ExtractError('encrypted', 'the archive is protected by a password');
+  throw unsupported();
+}
+
+async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult> {
+  const mainPart = await readMainPart(zip);
+  // Where the type is given by extension only, the customary folder tells.
+  const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
+  const reader = READERS.find(([pattern]) => pattern.test(type))?.[1];
+  if (reader === undefined) throw unsupported();
+  return reader(zip, mainPart, reading);
+}
+
+function unsupported(): ExtractError {
+  return new ExtractError('unsupported_type', 'the file is a zip archive that holds no document of a supported type');
+}

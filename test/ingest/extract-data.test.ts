@@ -1,0 +1,146 @@
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { decodeWindows } from '../../src/ingest/extract/data/decode-windows.ts';
+import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import { brief, readHere } from '../support/read-document.ts';
+
+const read = async (content: string | Uint8Array, name: string) =>
+  brief((await readHere(Buffer.from(content), name)).blocks);
+
+describe('csv', () => {
+  test.each([
+    ['commas', 'a,b\n1,2\n', 'a.csv'],
+    ['semicolons', 'a;b\n1;2', 'a.csv'],
+    ['tabs', 'a\tb\r\n1\t2\r\n', 'a.tsv'],
+    ['bars', 'a|b\r1|2\r', 'a.csv'],
+    ['a hint', 'sep=~\na~b\n1~2', 'a.csv'],
+  ])('%s divide', async (_, content, name) => {
+    expect(await read(content, name)).toEqual(['table: a | b\n1 | 2']);
+  });
+
+  test('quotes, quoted newlines and quotes in quotes', async () => {
+    const content = 'name,say\n"Kim, Lee","a ""b""\nc"\n\n5" pipe,x "y"\n"","tail"x\n';
+    expect(await read(content, 'a.csv')).toEqual(['table: name | say\nKim, Lee | a "b" c\n5" pipe | x "y"\n | tailx']);
+  });
+
+  test('a long table has its columns as a heading', async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => `${i},"이름 ${i}",${i * 2}`);
+    const blocks = await read(`id,이름,값\n${rows.join('\n')}`, 'a.csv');
+    expect(blocks[0]).toBe('heading1: id | 이름 | 값');
+    expect(blocks.join('\n').match(/이름 \d+ \|/g)).toHaveLength(3000);
+    const numbers = Array.from({ length: 5000 }, (_, i) => `${i},${i}`).join('\n');
+    expect((await read(numbers, 'a.csv')).every((block) => block.startsWith('table'))).toBe(true);
+  });
+
+  test('a field without end, and a row of too many cells, are told with their row', async () => {
+    await expect(readHere(Buffer.from(`a,b\n"${'x\n'.repeat(600_000)}`), 'a.csv')).rejects.toMatchObject({
+      category: 'corrupt',
+      message: 'row 2 has a field that does not end',
+    });
+    await expect(readHere(Buffer.from(`a,b\n${','.repeat(20_000)}\n`), 'a.csv')).rejects.toMatchObject({
+      category: 'too_large',
+    });
+  });
+
+  test('nothing but blanks is no table', async () => {
+    expect(await read(' \n,,\n\n', 'a.csv')).toEqual([]);
+  });
+});
+
+describe('json', () => {
+  test('records become lines of paths and values', async () => {
+    const value = {
+      version: 2,
+      data: [
+        { name: 'Kim', tags: ['a', 'b'], at: { city: '서울' } },
+        { name: 'Lee', x: null },
+      ],
+    };
+    expect(await read(JSON.stringify(value, null, 2), 'a.json')).toEqual([
+      'table: version: 2\ndata.name: Kim | data.tags: a, b | data.at.city: 서울\ndata.name: Lee',
+    ]);
+    expect(await read('[{"a":1},{"a":"x\\n\\ty"},{"a":true}]', 'a.json')).toEqual([
+      'table: a: 1',
+      'paragraph: a: x\n\ty',
+      'table: a: true',
+    ]);
+    expect(await read('[[1,2],[3,"\\u00e9\\ud83d\\ude00"]]', 'a.json')).toEqual(['table: 1, 2\n3, é😀']);
+    expect(await read('"just a text"', 'a.json')).toEqual(['table: just a text']);
+    expect(await read('{}', 'a.json')).toEqual([]);
+  });
+
+  test('JSON Lines, also one that is still being written', async () => {
+    const lines = '{"id":1,"text":"가"}\n\n{"id":2,"text":"나"}\n{"id":3,"te';
+    expect(await read(lines, 'a.jsonl')).toEqual(['table: id: 1 | text: 가\nid: 2 | text: 나\nid: 3']);
+  });
+
+  test('the place of an entry survives any division into pieces', async () => {
+    const source = JSON.stringify([{ 'a"b': [1.5e10, -0.25, true], c: { d: 'x\\"\u0001한' } }]);
+    const whole = await read(source, 'a.json');
+    for (let size = 1; size < 12; size++) {
+      const bytes = Buffer.from(source);
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+        bytes.subarray(i * size, (i + 1) * size),
+      );
+      const file = { open: () => Readable.from(pieces), sizeBytes: bytes.length, fileName: 'a.json' };
+      expect(brief((await extractDocument(file)).blocks), String(size)).toEqual(
+        whole.map((line) => line.replace('\u0001', '')),
+      );
+    }
+  });
+
+  test.each([
+    ['{"a":1', 'line 1: the text ends too early'],
+    ['{"a" 1}', 'line 1: a value is out of place'],
+    ['[1,\n2,\n}', 'line 3: "}" is out of place'],
+    ['[1 2]', 'line 1: a value is out of place'],
+    ['{"a":01}', 'line 1: "01" is no value'],
+    ['{"a":"x\ny"}', 'line 1: a string does not end'],
+    ['{"a":"\\q"}', 'line 1: a string has an unknown escape'],
+    ['[1,]', 'line 1: "]" is out of place'],
+    [`${'['.repeat(1000)}`, 'nested too deeply'],
+  ])('%j is damaged', async (content, message) => {
+    await expect(readHere(Buffer.from(content), 'a.json')).rejects.toMatchObject({
+      category: 'corrupt',
+      message: expect.stringContaining(message),
+    });
+  });
+});
+
+describe('windows of text', () => {
+  const decode = async (bytes: Buffer, size: number) => {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+      bytes.subarray(i * size, (i + 1) * size),
+    );
+    const windows: string[] = [];
+    for await (const window of decodeWindows(Readable.from(pieces), null)) windows.push(window);
+    return windows.join('');
+  };
+  const ascii = 'plain words, line by line\n'.repeat(20_000);
+
+  test.each<[string, Buffer, string]>([
+    ['UTF-8', Buffer.from(`${ascii}한글 끝`), `${ascii}한글 끝`],
+    ['UTF-8 with a mark', Buffer.from('\ufeff한글'), '한글'],
+    ['UTF-16', Buffer.from('\ufeff한글, text', 'utf16le'), '한글, text'],
+    [
+      'CP949 after half a megabyte of ASCII',
+      Buffer.concat([Buffer.from(ascii), Buffer.from('c7d1b1dbb9aebcad20b0cbbbf6', 'hex')]),
+      `${ascii}한글문서 검색`,
+    ],
+    ['Shift_JIS', Buffer.from('93fa967b8cea82cc95b68fcd82c582b78142', 'hex'), '日本語の文章です。'],
+    ['nothing beyond ASCII', Buffer.from(ascii), ascii],
+  ])('%s is decoded, however it is cut', async (_, bytes, text) => {
+    for (const size of [7, 1000, 1_000_000]) expect((await decode(bytes, size)) === text, String(size)).toBe(true);
+  });
+});
+
+test('the event loop turns while a long table is read', async () => {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const content = Buffer.from(`id,text\n${'1,some words of a row\n'.repeat(500_000)}`);
+  const file = { open: () => Readable.from([content]), sizeBytes: content.length, fileName: 'a.csv' };
+  const { text } = await extractDocument(file);
+  clearInterval(timer);
+  expect(text.length).toBeGreaterThan(10_000_000);
+  expect(turns).toBeGreaterThan(20);
+});
