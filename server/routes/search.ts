@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
+import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
 import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 
 export function searchRoutes(context: SearchContext): Route[] {
   return [
@@ -13,12 +16,35 @@ export function searchRoutes(context: SearchContext): Route[] {
       access: 'search',
       errors: 'detail',
       reads: 'json',
-      params: z.object({ bucket: z.string().min(1).max(128).describe('id or name') }),
+      params,
       body: SearchRequest,
       responses: { 200: { description: 'Chunks, best first', schema: SearchResponse } },
       handle: async ({ caller, params, body, signal }) => ({
         body: await searchBucket(context, caller, params.bucket, body, signal),
       }),
     }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/vector_stores/:bucket/search',
+      operationId: 'searchVectorStore',
+      summary: "The same search in the shape of OpenAI's vector stores",
+      access: 'search',
+      errors: 'detail',
+      reads: 'json',
+      params,
+      body: VectorStoreSearchRequest,
+      responses: { 200: { description: 'Chunks, best first', schema: VectorStoreSearchPage } },
+      async handle({ caller, params, body, signal }) {
+        const { page, warnings } = await searchVectorStore(context, caller, params.bucket, body, signal);
+        return warnings.length === 0
+          ? { body: page }
+          : { body: page, headers: { 'X-Service-Warning': printable(warnings) } };
+      },
+    }),
   ];
+}
+
+/** Header values hold no line breaks and nothing beyond Latin-1; the warnings name models and buckets only. */
+function printable(warnings: readonly string[]): string {
+  return warnings.join('; ').replace(/[^\x20-\x7e]/g, '?');
 }

@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client';
 import { ALIAS_ID, Catalog } from '../models/catalog.ts';
 import { openTokenCounters } from '../models/count-tokens.ts';
 import type { Config } from '../platform/config.ts';
@@ -20,7 +19,7 @@ import { openProjector } from './projector.ts';
 import { openLocalProvider } from './providers/local-provider.ts';
 import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { openUpstreamMetrics } from './providers/upstream-metrics.ts';
+import { openUpstreamMetrics, type UpstreamMetrics } from './providers/upstream-metrics.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
 
 export interface Embedding {
@@ -31,6 +30,8 @@ export interface Embedding {
   prepare(): Promise<void>;
   /** Native vectors straight from the provider: no cache, no projection, unmetered. For fitting and for canaries. */
   readonly embedNative: EmbedNative;
+  /** Of all calls to vendors; a registry has them once. */
+  readonly upstreamMetrics: UpstreamMetrics;
   close(): Promise<void>;
 }
 
@@ -53,7 +54,8 @@ export interface EmbeddingContext {
 export function openEmbedding(context: EmbeddingContext): Embedding {
   const { config, threads, logger, metrics, projections, meter } = context;
   const catalog = openCatalog(config);
-  const providers = openProviders(config.providers, { threads, logger, registry: metrics.registry });
+  const upstreamMetrics = openUpstreamMetrics(metrics.registry);
+  const providers = openProviders(config.providers, { threads, logger, metrics: upstreamMetrics });
   const backends = new Backends({ catalog, providers, projections, alias: config.alias });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
@@ -70,6 +72,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
     }),
     backends,
     routing,
+    upstreamMetrics,
     async prepare() {
       const served = catalog.list().filter((model) => model.kind === 'semantic' && backends.isAvailable(model));
       await counters.prepare(served);
@@ -120,10 +123,8 @@ export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'provider
 
 function openProviders(
   settings: Config['providers'],
-  context: { threads: Threads; logger: Logger; registry: Registry },
+  { threads, logger, metrics }: { threads: Threads; logger: Logger; metrics: UpstreamMetrics },
 ): Map<string, Provider> {
-  const { threads, logger } = context;
-  const metrics = openUpstreamMetrics(context.registry);
   const providers = new Map<string, Provider>([['local', openLocalProvider(threads)]]);
   for (const [name, own] of Object.entries(settings)) {
     providers.set(name, openProvider({ name, settings: own, threads, logger, metrics }));

@@ -9,13 +9,12 @@ import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { type ChunkArtifact, encodeInTurn, type NativeChunkVectors, readArtifact } from './artifact.ts';
 import { unitRowsOf } from './half-floats.ts';
+import { analyseArtifacts, rowsOf } from './index-rows.ts';
 import { isActive, nextGenerations, type PendingDocument, type RunScope } from './reproject-store.ts';
 import { registerGeneration } from './store.ts';
 
 /** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
 const PROJECT_ROWS = 2_048;
-/** Chunks analysed in one task of a worker thread. */
-const ANALYSE_CHUNKS = 512;
 /** Chunks handed to the index at once. */
 const APPEND_CHUNKS = 1_000;
 const OBJECTS_UNDER_WAY_MAX = 8;
@@ -71,7 +70,12 @@ export async function writeBatch(
   for (const [model, own] of Map.groupBy(works, ({ document }) => document.model)) {
     await projectWorks(context, context.mapOf(model), own);
   }
-  const tokens = await analyseWorks(context, works);
+  const { threads, signal } = context;
+  const tokens = await analyseArtifacts(
+    threads,
+    works.map(({ artifact }) => artifact),
+    signal,
+  );
   const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
   const written = await settled(
     works.map(async (work, at) => {
@@ -145,26 +149,6 @@ async function projectWorks({ signal }: BatchContext, map: ActiveMap, works: rea
   await flush();
 }
 
-/** What keyword search matches, of each chunk: it is not kept, since the index has it. */
-async function analyseWorks({ threads, signal }: BatchContext, works: readonly Work[]): Promise<string[][]> {
-  const all = works.flatMap(({ artifact }) =>
-    artifact.chunks.map(({ text, locator }) => ({ text, headingPath: locator.heading_path })),
-  );
-  const module = new URL('./prepare-chunks.ts', import.meta.url);
-  const slices = Array.from({ length: Math.ceil(all.length / ANALYSE_CHUNKS) }, (_, nth) =>
-    all.slice(nth * ANALYSE_CHUNKS, (nth + 1) * ANALYSE_CHUNKS),
-  );
-  const tokens = (
-    await Promise.all(slices.map((slice) => threads.run<string[]>(module, 'analyseKept', slice, { signal })))
-  ).flat();
-  let start = 0;
-  return works.map(({ artifact }) => {
-    const from = start;
-    start += artifact.chunks.length;
-    return tokens.slice(from, start);
-  });
-}
-
 /** Registered before it is written, so that whatever a crash leaves is swept. False: the document is gone. */
 async function storeWork(context: BatchContext, scope: RunScope, work: Work): Promise<boolean> {
   const { document, generation, artifact } = work;
@@ -195,19 +179,11 @@ async function appendWork(
 ): Promise<boolean> {
   const { document, generation, artifact, vectors } = work;
   const { chunks } = artifact;
+  const { id: documentId, collectionId, privacyLevel, eventTimeMs } = document;
+  const source = { documentId, generation, collectionId, privacyLevel, eventTimeMs, chunks, tokens, vectors };
   try {
-    for (let start = 0; start < chunks.length; start += APPEND_CHUNKS) {
+    for (const rows of rowsOf({ ...source, dimensions: INDEX_DIMENSIONS }, APPEND_CHUNKS)) {
       context.signal.throwIfAborted();
-      const slice = chunks.slice(start, start + APPEND_CHUNKS);
-      const rows = {
-        vectors: vectors.subarray(start * INDEX_DIMENSIONS, (start + slice.length) * INDEX_DIMENSIONS),
-        chunks: slice.map((chunk, at) => ({
-          ...{ chunkId: idOf(work, chunk.index), documentId: document.id, generation, chunkIndex: chunk.index },
-          ...{ text: chunk.text, tokens: tokens[start + at] as string, locator: chunk.locator },
-          ...{ collectionId: document.collectionId, privacyLevel: document.privacyLevel, modality: 'text' as const },
-          eventTimeMs: document.eventTimeMs,
-        })),
-      };
       const reprojection = scope.moves ? scope.runId : null;
       await context.index.append(scope.bucketId, rows, scope.space, { reprojection });
     }

@@ -2,6 +2,7 @@ import { bootstrap } from '../access/bootstrap.ts';
 import type { Caller } from '../access/caller.ts';
 import { sweepIdempotencyKeys } from '../access/idempotency.ts';
 import { operatorActor } from '../access/operator.ts';
+import { findFirstOrganization } from '../access/organization-store.ts';
 import { createOrganization } from '../access/organizations.ts';
 import { type CallerResolver, openCallerResolver } from '../access/resolve-caller.ts';
 import type { NewOrganization, Organization } from '../access/schema.ts';
@@ -10,7 +11,7 @@ import type { BulkContext } from '../bulk/bulk.ts';
 import { bulkHandler } from '../bulk/bulk-handler.ts';
 import { bulkOperations } from '../bulk/bulk-operations.ts';
 import { sweepBulkOrphans, sweepBulkResults } from '../bulk/sweep-bulk.ts';
-import { purgeDeleted } from '../documents/documents.ts';
+import { purgeDeleted, type RemovalContext } from '../documents/remove-documents.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket, jobVisibleTo } from '../documents/store.ts';
 import { sweepOrphans } from '../documents/sweep-orphans.ts';
@@ -27,24 +28,30 @@ import { recoverAndRing } from '../jobs/recovery.ts';
 import { openRedisDoorbell } from '../jobs/redis-doorbell.ts';
 import type { JobKind } from '../jobs/schema.ts';
 import { JobWorker } from '../jobs/worker.ts';
+import type { BulkEditContext } from '../metadata/edit-documents.ts';
+import { queueHardDelete } from '../metadata/hard-delete.ts';
+import { hardDeleteHandler } from '../metadata/hard-delete-handler.ts';
+import { hardDeleteOperations } from '../metadata/hard-delete-operations.ts';
 import type { Model } from '../models/catalog.ts';
 import { checkCanaries } from '../projection/check-canaries.ts';
 import type { ProjectionContext } from '../projection/fit-projection.ts';
 import { openProjectionRegistry, type ProjectionRegistry } from '../projection/registry.ts';
+import { expungeBucket } from '../search/expunge-bucket.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import type { LanceTables } from '../search/lance.ts';
 import { sweepTables } from '../search/replace-table.ts';
+import { openReranker } from '../search/rerank/reranker.ts';
 import type { SearchContext } from '../search/search.ts';
 import { sweepGenerations } from '../search/sweep.ts';
 import { type Account, type Meter, openMeter } from '../usage/meter.ts';
 import { openRateLimiter, type RateLimiter } from '../usage/rates.ts';
 import type { UsageSummary } from '../usage/schema.ts';
 import { summarizeUsage } from '../usage/summarize-usage.ts';
+import { type Readiness, readinessCheck } from './check-ready.ts';
 import { type Chore, chore, choreService } from './chores.ts';
+import { claimStorage } from './claim-storage.ts';
 import type { Config } from './config.ts';
-import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
-import type { Service } from './lifecycle.ts';
+import { type Service, together } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { type Metrics, openMetrics } from './metrics.ts';
 import { migrate } from './migrate.ts';
@@ -53,7 +60,7 @@ import { osUserName } from './os-user.ts';
 import { inTransaction, openPostgres, type Sql } from './postgres.ts';
 import { openRedis, type RedisConnection } from './redis.ts';
 import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from './secret-key.ts';
-import { findDatabase, MIGRATIONS, makeDataDir, openObjects, openTables, probeObjects } from './stores.ts';
+import { findDatabase, MIGRATIONS, makeDataDir, openObjects, openTables } from './stores.ts';
 import { openThreads, type Threads } from './threads.ts';
 
 const RECOVERY_MS = 5_000;
@@ -85,6 +92,8 @@ export interface Appliance {
   readonly jobOperations: JobOperations;
   readonly uploads: UploadContext;
   readonly search: SearchContext;
+  /** What editing metadata works on. */
+  readonly metadata: BulkEditContext;
   /** What projecting a bucket anew works on. */
   readonly reprojection: ReprojectContext;
   readonly bulk: BulkContext;
@@ -102,12 +111,14 @@ export interface Appliance {
   /** The person at the command line, acting for an organization (name or id). */
   operator(organization: string): Promise<Caller>;
   /**
-   * A worker that takes ingest jobs; start it by `runServices` or by hand. `drainMs`: how long jobs under way may
+   * A worker that takes ingest jobs and hard deletes; start it by `runServices` or by hand. `drainMs`: how long jobs under way may
    * take to finish at a stop, before they are handed back.
    */
   ingestWorker(options?: { drainMs?: number }): Service;
   /** The same for bulk embedding jobs. */
   bulkWorker(options?: { drainMs?: number }): Service;
+  /** Lease recovery alone, which every process does that works on jobs. */
+  recovery(): Service;
   /** Lease recovery and removal of what is deleted or left over. `everyMs`: the time between two rounds, at most. */
   reaper(options?: { everyMs?: number }): Service;
   /** What the reaper does, for doing it once. */
@@ -115,7 +126,7 @@ export interface Appliance {
   /** Remove what was marked as deleted, now. */
   purge(signal: AbortSignal): Promise<void>;
   /** What works and what does not, part by part. */
-  checkReady(): Promise<{ status: 'ok' | 'degraded' | 'down'; checks: Record<string, string> }>;
+  checkReady(): Promise<Readiness>;
   close(): Promise<void>;
 }
 
@@ -150,7 +161,9 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
     await checkSecretKey(sql, keyRing);
     const { keyFile } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
-    const objects = await openObjects(config);
+    const objects = await openObjects(config, logger);
+    cleanups.push(() => objects.close());
+    await claimStorage(config, objects, await findFirstOrganization(sql));
     const threads = openThreads();
     cleanups.push(() => threads.close());
     const tables = openTables(config);
@@ -179,6 +192,8 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
         embedding.backends.providerOf(model);
       },
     };
+    const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
+    cleanups.push(async () => reranker?.close());
     const images = openImageReader({ vision: config.vision, logger });
     cleanups.push(() => images.close());
     const doorbell = redis ? openRedisDoorbell({ redis, logger }) : openPostgresDoorbell(sql, direct);
@@ -191,17 +206,27 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     const kinds = new Map<JobKind, JobKindOperations>([
       ['ingest', ingestOperations()],
       ['bulk', bulkOperations(bulk)],
+      ['hard_delete', hardDeleteOperations()],
     ]);
     const jobOperations: JobOperations = { sql, doorbell, logger, visibleTo: jobVisibleTo, kinds };
     const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
     const handler = ingestHandler({ sql, objects, threads, embedder, index, limits: config.limits });
-    const purge = async (signal: AbortSignal) => {
-      await purgeDeleted(sql, objects, index, signal);
+    const removal: RemovalContext = {
+      sql,
+      objects,
+      index: {
+        dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
+        expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
+        dropBucket: (bucketId, signal) => index.dropBucket(bucketId, signal),
+      },
     };
+    const purge = async (signal: AbortSignal) => {
+      await purgeDeleted(removal, signal);
+    };
+    const recovery = (everyMs: number): Chore =>
+      chore('recovery of jobs', everyMs, () => recoverAndRing({ sql, doorbell, logger }, jobOperations.kinds));
     const chores = ({ everyMs = HOUSEKEEPING_MS }: { everyMs?: number } = {}): Chore[] => [
-      chore('recovery of jobs', Math.min(RECOVERY_MS, everyMs), () =>
-        recoverAndRing({ sql, doorbell, logger }, jobOperations.kinds),
-      ),
+      recovery(Math.min(RECOVERY_MS, everyMs)),
       chore('housekeeping', everyMs, async (signal) => {
         await purge(signal);
         await sweepTables({ sql, direct, tables }, signal);
@@ -239,7 +264,13 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       doorbell,
       jobOperations,
       uploads: { sql, objects, doorbell, logger },
-      search: { sql, tables, embedder },
+      search: { sql, tables, embedder, reranker },
+      metadata: {
+        sql,
+        doorbell,
+        logger,
+        queueHardDelete: (request) => queueHardDelete({ sql, doorbell, logger }, request),
+      },
       reprojection: { ...calibration, direct, tables, index, projections },
       bulk,
       summarizeUsage: (account, period) => summarizeUsage(sql, meter, config.plans, account, period),
@@ -252,13 +283,17 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           return organization;
         }),
       operator: (organization) => callers.resolveOperator(organization),
-      ingestWorker: (workerOptions = {}) =>
-        new JobWorker({ sql, doorbell, logger, metrics }, handler, {
-          concurrency: config.workers.ingestConcurrency,
-          leaseMs: config.workers.leaseMs,
-          retriesMax: config.workers.retriesMax,
-          ...workerOptions,
-        }),
+      ingestWorker: (workerOptions = {}) => {
+        const options = { leaseMs: config.workers.leaseMs, retriesMax: config.workers.retriesMax, ...workerOptions };
+        return together('ingest worker', [
+          new JobWorker({ sql, doorbell, logger, metrics }, handler, {
+            concurrency: config.workers.ingestConcurrency,
+            ...options,
+          }),
+          // One at a time: each writes the index of a bucket anew.
+          new JobWorker({ sql, doorbell, logger, metrics }, hardDeleteHandler(removal), { concurrency: 1, ...options }),
+        ]);
+      },
       bulkWorker: (workerOptions = {}) =>
         new JobWorker({ sql, doorbell, logger, metrics }, bulkHandler(bulk), {
           concurrency: config.workers.embedConcurrency,
@@ -267,9 +302,10 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
           ...workerOptions,
         }),
       chores,
+      recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
       reaper: (options = {}) => choreService('reaper', chores(options), logger),
       purge,
-      checkReady: () => checkReady({ sql, objects, tables, redis }),
+      checkReady: readinessCheck({ sql, objects, tables, redis }),
       close,
     };
   } catch (error) {
@@ -283,28 +319,6 @@ function openRedisWhereSet(config: Config, logger: Logger, cleanups: (() => Prom
   const redis = openRedis({ url: config.redisUrl }, logger);
   cleanups.push(() => redis.close());
   return redis;
-}
-
-async function checkReady(parts: { sql: Sql; objects: Objects; tables: LanceTables; redis: RedisConnection | null }) {
-  const checks: Record<string, string> = {};
-  const check = async (name: string, probe: () => Promise<unknown>) => {
-    try {
-      await probe();
-      checks[name] = 'ok';
-    } catch (error) {
-      checks[name] = error instanceof AppError ? error.message : 'fails';
-    }
-  };
-  await Promise.all([
-    check('database', () => parts.sql`SELECT 1`),
-    check('objects', () => probeObjects(parts.objects)),
-    check('index', () => parts.tables.probe()),
-  ]);
-  if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down' as const, checks };
-  if (parts.redis === null) return { status: 'ok' as const, checks };
-  // Everything works without Redis, only less of it together.
-  checks['redis'] = parts.redis.isReady ? 'ok' : 'out of reach';
-  return { status: parts.redis.isReady ? ('ok' as const) : ('degraded' as const), checks };
 }
 
 async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {

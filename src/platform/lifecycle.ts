@@ -11,6 +11,22 @@ export interface Service {
 
 const DRAIN_MS = 25_000;
 
+/** Several services as one: started in order and stopped all at once, so that they drain in the time of the slowest. */
+export function together(name: string, services: readonly Service[]): Service {
+  return {
+    name,
+    async start(signal) {
+      for (const service of services) await service.start(signal);
+    },
+    async stop() {
+      const faults = (await Promise.allSettled(services.map((service) => service.stop()))).flatMap((outcome) =>
+        outcome.status === 'rejected' ? [outcome.reason] : [],
+      );
+      if (faults.length > 0) throw faults[0];
+    },
+  };
+}
+
 /**
  * Start services in order, wait for SIGTERM or SIGINT, stop them in reverse. The first signal drains, within
  * `drainMs`; a second one exits at once with status 130. An unhandled rejection is a fault that we cannot

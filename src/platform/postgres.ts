@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import type { Logger } from './logger.ts';
 import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
+import { type DialOptions, useDial } from './postgres/dial.ts';
 import { type Database, openPool, type Sql } from './postgres/pool.ts';
 import { type Connect, rememberFactory } from './postgres/siblings.ts';
 import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
@@ -59,6 +60,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
       ...changes,
     });
     addArrayTypes(client.options as unknown as TypeOptions);
+    useDial(client.options as unknown as DialOptions);
     return client as unknown as ReturnType<Connect>;
   };
   const database = openPool(() => connect({}));

@@ -159,6 +159,36 @@ function visionOf(vision: z.output<typeof Vision>) {
   };
 }
 
+const Rerank = z
+  .strictObject({
+    protocol: z.enum(['cohere', 'jina', 'voyage', 'tei']),
+    base_url: baseUrl,
+    api_key: secret.optional(),
+    model: z.string().min(1).max(200).optional(),
+    /** A search waits for it at most this long. */
+    timeout_seconds: z.number().positive().max(60).default(3),
+    concurrency_max: z.int().min(1).max(256).default(16),
+    /** Texts of one call, where the server takes fewer than its protocol says. */
+    items_max: z.int().min(1).max(1000).optional(),
+  })
+  .refine((rerank) => rerank.protocol === 'tei' || rerank.model !== undefined, {
+    path: ['model'],
+    error: 'is needed by this protocol',
+  });
+export type RerankSettings = ReturnType<typeof rerankOf>;
+
+function rerankOf(rerank: z.output<typeof Rerank>) {
+  return {
+    protocol: rerank.protocol,
+    baseUrl: rerank.base_url.replace(/\/+$/, ''),
+    apiKey: rerank.api_key ?? null,
+    model: rerank.model ?? null,
+    timeoutMs: rerank.timeout_seconds * 1000,
+    concurrencyMax: rerank.concurrency_max,
+    itemsMax: rerank.items_max ?? null,
+  };
+}
+
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 
@@ -181,6 +211,7 @@ export const embeddingSettings = {
   models: z.array(OwnModel).max(1000).default([]),
   alias: z.strictObject({ 'service-embed-1-small': Alias.optional() }).default({}),
   vision: Vision.optional(),
+  rerank: Rerank.optional(),
   plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}),
 };
 
@@ -193,6 +224,7 @@ export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
     models: file.models.map(modelOf),
     alias: file.alias['service-embed-1-small'] ?? null,
     vision: file.vision ? visionOf(file.vision) : null,
+    rerank: file.rerank ? rerankOf(file.rerank) : null,
     plans: mapValues<Plan, z.output<typeof PlanLimits>, PlanSettings>(file.plans, (plan) => ({
       quotas: plan.quotas,
       requestsPerMinute: plan.requests_per_minute,

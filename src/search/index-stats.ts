@@ -1,4 +1,4 @@
-import { findBucket, listBuckets } from '../documents/buckets.ts';
+import { findBucket, listBucketNames } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { getIndexTable, selectLiveGroups } from './index-store.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
@@ -68,7 +68,7 @@ export async function listIndexStats(
   bucketRef: string | null,
 ): Promise<IndexStats[]> {
   const { sql } = context;
-  const buckets = bucketRef === null ? await listBuckets(sql, orgId) : [await findBucket(sql, orgId, bucketRef)];
+  const buckets = bucketRef === null ? await listBucketNames(sql, orgId) : [await findBucket(sql, orgId, bucketRef)];
   const stats: IndexStats[] = [];
   for (const bucket of buckets) stats.push(await readIndexStats(context, orgId, bucket));
   return stats;

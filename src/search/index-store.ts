@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { DocumentView } from '../documents/schema.ts';
 import { toDocument, visibleTo } from '../documents/store.ts';
+import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type Filter, filterSql } from './filter.ts';
 import { REPROJECTION_ALIVE_MS } from './reprojection-store.ts';
@@ -105,8 +106,11 @@ export async function findLiveDocuments(
   documentIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
   if (documentIds.length === 0) return new Map();
-  const rows = await sql`
-    SELECT * FROM documents WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`;
+  const rows = await inShapeOf(
+    scope,
+    sql`
+      SELECT * FROM documents WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
+  );
   return new Map(
     rows.map((row) => [
       row['id'] as string,
@@ -122,8 +126,16 @@ export async function listLiveDocumentIds(
   scope: DocumentScope,
   limit: number,
 ): Promise<string[] | null> {
-  const rows = await sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`;
+  const rows = await inShapeOf(
+    scope,
+    sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`,
+  );
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
+}
+
+/** A filter is a query of its own shape, whose best plan depends on its values: no plan of it is worth keeping. */
+function inShapeOf<Q>(scope: DocumentScope, query: Q): Q {
+  return scope.filter === null ? query : unprepared(query);
 }
 
 function live(sql: Sql, caller: Caller, scope: DocumentScope) {
@@ -196,4 +208,11 @@ export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string
     documents: row['documents'] as number,
     chunks: Number(row['chunks']),
   }));
+}
+
+/** In a transaction: nothing names the tables of a bucket from here on, so that none of them is made again. */
+export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
+  await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
+  await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;
+  await tx`DELETE FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
 }

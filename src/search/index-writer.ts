@@ -9,12 +9,14 @@ import {
   adoptSpace,
   findKnownGenerations,
   findUnsettled,
+  forgetGenerations,
+  forgetIndex,
   getIndexTable,
   markSettled,
   publishVersion,
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import { findReprojection } from './reprojection-store.ts';
+import { findReprojection, type Reprojection } from './reprojection-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, settle } from './settle.ts';
 import { asIndexWriter, lockLost } from './writer-lock.ts';
 
@@ -96,14 +98,42 @@ export class IndexWriter {
     await this.#deleteWhere(bucketId, `document_id IN (${documentIds.map(quote).join(', ')})`, signal);
   }
 
-  /** Remove every chunk of these generations. */
+  /**
+   * Remove every chunk of these generations, and forget them before other writers get their turn: a late append finds
+   * them gone, and what a crash leaves in between is still known, to be dropped again.
+   */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
-    await this.#deleteWhere(bucketId, `generation IN (${generations.map(Number).join(', ')})`, signal);
+    const predicate = `generation IN (${generations.map(Number).join(', ')})`;
+    await this.#deleteWhere(bucketId, predicate, signal, () => forgetGenerations(this.#sql, generations));
+  }
+
+  /** Remove rows of these generations from the table that a run builds, and from that one only. */
+  async dropGenerationsOfRun(
+    { bucketId, tableName }: Reprojection,
+    generations: readonly number[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (generations.length === 0 || tableName === null) return;
+    signal.throwIfAborted();
+    await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
+      const table = await this.#tables.write(tableName);
+      if (!(await stillHeld())) throw lockLost();
+      await table.delete(`generation IN (${generations.map(Number).join(', ')})`);
+    });
+  }
+
+  /** Merge small fragments and bring the full-text index up to date, now. */
+  async optimize(bucketId: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#settle(bucketId);
   }
 
   async dropBucket(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await asIndexWriter(this.#direct, bucketId, () => this.#tables.dropAll(bucketId));
+    await asIndexWriter(this.#direct, bucketId, async () => {
+      await inTransaction(this.#sql, (tx) => forgetIndex(tx, bucketId));
+      await this.#tables.dropAll(bucketId);
+    });
   }
 
   /** Settle indexes whose writer was killed before it could, or which still keep old versions of their rows. */
@@ -177,8 +207,9 @@ export class IndexWriter {
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
     const settled = await isDueToSettle(table);
-    if (settled) await settle(table);
+    if (settled) await this.#tables.reach(settle(table));
     await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
+    if (!(await stillHeld())) await this.#takeBack(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }
 
@@ -202,8 +233,20 @@ export class IndexWriter {
     const table = await this.#tables.write(name);
     const rows = toArrowTable(appends.map((append) => append.generation));
     if (!(await stillHeld())) throw lockLost();
-    await table.add(rows as never);
+    await this.#tables.reach(table.add(rows as never));
     return table;
+  }
+
+  /**
+   * LanceDB cannot refuse a commit of somebody who lost the lock on the way to it (a process that was stopped there).
+   * What was swept meanwhile is known to nobody any more, so it is removed by whoever wrote it.
+   */
+  async #takeBack(bucketId: string, appends: readonly Append[]): Promise<void> {
+    const ids = appends.map(generationOf);
+    const known = await findKnownGenerations(this.#sql, ids);
+    const gone = ids.filter((id) => !known.has(id));
+    if (gone.length > 0) await this.dropGenerations(bucketId, gone, new AbortController().signal);
+    for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
   }
 
   /** A bucket of which nothing is found any more takes vectors of any space. */
@@ -211,7 +254,13 @@ export class IndexWriter {
     return inTransaction(this.#sql, (tx) => adoptSpace(tx, bucketId, space));
   }
 
-  async #deleteWhere(bucketId: string, predicate: string, signal: AbortSignal): Promise<void> {
+  /** @param onDeleted called before the lock is given up */
+  async #deleteWhere(
+    bucketId: string,
+    predicate: string,
+    signal: AbortSignal,
+    onDeleted: () => Promise<void> = async () => {},
+  ): Promise<void> {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
     await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
@@ -219,15 +268,19 @@ export class IndexWriter {
       if (next) {
         const table = await this.#tables.write(next);
         if (!(await stillHeld())) throw lockLost();
-        await table.delete(predicate);
+        await this.#tables.reach(table.delete(predicate));
       }
       const own = await getIndexTable(this.#sql, bucketId);
-      if (own === null) return;
-      const table = await this.#tables.write(own.name);
+      if (own !== null) {
+        const table = await this.#tables.write(own.name);
+        if (!(await stillHeld())) throw lockLost();
+        await this.#tables.reach(table.delete(predicate));
+        // Deleted rows are only marked: their text goes with the file that they are in, once enough of it is deleted, or
+        // at once by `expungeBucket`.
+        await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: false });
+      }
       if (!(await stillHeld())) throw lockLost();
-      await table.delete(predicate);
-      // Deleted rows are only marked; settling takes their text off the disk.
-      await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: false });
+      await onDeleted();
     });
   }
 

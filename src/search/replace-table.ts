@@ -1,6 +1,8 @@
 import type { Table } from '@lancedb/lancedb';
 import { holdBucket } from '../documents/store.ts';
+import { AppError } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { getIndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import {
   dropReprojection,
@@ -30,32 +32,58 @@ export function nextTableName(bucketId: string, runId: string): string {
  * Put the table that a reprojection built in place of the bucket's own, in one transaction with `flip`. A search that is
  * at the old one finishes there.
  *
- * @param flip makes what is in the table visible; false: something is missing in it, and nothing is changed
+ * @param flip makes what is in the new table visible; false: something is missing in it, and nothing is changed
  * @throws AppError `index_lock_lost` (503), `bucket_not_found` (404)
  */
 export async function swapTable(
   { sql, direct, tables }: TableContext,
   orgId: string,
   run: Reprojection,
-  flip: (tx: Sql) => Promise<boolean>,
+  flip: (tx: Sql, table: Table) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
   // Apart, since it may take long and other writers of the bucket wait.
   await asIndexWriter(direct, run.bucketId, async () => settle(await tables.write(name)));
   return asIndexWriter(direct, run.bucketId, async (stillHeld) => {
     const table = await tables.write(name);
-    const version = await table.version();
     if (!(await stillHeld())) throw lockLost();
     return inTransaction(sql, async (tx) => {
       // First, as whoever deletes the bucket does.
       await holdBucket(tx, orgId, run.bucketId);
       // Keeps jobs that finish meanwhile out: they hold the space of the index before they touch their document.
       await lockIndexTable(tx, run.bucketId);
-      if (!(await flip(tx))) return false;
-      await replaceTable(tx, run, version);
+      if (!(await flip(tx, table))) return false;
+      await replaceTable(tx, run, await table.version());
       return true;
     });
   });
+}
+
+/**
+ * By the holder of the writer lock: bring rows of some generations from the bucket's present table along.
+ *
+ * @throws AppError `index_busy` (409) where the present table cannot be read
+ */
+export async function copyGenerations(
+  { sql, tables }: TableContext,
+  run: Reprojection,
+  into: Table,
+  generations: readonly number[],
+): Promise<void> {
+  if (generations.length === 0) return;
+  const own = await getIndexTable(sql, run.bucketId);
+  let rows: Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>> | null = null;
+  try {
+    const present = own && (await tables.read(own.name, own.version));
+    const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
+    rows = present && (await present.query().where(isWanted).toArrow());
+  } catch (cause) {
+    throw new AppError({
+      ...{ code: 'index_busy', status: 409, cause },
+      message: 'the present index cannot be read while jobs write to it; run it again when the ingest jobs are done',
+    });
+  }
+  if (rows !== null && rows.numRows > 0) await into.add(rows as never);
 }
 
 /** Rows of the table that a run builds, by generation: what it had written when it was killed. */

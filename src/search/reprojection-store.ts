@@ -96,6 +96,12 @@ export async function findRetiredTables(
   return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 
+/** Tables of a bucket that nothing looks into any more, however lately they were replaced. */
+export async function findRetiredTablesOf(sql: Sql, bucketId: string): Promise<string[]> {
+  const rows = await sql`SELECT table_name FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
+  return rows.map((row) => row['table_name'] as string);
+}
+
 export async function forgetRetiredTable(sql: Sql, tableName: string): Promise<void> {
   await sql`DELETE FROM retired_index_tables WHERE table_name = ${tableName}`;
 }

@@ -15,6 +15,7 @@ export const SearchRequest = z.object({
   rerank: z.boolean().default(false),
   rerank_top_k: z.int().min(1).max(TOP_K_MAX).optional(),
   score_threshold: z.number().min(0).max(1).optional(),
+  max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('results of one document at most'),
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
@@ -36,7 +37,7 @@ export const SearchResult = z
     document_id: z.string(),
     chunk_index: z.int(),
     text: z.string(),
-    score: z.number().describe('0..1: the fused score over its possible maximum'),
+    score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
     scores: z.object({
       vector_score: z.number().nullable(),
       bm25_score: z.number().nullable(),

@@ -1,13 +1,13 @@
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { findDeadGenerations, forgetGenerations } from './index-store.ts';
+import { findDeadGenerations } from './index-store.ts';
 import type { IndexWriter } from './index-writer.ts';
 
 const BATCH_MAX = 500;
 
 /**
  * Remove generations that lost their turn: replaced by a newer one, or written by an attempt that never finished.
- * The row goes last, so that whatever a crash leaves is found again.
+ * The artifact goes first and the row last, so that whatever a crash leaves is found again.
  *
  * @returns how many were removed
  */
@@ -23,9 +23,8 @@ export async function sweepGenerations(
     if (dead.length === 0) return swept;
     for (const [bucketId, generations] of Map.groupBy(dead, (generation) => generation.bucketId)) {
       const ids = generations.map((generation) => generation.id);
-      await index.dropGenerations(bucketId, ids, signal);
       for (const generation of generations) await objects.delete(generation.artifactKey);
-      await forgetGenerations(sql, ids);
+      await index.dropGenerations(bucketId, ids, signal);
     }
     swept += dead.length;
   }

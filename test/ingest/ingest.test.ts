@@ -142,7 +142,7 @@ describe('bad input', () => {
   ]);
   const hostile: [string, string | Buffer, string][] = [
     ['not-a.pdf', 'I only say that I am a PDF', 'corrupt'],
-    ['bomb.pdf', zip, 'unsupported_type'],
+    ['bomb.pdf', zip, 'corrupt'],
     ['program.txt', Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0', 'latin1'), 'unsupported_type'],
     ['blank.txt', ' \n\n \n', 'unsupported_type'],
   ];

@@ -5,6 +5,7 @@ import type { Caller } from '../../src/access/caller.ts';
 import { type Appliance, openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
+import type { PostgresConnection } from '../../src/platform/postgres.ts';
 import { createTestDatabase } from './postgres.ts';
 
 export interface TestAppliance {
@@ -13,6 +14,8 @@ export interface TestAppliance {
   readonly operator: Caller;
   readonly dataDir: string;
   readonly databaseUrl: string;
+  /** The same, in parts. */
+  readonly connection: PostgresConnection;
   close(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ export async function openTestAppliance(
   { beside, logger = openLogger('error') }: TestApplianceOptions = {},
 ): Promise<TestAppliance> {
   const place = beside ?? (await makePlace());
-  const { dataDir, databaseUrl } = place;
+  const { dataDir, databaseUrl, connection } = place;
   const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: databaseUrl, ...overrides } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
@@ -44,6 +47,7 @@ export async function openTestAppliance(
     operator: await appliance.operator('default'),
     dataDir,
     databaseUrl,
+    connection,
     async close() {
       await appliance.close();
       if (!beside) await place.close();
@@ -51,12 +55,13 @@ export async function openTestAppliance(
   };
 }
 
-async function makePlace(): Promise<{ dataDir: string; databaseUrl: string; close(): Promise<void> }> {
+async function makePlace(): Promise<Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection' | 'close'>> {
   const database = await createTestDatabase();
   const { dataDir, remove } = makeDataDir();
   return {
     dataDir,
     databaseUrl: database.url,
+    connection: database.connection,
     async close() {
       await database.drop();
       remove();

@@ -58,6 +58,8 @@ export class FakeUpstream {
   concurrencySeen = 0;
   /** Asked for every call for which nothing is queued; null: answer properly. */
   decide: (call: UpstreamCallSeen) => Behaviour | null = () => null;
+  /** Told of every answer that has been sent off whole. */
+  onAnswered: (call: UpstreamCallSeen) => void = () => {};
   readonly #options: FakeUpstreamOptions;
   readonly #queue: Behaviour[] = [];
   readonly #server: Server;
@@ -158,6 +160,7 @@ export class FakeUpstream {
     response.once('close', () => {
       call.aborted = !response.writableFinished;
     });
+    response.once('finish', () => this.onAnswered(call));
     this.#send(response, wire, asked, this.#queue.shift() ?? this.decide(call) ?? { kind: 'ok' });
   }
 

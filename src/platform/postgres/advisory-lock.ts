@@ -2,12 +2,15 @@ import type { Sql } from './pool.ts';
 import { openSession } from './siblings.ts';
 
 const END_SECONDS = 2;
+/** A holder that says nothing for so long (its process hangs or was stopped) loses the lock to whoever waits. */
+const SILENCE_MS_MAX = 10_000;
+const BEAT_MS = 3_000;
 
 /**
  * Run `fn` while holding the advisory lock named `key` (any string; PostgreSQL's 64-bit hash of it is the lock),
  * waiting for it as long as it takes or until `signal` aborts. The lock lives on a connection of its own and is
  * gone when that is: `fn` asks `stillHeld()` right before a step that only the holder may take, and `lost` aborts
- * when we learn of the loss. A holder whose machine vanishes loses the lock after some 30 s.
+ * when we learn of the loss. A holder that hangs loses the lock after 10 s, one whose machine vanishes after some 30 s.
  *
  * `sql` must reach PostgreSQL directly, not through a transaction-pooling proxy.
  *
@@ -43,6 +46,11 @@ export async function withAdvisoryLock<T>(
       })
       .finally(() => signal?.removeEventListener('abort', cancel));
 
+    // From here on the server ends the session of a holder that does not beat.
+    await session`select set_config('idle_session_timeout', ${String(SILENCE_MS_MAX)}, false)`;
+    const beat = setInterval(() => void session`select 1`.catch(() => undefined), BEAT_MS);
+    beat.unref();
+
     const stillHeld = async (): Promise<boolean> => {
       if (loss.signal.aborted) return false;
       try {
@@ -55,6 +63,7 @@ export async function withAdvisoryLock<T>(
     try {
       return await fn(stillHeld, loss.signal);
     } finally {
+      clearInterval(beat);
       // The end of the session releases it too, but some moments later.
       if (!loss.signal.aborted) await session`select pg_advisory_unlock_all()`.catch(() => undefined);
     }

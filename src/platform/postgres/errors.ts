@@ -1,8 +1,10 @@
 import postgres from 'postgres';
 import { AppError, dependencyDown, invalidRequest } from '../errors.ts';
+import { CLOSED_UNANSWERED } from './dial.ts';
 
 /** Codes of postgres.js and of Node's sockets that tell that a connection was lost or could not be had. */
 const CONNECTION_CODES = new Set([
+  CLOSED_UNANSWERED,
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',

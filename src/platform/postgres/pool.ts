@@ -25,6 +25,13 @@ export interface Database extends Sql {
   end(options?: { timeout?: number }): Promise<void>;
 }
 
+/**
+ * The server ends a transaction whose client says nothing for so long: a process that hangs in the middle of one, or was
+ * stopped there, must not keep the rows that it locked from everybody else. Not a parameter of the connection, since
+ * transaction-pooling proxies refuse those that they do not know.
+ */
+const GUARD = "set local idle_in_transaction_session_timeout = '30s'";
+
 type Client = postgres.Sql<Record<never, never>>;
 type AnyClient = postgres.ISql<Record<never, never>>;
 
@@ -85,7 +92,15 @@ export function openPool(connect: () => Client): Database {
     const generation = current;
     generation.pending++;
     try {
-      return await runTransaction((callback) => generation.client.begin(options, callback), fn, newTransaction());
+      return await runTransaction(
+        (callback) =>
+          generation.client.begin(options, (raw) => {
+            raw.unsafe(GUARD).catch(() => undefined); // goes off together with the first statement
+            return callback(raw);
+          }),
+        fn,
+        newTransaction(),
+      );
     } catch (error) {
       if (isConnectionLoss(error)) retire(generation);
       throw error;

@@ -1,0 +1,48 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+
+export default class IndexRebuild extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    "Make a bucket's search index anew from the chunks that are stored with its documents: after it was lost or damaged. No provider is called. Searches go on with the present index, where there is one, until the new one takes its place; an interrupted run goes on where it stopped.";
+  static override examples = [
+    '<%= config.bin %> index rebuild --bucket manuals',
+    '<%= config.bin %> index rebuild --bucket manuals --leave-out-damaged --json',
+  ];
+  static override flags = {
+    bucket: bucketFlag,
+    org: orgFlag,
+    'leave-out-damaged': Flags.boolean({
+      description: 'go on without documents whose stored chunks cannot be read, and name them',
+      env: 'SERVICE_LEAVE_OUT_DAMAGED',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(IndexRebuild);
+    return this.withOperator(flags, async ({ sql, reprojection }, operator, signal) => {
+      const { findBucket } = await import('../../src/documents/buckets.ts');
+      const { selectLiveGroups } = await import('../../src/search/index-store.ts');
+      const { rebuildIndex } = await import('../../src/ingest/rebuild-index.ts');
+      const { openProgress } = await import('../../src/cli/progress.ts');
+      const bucket = await findBucket(sql, operator.orgId, flags.bucket);
+      const groups = await selectLiveGroups(sql, operator.orgId, bucket.id);
+      const total = groups.reduce((sum, { chunks }) => sum + chunks, 0);
+      const progress = await openProgress();
+      try {
+        progress.begin('indexing chunks', total);
+        const report = await rebuildIndex(reprojection, operator, bucket.id, {
+          leaveOutDamaged: flags['leave-out-damaged'],
+          signal,
+          onProgress: (done) => progress.reach(done),
+        });
+        for (const id of report.left_out) this.logToStderr(`warning: ${id} is left out; reprocess it`);
+        this.log(`${report.documents} documents, ${report.chunks} chunks indexed anew`);
+        return report;
+      } finally {
+        progress.close();
+      }
+    });
+  }
+}

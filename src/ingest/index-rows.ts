@@ -1,0 +1,65 @@
+import type { Threads } from '../platform/threads.ts';
+import type { IndexedGeneration } from '../search/chunk-table.ts';
+import type { ArtifactChunk } from './artifact.ts';
+
+/** Chunks analysed in one task of a worker thread. */
+const ANALYSE_CHUNKS = 512;
+
+/**
+ * What keyword search matches, of each chunk of some artifacts: it is not kept, since the index has it.
+ *
+ * @returns a list for each artifact, in the order of its chunks
+ */
+export async function analyseArtifacts(
+  threads: Threads,
+  artifacts: readonly { readonly chunks: readonly ArtifactChunk[] }[],
+  signal: AbortSignal,
+): Promise<string[][]> {
+  const all = artifacts.flatMap(({ chunks }) =>
+    chunks.map(({ text, locator }) => ({ text, headingPath: locator.heading_path })),
+  );
+  const module = new URL('./prepare-chunks.ts', import.meta.url);
+  const slices = Array.from({ length: Math.ceil(all.length / ANALYSE_CHUNKS) }, (_, nth) =>
+    all.slice(nth * ANALYSE_CHUNKS, (nth + 1) * ANALYSE_CHUNKS),
+  );
+  const tokens = (
+    await Promise.all(slices.map((slice) => threads.run<string[]>(module, 'analyseKept', slice, { signal })))
+  ).flat();
+  let start = 0;
+  return artifacts.map(({ chunks }) => {
+    const from = start;
+    start += chunks.length;
+    return tokens.slice(from, start);
+  });
+}
+
+/** What the index says of each chunk of a document. */
+export interface RowSource {
+  readonly documentId: string;
+  readonly generation: number;
+  readonly collectionId: string | null;
+  readonly privacyLevel: number;
+  readonly eventTimeMs: number | null;
+  readonly chunks: readonly ArtifactChunk[];
+  /** Of each chunk. */
+  readonly tokens: readonly string[];
+  /** Float32Array [chunks x dimensions], row-major. */
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+}
+
+/** Rows of a document, as many at a time as are handed to the index at once. */
+export function* rowsOf(source: RowSource, atOnce: number): Generator<IndexedGeneration> {
+  const { documentId, generation, collectionId, privacyLevel, eventTimeMs, dimensions } = source;
+  for (let start = 0; start < source.chunks.length; start += atOnce) {
+    const slice = source.chunks.slice(start, start + atOnce);
+    yield {
+      vectors: source.vectors.subarray(start * dimensions, (start + slice.length) * dimensions),
+      chunks: slice.map((chunk, at) => ({
+        ...{ chunkId: `${documentId}_${generation}_${chunk.index}`, documentId, generation, chunkIndex: chunk.index },
+        ...{ text: chunk.text, tokens: source.tokens[start + at] as string, locator: chunk.locator },
+        ...{ collectionId, privacyLevel, eventTimeMs, modality: 'text' as const },
+      })),
+    };
+  }
+}

@@ -1,0 +1,250 @@
+import pLimit from 'p-limit';
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/buckets.ts';
+import { AppError, conflict } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { inTransaction, withAdvisoryLock } from '../platform/postgres.ts';
+import { getIndexTable } from '../search/index-store.ts';
+import { copyGenerations, countWritten, nextTableName, swapTable } from '../search/replace-table.ts';
+import {
+  findResumable,
+  type Reprojection,
+  startReprojection,
+  touchReprojection,
+} from '../search/reprojection-store.ts';
+import { readArtifact } from './artifact.ts';
+import { analyseArtifacts, rowsOf } from './index-rows.ts';
+import { type LiveGeneration, selectLiveGenerations, selectLiveIds, selectPendingIds } from './rebuild-store.ts';
+import type { ReprojectContext } from './reproject-bucket.ts';
+
+/** Documents of one batch, and chunks of one batch unless a single document has more: what is in memory at once. */
+const BATCH_DOCUMENTS = 256;
+const BATCH_CHUNKS = 2_000;
+/** Chunks handed to the index at once. */
+const APPEND_CHUNKS = 1_000;
+const OBJECTS_UNDER_WAY_MAX = 8;
+/** Documents that come or change under a run make it look again; those who never stop coming are not waited for. */
+const ROUNDS_MAX = 10;
+
+export interface RebuildReport {
+  readonly bucket_id: string;
+  readonly documents: number;
+  readonly chunks: number;
+  /** Documents whose stored chunks are damaged or gone; they are found by nobody until they are reprocessed. */
+  readonly left_out: readonly string[];
+}
+
+type RebuildContext = Omit<ReprojectContext, 'projections' | 'findModel'>;
+
+/**
+ * Make a bucket's index anew from the chunk artifacts in object storage; no provider is called. The new table is built
+ * beside the present one, if that is still there, and takes its place in one transaction: searches go on meanwhile.
+ * A run that was killed is taken up by the next one.
+ *
+ * @param options.leaveOutDamaged go on without documents whose artifact cannot be read
+ * @param options.onProgress chunks done so far
+ * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed, `artifact_corrupt` (409),
+ *   `index_busy` (409), `reprojection_gone` (409); the signal's reason
+ */
+export async function rebuildIndex(
+  context: RebuildContext,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
+  bucketRef: string,
+  options: { leaveOutDamaged?: boolean; signal: AbortSignal; onProgress?: (done: number) => void },
+): Promise<RebuildReport> {
+  const bucket = await findBucket(context.sql, caller.orgId, bucketRef);
+  const run = (_stillHeld: unknown, lost: AbortSignal) => {
+    const signal = AbortSignal.any([options.signal, lost]);
+    return new Rebuild(context, caller, bucket.id, { ...options, signal }).run();
+  };
+  // One at a time, and none beside a reprojection, which replaces the table too.
+  return withAdvisoryLock(context.direct, `reproject/${bucket.id}`, run, { signal: options.signal });
+}
+
+class Rebuild {
+  readonly #context: RebuildContext;
+  readonly #caller: Pick<Caller, 'orgId' | 'actor'>;
+  readonly #bucketId: string;
+  readonly #options: { leaveOutDamaged?: boolean; signal: AbortSignal; onProgress?: (done: number) => void };
+  /** Generations that are in the new table. */
+  readonly #written = new Set<number>();
+  readonly #leftOut = new Map<number, string>();
+  #chunks = 0;
+
+  constructor(
+    context: RebuildContext,
+    caller: Pick<Caller, 'orgId' | 'actor'>,
+    bucketId: string,
+    options: { leaveOutDamaged?: boolean; signal: AbortSignal; onProgress?: (done: number) => void },
+  ) {
+    this.#context = context;
+    this.#caller = caller;
+    this.#bucketId = bucketId;
+    this.#options = options;
+  }
+
+  async run(): Promise<RebuildReport> {
+    const run = await this.#begin();
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      await this.#writeAll(run);
+      this.#options.signal.throwIfAborted();
+      if (await this.#swap(run)) {
+        return {
+          ...{ bucket_id: this.#bucketId, documents: this.#written.size, chunks: this.#chunks },
+          left_out: [...this.#leftOut.values()],
+        };
+      }
+    }
+    throw conflict('documents were added or changed faster than they could follow; run it again', 'index_busy');
+  }
+
+  async #begin(): Promise<Reprojection> {
+    const { sql } = this.#context;
+    const held = await getIndexTable(sql, this.#bucketId);
+    if (held?.space == null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
+    const resumed = await findResumable(sql, this.#bucketId, held.space);
+    if (resumed) {
+      await this.#takeUp(resumed);
+      return resumed;
+    }
+    const id = newId('rpj');
+    const run = { id, bucketId: this.#bucketId, space: held.space, tableName: nextTableName(this.#bucketId, id) };
+    await inTransaction(sql, (tx) => startReprojection(tx, run));
+    return run;
+  }
+
+  /** Keep what a killed run has written whole, and remove what it had only begun. */
+  async #takeUp(run: Reprojection): Promise<void> {
+    const { sql, index } = this.#context;
+    const rows = await countWritten(this.#context, run);
+    const scope = { orgId: this.#caller.orgId, bucketId: this.#bucketId };
+    for (let afterId = ''; ; ) {
+      const page = await selectLiveGenerations(sql, scope, { afterId, limit: 1_000 });
+      for (const { id, chunksCount } of page) {
+        if (rows.get(id) !== chunksCount) continue;
+        this.#written.add(id);
+        this.#chunks += chunksCount;
+        rows.delete(id);
+      }
+      const last = page.at(-1);
+      if (!last) break;
+      afterId = last.documentId;
+    }
+    await index.dropGenerationsOfRun(run, [...rows.keys()], this.#options.signal);
+  }
+
+  async #writeAll(run: Reprojection): Promise<void> {
+    const { sql } = this.#context;
+    const scope = { orgId: this.#caller.orgId, bucketId: this.#bucketId };
+    for (let afterId = ''; ; ) {
+      const page = await selectLiveGenerations(sql, scope, { afterId, limit: BATCH_DOCUMENTS });
+      const last = page.at(-1);
+      if (!last) return;
+      afterId = last.documentId;
+      for (const batch of inBatches(page.filter(({ id }) => !this.#written.has(id) && !this.#leftOut.has(id)))) {
+        this.#options.signal.throwIfAborted();
+        if (!(await touchReprojection(sql, run.id))) throw gone();
+        await this.#write(run, batch);
+      }
+    }
+  }
+
+  async #write(run: Reprojection, batch: readonly LiveGeneration[]): Promise<void> {
+    const { threads, index } = this.#context;
+    const { signal } = this.#options;
+    const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
+    const read = await settled(batch.map((live) => limit(() => this.#read(live, run.space))));
+    const works = read.filter((work) => work !== null);
+    const tokens = await analyseArtifacts(
+      threads,
+      works.map(({ artifact }) => artifact),
+      signal,
+    );
+    const append = async ({ live, artifact }: (typeof works)[number], at: number) => {
+      const { chunks, vectors, dimensions } = artifact;
+      const source = { ...live, generation: live.id, chunks, vectors, dimensions, tokens: tokens[at] as string[] };
+      try {
+        for (const rows of rowsOf(source, APPEND_CHUNKS)) {
+          await index.append(run.bucketId, rows, run.space, { reprojection: run.id });
+        }
+      } catch (error) {
+        // The document was deleted, or ingested anew, meanwhile.
+        if (error instanceof AppError && error.code === 'generation_gone') return;
+        throw error;
+      }
+      this.#written.add(live.id);
+      this.#chunks += live.chunksCount;
+      this.#options.onProgress?.(this.#chunks);
+    };
+    await settled(works.map(append));
+  }
+
+  /** Null: the document went away, or is left out. */
+  async #read(live: LiveGeneration, space: string) {
+    try {
+      const artifact = await readArtifact(this.#context.objects, live.artifactKey);
+      if (artifact.space === space && artifact.chunks.length === live.chunksCount) return { live, artifact };
+      throw damaged(live.documentId);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.retryable) throw error;
+      const ids = await selectLiveIds(this.#context.sql, this.#caller.orgId, this.#bucketId);
+      // A document that goes away takes its artifact along.
+      if (!ids.includes(live.id)) return null;
+      if (!this.#options.leaveOutDamaged) throw damaged(live.documentId, error);
+      this.#leftOut.set(live.id, live.documentId);
+      return null;
+    }
+  }
+
+  /** False: documents came meanwhile. */
+  #swap(run: Reprojection): Promise<boolean> {
+    const { orgId, actor } = this.#caller;
+    return swapTable(this.#context, orgId, run, async (tx, table) => {
+      const live = await selectLiveIds(tx, orgId, this.#bucketId);
+      if (live.some((id) => !this.#written.has(id) && !this.#leftOut.has(id))) return false;
+      // Jobs under way have written to the present table, and will write the rest to the new one.
+      await copyGenerations(this.#context, run, table, await selectPendingIds(tx, orgId, this.#bucketId));
+      await recordAudit(tx, {
+        ...{ orgId, actor, action: 'index.rebuild', target: this.#bucketId },
+        detail: { documents: this.#written.size, left_out: [...this.#leftOut.values()].slice(0, 100) },
+      });
+      return true;
+    });
+  }
+}
+
+function* inBatches(page: readonly LiveGeneration[]): Generator<LiveGeneration[]> {
+  let batch: LiveGeneration[] = [];
+  let chunks = 0;
+  for (const live of page) {
+    if (batch.length > 0 && chunks + live.chunksCount > BATCH_CHUNKS) {
+      yield batch;
+      batch = [];
+      chunks = 0;
+    }
+    batch.push(live);
+    chunks += live.chunksCount;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** As `Promise.all`, but nothing goes on in the background once it has failed. */
+async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+function damaged(documentId: string, cause?: unknown): AppError {
+  return new AppError({
+    code: 'artifact_corrupt',
+    status: 409,
+    message: `the stored chunks of ${documentId} are damaged or gone; reprocess it, or go on without such documents`,
+    details: { document_id: documentId },
+    cause,
+  });
+}
+
+function gone(): AppError {
+  return conflict('this run was given up, or its bucket is gone; start it again', 'reprojection_gone');
+}

@@ -1,0 +1,69 @@
+import { fuseRankings } from './fuse.ts';
+import type { LiveDocument } from './index-store.ts';
+import type { Candidate } from './legs.ts';
+import type { PreparedQuery } from './prepare-query.ts';
+import type { Locator, SearchResult } from './schema.ts';
+
+/** What the legs of a search found, and which of the documents the caller may see now. */
+export interface Candidates {
+  readonly keyword: readonly Candidate[];
+  readonly vector: readonly Candidate[];
+  readonly live: ReadonlyMap<string, LiveDocument>;
+}
+
+/** A visible chunk in its place. */
+export interface RankedChunk extends Candidate {
+  readonly document: LiveDocument['document'];
+  readonly score: number;
+  readonly rrf: number;
+  readonly bm25: number | null;
+  readonly cosine: number | null;
+}
+
+/** Whether PostgreSQL names newer chunks of a found document by now, and none of those was found. */
+export function isAnyOvertaken({ keyword, vector, live }: Candidates): boolean {
+  const candidates = [...keyword, ...vector];
+  const present = new Set(
+    candidates
+      .filter((each) => live.get(each.documentId)?.generation === each.generation)
+      .map((each) => each.documentId),
+  );
+  return candidates.some((each) => {
+    const document = live.get(each.documentId);
+    return document !== undefined && document.generation > each.generation && !present.has(each.documentId);
+  });
+}
+
+/** The visible ones of both legs fused, best first. */
+export function rank({ keyword, vector, live }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
+  const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
+  const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const byVector = new Map(vector.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
+  return fused.map(({ id, score, rrf }) => {
+    const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
+    return {
+      ...candidate,
+      ...{ document: (live.get(candidate.documentId) as LiveDocument).document, score, rrf },
+      ...{ bm25: byKeyword.get(id)?.score ?? null, cosine: byVector.get(id)?.score ?? null },
+    };
+  });
+}
+
+export function toResult(chunk: RankedChunk): SearchResult {
+  return {
+    id: chunk.chunkId,
+    document_id: chunk.documentId,
+    chunk_index: chunk.chunkIndex,
+    text: chunk.text,
+    score: chunk.score,
+    scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
+    metadata: chunk.document.metadata,
+    citation: {
+      file_name: chunk.document.file_name,
+      source_path: chunk.document.source_path,
+      locator: JSON.parse(chunk.locator) as Locator,
+      url: null,
+    },
+  };
+}

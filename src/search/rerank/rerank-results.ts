@@ -1,0 +1,42 @@
+import { AppError } from '../../platform/errors.ts';
+import type { SearchResult } from '../schema.ts';
+import type { Reranker } from './reranker.ts';
+
+/**
+ * Put results into the order of a reranker, whose score becomes theirs. Without one, or when it fails or is late, they
+ * stay as they are, with a warning.
+ *
+ * @throws the signal's reason once it is aborted
+ */
+export async function rerankResults(
+  reranker: Reranker | null,
+  query: string,
+  results: readonly SearchResult[],
+  warnings: string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly SearchResult[]> {
+  if (reranker === null) {
+    warnings.push('no reranker is configured; results are in fused order');
+    return results;
+  }
+  if (results.length === 0) return results;
+  let scores: readonly number[];
+  try {
+    const texts = results.map((result) => result.text.toWellFormed());
+    scores = await reranker.score(query, texts, signal);
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof AppError) || error.code !== 'provider_unavailable') throw error;
+    const isLate = error.details?.['cause'] === 'timeout';
+    warnings.push(`the reranker ${isLate ? 'did not answer in time' : 'is not available'}; results are in fused order`);
+    return results;
+  }
+  return (
+    results
+      .map((result, index) => {
+        const score = scores[index] as number;
+        return { ...result, score, scores: { ...result.scores, rerank_score: score } };
+      })
+      // The sort is stable: what the reranker finds equal stays in fused order.
+      .sort((a, b) => b.score - a.score)
+  );
+}

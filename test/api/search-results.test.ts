@@ -1,0 +1,157 @@
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { type FakeReranker, stall, startFakeReranker } from '../support/fake-reranker.ts';
+import { ingestAll } from '../support/ingest-all.ts';
+
+let test: TestApi;
+let fake: FakeReranker;
+let key: string;
+
+/** About a chunk long, so that each heading below begins one. */
+const REPEATED = `The ferry to the island leaves the harbour every morning. ${Array.from({ length: 90 }, (_, n) => `pier${n}x`).join(' ')}.`;
+const DOCUMENTS = [
+  { id: 'ferry', fileName: 'ferry.txt', text: 'The ferry leaves the harbour at seven.' },
+  {
+    id: 'ferries',
+    fileName: 'ferries.txt',
+    text: 'A ferry is a boat. The harbour has a ferry, and the ferry has a harbour.',
+  },
+  {
+    id: 'train',
+    fileName: 'train.txt',
+    text: 'The train leaves the station near the harbour at eight, after the ferry.',
+  },
+  // One paragraph a chunk: the same words under every heading.
+  {
+    id: 'timetable',
+    fileName: 'timetable.md',
+    text: Array.from({ length: 6 }, (_, n) => `# Day ${n}\n\n${REPEATED}`).join('\n\n'),
+  },
+];
+const idOf = new Map<string, string>();
+
+beforeAll(async () => {
+  fake = await startFakeReranker('jina');
+  test = await openTestApi({
+    settings: { rerank: { protocol: 'jina', base_url: fake.url, model: 'ranker', timeout_seconds: 0.5 } },
+  });
+  for (const [document, id] of (await ingestAll(test.appliance, test.operator, 'default', DOCUMENTS)).idOf) {
+    idOf.set(document, id);
+  }
+  key = await test.key({ scopes: ['search'] });
+});
+afterAll(async () => {
+  await test.close();
+  await fake.close();
+});
+afterEach(() => {
+  fake.misbehave = null;
+  fake.calls.length = 0;
+  fake.scoreOf = (text) => 1 / (1 + text.length);
+});
+
+async function search(fields: Record<string, unknown> = {}) {
+  const reply = await test.call('POST', '/v2/buckets/default/search', {
+    key,
+    json: { query: 'ferry harbour', ...fields },
+  });
+  expect(reply.status).toBe(200);
+  const names = reply.body.results.map((result: { document_id: string }) => idOf.get(result.document_id));
+  return { ...reply.body, names };
+}
+
+describe('rerank', () => {
+  it('orders the results by the reranker, whose score becomes theirs', async () => {
+    fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
+    const reply = await search({ rerank: true });
+    expect(reply.names[0]).toBe('train');
+    expect(reply.results[0]).toMatchObject({ score: 0.9, scores: { rerank_score: 0.9 } });
+    expect(reply.results[0].scores.rrf_score).toBeGreaterThan(0);
+    expect(reply.warnings).toEqual([]);
+    expect(fake.calls).toHaveLength(1);
+  });
+
+  it('looks at more than are given, or gives fewer than were found, as rerank_top_k says', async () => {
+    fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
+    expect((await search({ rerank: true, top_k: 1, rerank_top_k: 8 })).names).toEqual(['train']);
+    expect(fake.calls[0]?.texts).toHaveLength(4); // all there are
+    expect((await search({ rerank: true, top_k: 4, rerank_top_k: 2 })).names).toHaveLength(2);
+    expect(fake.calls[1]?.texts).toHaveLength(4);
+    expect((await search({ top_k: 4, rerank_top_k: 2 })).names).toHaveLength(4);
+  });
+
+  it('holds the threshold against the reranker’s score', async () => {
+    fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
+    expect((await search({ rerank: true, score_threshold: 0.5 })).names).toEqual(['train']);
+  });
+
+  it.each([
+    ['is down', 'is not available', (response: { destroy(): void }) => void response.destroy()],
+    ['is late', 'did not answer in time', stall],
+  ] as const)('that %s leaves the fused order, with a warning', async (_, warning, misbehave) => {
+    const { names } = await search();
+    fake.misbehave = misbehave as FakeReranker['misbehave'];
+    const reply = await search({ rerank: true });
+    expect(reply.names).toEqual(names);
+    expect(reply.warnings).toEqual([`the reranker ${warning}; results are in fused order`]);
+    expect(reply.results[0].scores.rerank_score).toBeNull();
+  });
+});
+
+describe('the results of a search', () => {
+  it('say once what one document says six times', async () => {
+    const { names } = await search({ top_k: 10, query: 'ferry to the island every morning' });
+    expect(names.filter((name: string) => name === 'timetable')).toHaveLength(1);
+  });
+
+  it('are no more of one document than asked', async () => {
+    const { names } = await search({ max_per_document: 1 });
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('a search in the shape of a vector store', () => {
+  const client = () => new OpenAI({ apiKey: key, baseURL: `${test.api.url}/v1` });
+
+  it('is answered to the official client', async () => {
+    const page = await client().vectorStores.search('default', {
+      query: 'ferry harbour',
+      max_num_results: 2,
+      ranking_options: { score_threshold: 0.01 },
+    });
+    const same = await search({ top_k: 2 });
+    expect(page.object).toBe('vector_store.search_results.page');
+    expect(page.data.map((item) => idOf.get(item.file_id))).toEqual(same.names);
+    const [first] = same.results;
+    expect(page.data[0]).toMatchObject({
+      filename: first.citation.file_name,
+      content: [{ type: 'text', text: first.text }],
+      score: first.score,
+    });
+  });
+
+  it('takes filters of its shape, and several queries', async () => {
+    const body = { query: ['ferry', 'harbour'], filters: { type: 'eq', key: 'area', value: 'sea' } };
+    const reply = await test.call('POST', '/v1/vector_stores/default/search', { key, json: body });
+    expect(reply).toMatchObject({
+      status: 200,
+      body: { search_query: ['ferry', 'harbour'], data: [], has_more: false },
+    });
+  });
+
+  it.each([
+    [{}, 'query'],
+    [{ query: '' }, 'query'],
+    [{ query: [] }, 'query'],
+    [{ query: ['x'.repeat(5000), 'y'.repeat(5000)] }, '8,000'],
+    [{ query: 'x', max_num_results: 0 }, 'max_num_results'],
+    [{ query: 'x', max_num_results: 51 }, 'max_num_results'],
+    [{ query: 'x', filters: { type: 'like', key: 'a', value: 'b' } }, 'filters'],
+    [{ query: 'x', ranking_options: { score_threshold: 2 } }, 'score_threshold'],
+  ])('refuses %j', async (json, named) => {
+    const reply = await test.call('POST', '/v1/vector_stores/default/search', { key, json });
+    expect(reply.status).toBe(400);
+    expect(reply.body.detail).toContain(named);
+  });
+});

@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { embeddingConfigOf, embeddingSettings } from '../../../src/platform/provider-settings.ts';
+import { openReranker, type Reranker } from '../../../src/search/rerank/reranker.ts';
+import { type FakeReranker, stall, startFakeReranker } from '../../support/fake-reranker.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+type Protocol = 'cohere' | 'jina' | 'voyage' | 'tei';
+
+async function open(protocol: Protocol, more: object = {}): Promise<{ fake: FakeReranker; reranker: Reranker }> {
+  const fake = await startFakeReranker(protocol);
+  const file = z.object(embeddingSettings).parse({
+    rerank: { protocol, base_url: fake.url, model: 'ranker', api_key: 'canary-key', timeout_seconds: 0.5, ...more },
+  });
+  const settings = embeddingConfigOf(file).rerank;
+  if (!settings) throw new Error('no settings');
+  const reranker = openReranker(settings, { logger: openLogger('silent') });
+  closing.push(() => reranker.close(), fake.close);
+  return { fake, reranker };
+}
+
+const TEXTS = ['a long text about ferries', 'ferry', 'some words'];
+const answer =
+  (body: unknown, status = 200) =>
+  (response: ServerResponse) =>
+    void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+
+describe.each(['cohere', 'jina', 'voyage', 'tei'] as const)('a reranker that speaks %s', (protocol) => {
+  it('gets what its protocol knows, and its scores come back in the order of the texts', async () => {
+    const { fake, reranker } = await open(protocol);
+    const scores = await reranker.score('ferry', TEXTS, undefined);
+    expect(scores).toEqual(TEXTS.map((text) => 1 / (1 + text.length)));
+    expect(fake.calls).toMatchObject([{ query: 'ferry', texts: TEXTS, authorization: 'Bearer canary-key' }]);
+  });
+
+  it('that is down, late or talks nonsense is a typed error without its words or the key', async () => {
+    const { fake, reranker } = await open(protocol, { timeout_seconds: 0.2 });
+    const key = protocol === 'tei' ? 'score' : 'relevance_score';
+    const wrap = (list: unknown) =>
+      protocol === 'tei' ? list : protocol === 'voyage' ? { data: list } : { results: list };
+    const faults: FakeReranker['misbehave'][] = [
+      answer('<html>canary-key</html>'),
+      answer({}, 500),
+      answer(wrap([{ index: 0, [key]: 1 }])),
+    ];
+    for (const misbehave of [...faults, stall]) {
+      fake.misbehave = misbehave;
+      const failure = await reranker.score('q', TEXTS, undefined).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'provider_unavailable' });
+      expect(String(failure)).not.toContain('canary-key');
+    }
+  });
+
+  it('is not believed an index or a score that cannot be', async () => {
+    const { fake, reranker } = await open(protocol);
+    const key = protocol === 'tei' ? 'score' : 'relevance_score';
+    const wrap = (list: unknown) =>
+      protocol === 'tei' ? list : protocol === 'voyage' ? { data: list } : { results: list };
+    const item = (index: unknown, score: unknown) => ({ index, [key]: score });
+    const lists = [
+      [item(0, 1), item(0, 1)],
+      [item(0, 1), item(2, 1)],
+      [item(0, 1), item(-1, 1)],
+      [item(0, 1), item(1, 'NaN')],
+      [item(0, 1), item(1, null)],
+    ];
+    for (const [n, list] of lists.entries()) {
+      fake.misbehave = answer(wrap(list));
+      // The breaker opens after five failures in a row.
+      if (n < 4) await expect(reranker.score('q', ['a', 'b'], undefined)).rejects.toThrow('invalid_answer');
+    }
+    fake.misbehave = answer(wrap([item(1, 7), item(0, -3)]));
+    expect(await reranker.score('q', ['a', 'b'], undefined)).toEqual([0, 1]);
+  });
+});
+
+describe('a reranker', () => {
+  it('is asked in as many calls as its server takes texts', async () => {
+    const { fake, reranker } = await open('tei');
+    const texts = Array.from({ length: 70 }, (_, index) => 'x'.repeat(index + 1));
+    expect(await reranker.score('q', texts, undefined)).toEqual(texts.map((text) => 1 / (1 + text.length)));
+    expect(fake.calls.map((call) => call.texts.length).sort((a, b) => a - b)).toEqual([6, 32, 32]);
+  });
+
+  it('that keeps failing is left alone for a while', async () => {
+    const { fake, reranker } = await open('jina');
+    fake.misbehave = answer({}, 503);
+    for (let n = 0; n < 5; n++) await expect(reranker.score('q', ['a'], undefined)).rejects.toThrow('http_503');
+    await expect(reranker.score('q', ['a'], undefined)).rejects.toThrow('breaker_open');
+    expect(fake.calls).toHaveLength(5);
+  });
+
+  it('is not waited for by a caller who has gone', async () => {
+    const { fake, reranker } = await open('cohere');
+    fake.misbehave = stall;
+    const abort = new AbortController();
+    const waiting = reranker.score('q', ['a'], abort.signal);
+    abort.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+  });
+
+  it('needs a model where its protocol names one', () => {
+    const parse = (rerank: object) => z.object(embeddingSettings).safeParse({ rerank });
+    expect(parse({ protocol: 'cohere', base_url: 'http://x' }).error?.issues[0]?.path).toEqual(['rerank', 'model']);
+    expect(parse({ protocol: 'tei', base_url: 'http://x' }).success).toBe(true);
+  });
+});

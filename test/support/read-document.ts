@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import type { BlockDraft } from '../../src/ingest/extract/blocks.ts';
+import { detectFormat } from '../../src/ingest/extract/detect-format.ts';
+import { loadReader } from '../../src/ingest/extract/document-readers.ts';
+import { type ExtractedDocument, extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from '../../src/ingest/extract/limits.ts';
+import { isTextFormat, readInWorker } from '../../src/ingest/extract/read-in-worker.ts';
+import type { ReadResult } from '../../src/ingest/extract/reader.ts';
+
+/** Reads a document as a job does: in a child process where its format has a parser of its own. */
+export function extract(
+  bytes: Uint8Array,
+  fileName: string,
+  limits: Partial<ExtractLimits> = {},
+): Promise<ExtractedDocument> {
+  return extractDocument({ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName, limits });
+}
+
+export interface ReadDocument extends ReadResult {
+  readonly blocks: BlockDraft[];
+}
+
+/** Reads a document with the same code in this process, which takes milliseconds. */
+export async function readHere(
+  bytes: Uint8Array,
+  fileName: string,
+  own: Partial<ExtractLimits> = {},
+): Promise<ReadDocument> {
+  const limits = { ...DEFAULT_EXTRACT_LIMITS, ...own };
+  const blocks: BlockDraft[] = [];
+  const add = (block: BlockDraft) => {
+    blocks.push(block);
+  };
+  const { format, charset } = await detectFormat({ head: bytes, fileName });
+  if (isTextFormat(format)) {
+    const source = Readable.from([bytes]);
+    const options = { add, deadlineMs: limits.deadlineMs, signal: undefined };
+    return { ...(await readInWorker({ format, charset, source, sizeBytes: bytes.length }, options)), blocks };
+  }
+  const read = await loadReader(format);
+  const { pagesMax, htmlBytesMax, textCharsMax } = limits;
+  const budget = { bytesLeft: limits.unpackedBytesMax, entriesLeft: limits.entriesMax };
+  const reading = { sink: { add, flush: async () => {} }, budget, pagesMax, htmlBytesMax };
+  return { ...(await read(Uint8Array.from(bytes), reading, { charset, cmapFolder: null, textCharsMax })), blocks };
+}
+
+/** Blocks in one line each: kind, level, page, text. Those without text, which are dropped later, are left out. */
+export function brief(blocks: readonly BlockDraft[]): string[] {
+  return blocks
+    .filter(({ text }) => text.trim() !== '')
+    .map(
+      ({ kind, level, page, text }) => `${kind}${level ?? ''}${page === undefined ? '' : `@${page}`}: ${text.trim()}`,
+    );
+}

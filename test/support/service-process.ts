@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const SERVICE = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
+const READY_MS_MAX = 60_000;
+const STDERR_CHARS_MAX = 20_000;
+
+/** A command of the service that stays, in a process of its own. */
+export interface ServiceProcess {
+  readonly pid: number;
+  /** The JSON document that it printed when it was ready. */
+  readonly ready: Readonly<Record<string, string>>;
+  /** How it ended; null: it has not. */
+  ended(): { code: number | null; signal: NodeJS.Signals | null } | null;
+  /** The last of what it wrote to stderr. */
+  stderr(): string;
+  /** To this process and no other; nothing happens where it has ended. */
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when it has ended, in milliseconds from this call. */
+  waitForEnd(): Promise<number>;
+  /** `signal`, then `waitForEnd`. */
+  end(name: NodeJS.Signals): Promise<number>;
+}
+
+/**
+ * Start `service …` with `--json` and wait until it says that it is ready. It gets nothing of the test's own environment
+ * but `env` and the search path.
+ */
+export async function startServiceProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+  const child: ChildProcess = spawn(process.execPath, [SERVICE, ...args, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+  });
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (part: string) => {
+    stderr = (stderr + part).slice(-STDERR_CHARS_MAX);
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS_MAX);
+  const first = await Promise.race([once(lines, 'line'), exited.then(() => null)]);
+  clearTimeout(timer);
+  if (first === null || String(first[0]).startsWith('{"error"')) {
+    await exited;
+    throw new Error(
+      `service ${args[0]} ended with ${child.exitCode ?? child.signalCode} before it was ready: ${first?.[0] ?? stderr}`,
+    );
+  }
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const waitForEnd = async () => {
+    const beganMs = performance.now();
+    await exited;
+    return performance.now() - beganMs;
+  };
+  return {
+    pid: child.pid as number,
+    ready: JSON.parse(String(first[0])),
+    ended: () => (hasEnded() ? { code: child.exitCode, signal: child.signalCode } : null),
+    stderr: () => stderr,
+    signal: (name) => {
+      if (!hasEnded()) child.kill(name);
+    },
+    waitForEnd,
+    end: (name) => {
+      if (!hasEnded()) child.kill(name);
+      return waitForEnd();
+    },
+  };
+}
