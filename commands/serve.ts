@@ -26,13 +26,13 @@ export default class Serve extends BaseCommand {
       flags,
       async (appliance) => {
         const { apiService } = await import('../server/api-service.ts');
-        const { runServices } = await import('../src/platform/lifecycle.ts');
+        const { runServices, together } = await import('../src/platform/lifecycle.ts');
         const { logger, adminKeyFile } = appliance;
         const api = apiService(appliance);
-        const workers = flags['no-workers']
-          ? []
-          : [appliance.reaper(), appliance.ingestWorker(), appliance.bulkWorker()];
-        await runServices([...workers, api], {
+        const services = flags['no-workers']
+          ? [api]
+          : [appliance.reaper(), together('workers and API', [appliance.ingestWorker(), appliance.bulkWorker(), api])];
+        await runServices(services, {
           logger,
           onReady: () => {
             if (this.jsonEnabled()) printJson({ url: api.url, key_file: adminKeyFile });

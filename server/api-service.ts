@@ -63,7 +63,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobOperations),
     ...searchRoutes(appliance.search),
-    ...metadataRoutes(),
+    ...metadataRoutes(appliance.metadata),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,

@@ -44,9 +44,10 @@ export default class JobsWatch extends BaseCommand {
         const { sql } = appliance;
         const operator = await appliance.operator(flags.org);
         const { findBucket } = await import('../../src/documents/buckets.ts');
+        const { countTexts } = await import('../../src/bulk/store.ts');
         const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
         const run = {
-          ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal },
+          ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal, countTexts },
           title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
           lens: new JobsLens({ status: status ?? null, openId: null }),
           intervalMs: flags.interval * 1000,

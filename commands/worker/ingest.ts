@@ -4,7 +4,7 @@ import { runWorker } from '../../src/cli/run-worker.ts';
 
 export default class WorkerIngest extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Work on ingest jobs until it is told to stop (Ctrl-C, SIGTERM).';
+  static override description = 'Work on ingest jobs and hard deletes until it is told to stop (Ctrl-C, SIGTERM).';
   static override examples = [
     '<%= config.bin %> worker ingest',
     '<%= config.bin %> worker ingest --concurrency 4 --json',

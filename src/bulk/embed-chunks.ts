@@ -82,6 +82,7 @@ async function embedChunk(
   });
   const facts = await storeChunk(context.objects, job, chunk, embedded);
   if (!(await insertFinishedChunk(context.sql, lease.held, chunk, facts, false))) throw new LeaseLost(job.id);
+  await lease.progressed();
   const [first] = done.values();
   done.set(chunk, { chunk, inherited: false, ...facts });
   if (first && first.space !== facts.space) {

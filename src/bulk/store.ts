@@ -57,6 +57,24 @@ export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promis
   return row ? toBulkJob(row) : null;
 }
 
+/** Texts embedded so far, and in all, of these jobs. */
+export async function countTexts(
+  sql: Sql,
+  jobIds: readonly string[],
+): Promise<Map<string, { done: number; total: number }>> {
+  const rows = await sql`
+    SELECT b.job_id, b.input_count, coalesce(b.completed_count, done.texts, 0)::int AS completed
+    FROM bulk_jobs b
+    LEFT JOIN LATERAL (SELECT sum(texts) AS texts FROM bulk_chunks c WHERE c.job_id = b.job_id) AS done ON true
+    WHERE b.job_id = ANY(${sql.array([...jobIds])}::text[])`;
+  return new Map(
+    rows.map((row) => [
+      row['job_id'] as string,
+      { done: row['completed'] as number, total: row['input_count'] as number },
+    ]),
+  );
+}
+
 /** A finished chunk as a worker has to know it. */
 export interface FinishedChunk {
   readonly chunk: number;

@@ -41,7 +41,14 @@ const path = (route: Route, given: Record<string, string> = ids) =>
 
 function call(route: Route, key: string | undefined, to = path(route)): Promise<Answer> {
   const json =
-    route.reads === 'none' ? {} : { json: { name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' } };
+    route.reads === 'none'
+      ? {}
+      : {
+          json: {
+            ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
+            statement: 'SELECT documents',
+          },
+        };
   return test.call(route.method, to, { ...(key ? { key } : {}), ...json });
 }
 
@@ -102,6 +109,7 @@ describe('operations', () => {
     expect((await test.call('GET', '/readyz')).body).toEqual({
       status: 'ok',
       checks: { database: 'ok', objects: 'ok', index: 'ok' },
+      latency_ms: { database: expect.any(Number), objects: expect.any(Number), index: expect.any(Number) },
     });
     expect((await test.call('GET', '/metrics')).body).toContain('service_http_requests_total');
     const document = (await test.call('GET', '/openapi.json')).body;

@@ -3,7 +3,19 @@ import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const BENCHMARKS = ['start', 'print', 'kernel', 'embed', 'event-loop', 'ingest', 'jobs', 'bulk', 'reproject'];
+const BENCHMARKS = [
+  'start',
+  'print',
+  'kernel',
+  'embed',
+  'event-loop',
+  'ingest',
+  'jobs',
+  'bulk',
+  'reproject',
+  'metadata',
+  'index-race',
+];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));
 if (unknown !== undefined) {

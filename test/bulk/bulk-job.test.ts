@@ -6,6 +6,7 @@ import { getBulkJob } from '../../src/bulk/bulk-jobs.ts';
 import { bulkPrefix, chunkKey, inputKey, manifestKey } from '../../src/bulk/object-keys.ts';
 import { readResult, renderResultPage } from '../../src/bulk/result-page.ts';
 import { type BulkReply, BulkRequest } from '../../src/bulk/schema.ts';
+import { countTexts } from '../../src/bulk/store.ts';
 import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
 import { sweepBulkOrphans, sweepBulkResults } from '../../src/bulk/sweep-bulk.ts';
 import { cancelJob, deleteJob, reprocessJob } from '../../src/jobs/operations.ts';
@@ -129,6 +130,7 @@ describe('a bulk job', () => {
       return (row?.['retry_count'] as number) > 0;
     });
     expect((await view(id)).metadata.completed_count).toBe(150);
+    expect(await countTexts(test.appliance.sql, [id, 'job_none'])).toEqual(new Map([[id, { done: 150, total: 250 }]]));
     test.upstream.decide = whereText('text 150', { kind: 'status', status: 422, body: { error: { message: 'no' } } });
     const failed = await reached(id, 'failed', 150);
     expect(failed.error).toMatchObject({ failed_phase: 'embedding', category: 'upstream_rejected', retryable: false });

@@ -42,7 +42,7 @@ async function upload(files: { path: string; sourcePath: string }[], signal = ne
 }
 
 async function countDocuments(): Promise<number> {
-  const buckets = await listBuckets(service.appliance.sql, service.operator.orgId);
+  const buckets = await listBuckets(service.appliance.sql, service.operator);
   return buckets.reduce((sum, bucket) => sum + (bucket.document_count ?? 0), 0);
 }
 

@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { openLogger } from '../../src/platform/logger.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { checkBulkJob, submitTexts, textsOf } from './bulk-jobs.ts';
+import { type Fleet, openFleet, TINY } from './fleet.ts';
+import { checkDocuments, documentOf, routeToUpstream, uploadText } from './ingest-jobs.ts';
+import { reportFigures } from './report-figures.ts';
+
+const DISK_MIB = 64;
+/** What is left free while jobs are at work, so that each of them runs out of it somewhere else. */
+const LEFT_KIB = [512, 250, 60, 0];
+const TEXTS = 1_000;
+const DOCUMENTS = 4;
+const RECOVERY_MS_MAX = 60_000;
+const FULL_MS = 3_000;
+
+let fleet: Fleet | undefined;
+let database: TestDatabase;
+const { dataDir, remove } = makeDataDir();
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0711`, 'tmpfs', dataDir]);
+const canMount = mounted.status === 0;
+if (!canMount) process.stderr.write('no tmpfs may be mounted here (root is needed): disk full is not tested\n');
+
+afterEach(async () => {
+  await fleet?.close();
+  await database?.drop();
+  spawnSync('umount', ['-l', dataDir]);
+  remove();
+});
+
+/** Fill the disk up to `leftKib`. */
+function fill(leftKib: number): void {
+  const file = openSync(path.join(dataDir, 'filler'), 'a');
+  const block = Buffer.alloc(4096);
+  try {
+    for (;;) {
+      const { bavail, bsize } = statfsSync(dataDir);
+      if (bavail * bsize <= leftKib * 1024) break;
+      writeSync(file, block);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+const free = () => rmSync(path.join(dataDir, 'filler'), { force: true });
+
+it.skipIf(!canMount)(
+  'a full disk is told as such, shows nothing half done, and all goes on when there is room',
+  async () => {
+    database = await createTestDatabase();
+    fleet = await openFleet({
+      place: { dataDir, databaseUrl: database.url, connection: database.connection },
+      logger: openLogger('silent'),
+    });
+    const { appliance, call } = fleet;
+    const { sql } = appliance;
+    await routeToUpstream(fleet);
+    fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 });
+    const key = await fleet.key({ scopes: ['embed', 'documents:write', 'search'] });
+    const startWorkers = async () => {
+      const services = [appliance.bulkWorker({ drainMs: 0 }), appliance.ingestWorker({ drainMs: 0 })];
+      for (const service of services) await service.start(new AbortController().signal);
+      return () => Promise.all(services.map((service) => service.stop()));
+    };
+    let stopWorkers = await startWorkers();
+    const documents = [await uploadText(fleet, 'before')];
+    const bulk = new Map<string, string>();
+    const open = () =>
+      sql`SELECT id, status, error_category FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
+    await until(async () => (await open()).length === 0, { what: 'the first document' });
+
+    const strange: string[] = [];
+    const refusals: string[] = [];
+    let worstMs = 0;
+    for (const [round, leftKib] of LEFT_KIB.entries()) {
+      // They come to a disk that is nearly full, and then to one that is.
+      await stopWorkers();
+      for (let i = 0; i < DOCUMENTS; i++) documents.push(await uploadText(fleet, `round-${round}-${i}`));
+      bulk.set(await submitTexts(fleet, textsOf(`round ${round}`, TEXTS)), `round ${round}`);
+      fill(leftKib);
+      stopWorkers = await startWorkers();
+      await delay(FULL_MS / 2);
+      fill(0);
+      const form = new FormData();
+      form.set('file', new Blob([documentOf(`refused-${round}`)]), 'refused.txt');
+      const answers = await Promise.all([
+        call('POST', '/v1/buckets/default/documents', {
+          key,
+          json: { filename: 'a.txt', text: documentOf(`json-${round}`) },
+        }),
+        call('POST', '/v1/buckets/default/documents', { key, body: form }),
+        call('POST', '/v1/embed/jobs', { key, json: { texts: textsOf(`refused ${round}`), model: TINY.id } }),
+      ]);
+      for (const answer of answers) {
+        const isTold = answer.status === 503 && Number(answer.headers.get('retry-after')) > 0;
+        refusals.push(String(answer.status));
+        if (!isTold) strange.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+      const search = await call('POST', '/v2/buckets/default/search', {
+        key,
+        json: { query: 'finding 7 of before', top_k: 5 },
+      });
+      if (search.status !== 200 || search.body.results.length === 0) strange.push(`search: ${search.status}`);
+      await delay(FULL_MS / 2);
+      free();
+      const freedMs = performance.now();
+      await until(async () => (await open()).length === 0, { withinMs: RECOVERY_MS_MAX, everyMs: 50 }).catch(
+        () => undefined,
+      );
+      worstMs = Math.max(worstMs, performance.now() - freedMs);
+    }
+    await stopWorkers();
+    const stuck = (await open()).length;
+    const failed = await sql`
+      SELECT kind, error_category, error_message, retry_count FROM jobs WHERE status = 'failed' OR retry_count > 0`;
+    const checked = await checkDocuments(fleet, documents);
+    let { lost, doubled } = checked;
+    for (const [id, name] of bulk) {
+      const wrong = await checkBulkJob(fleet, id, textsOf(name, TEXTS));
+      lost += wrong.lost;
+      doubled += wrong.doubled;
+    }
+    const rows = await sql`SELECT count(*)::int AS n FROM jobs`;
+    const strays: string[] = [];
+    for await (const { key: name } of appliance.objects.list('')) {
+      const [folder, , id] = name.split('/');
+      const [known] =
+        folder === 'bulk'
+          ? await sql`SELECT 1 FROM jobs WHERE id = ${id as string}`
+          : await sql`SELECT 1 FROM documents WHERE id = ${id as string}`;
+      if (!known) strays.push(name);
+    }
+    reportFigures({
+      promise: `disk of ${DISK_MIB} MB full`,
+      ...{ n: LEFT_KIB.length, lost, doubled, stuck, worstRecoveryMs: worstMs },
+      note: `${refusals.length} requests refused, all by a 503`,
+    });
+    expect({ lost, doubled, stuck, strange, failed: [...failed], leftovers: checked.leftovers, strays }).toEqual({
+      ...{ lost: 0, doubled: 0, stuck: 0, strange: [], failed: [], leftovers: [], strays: [] },
+    });
+    expect(rows[0]?.['n']).toBe(documents.length + bulk.size);
+  },
+);

@@ -1,0 +1,72 @@
+import { afterEach, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+import { checkBulkJob, feedBulkJobs, TEXTS, textsOf } from './bulk-jobs.ts';
+import { scaled, throwDice } from './dice.ts';
+import { BULK_POINTS, INGEST_POINTS } from './fail-points.ts';
+import { type Fleet, LEASE_MS, openFleet } from './fleet.ts';
+import { checkDocuments, feedDocuments, routeToUpstream } from './ingest-jobs.ts';
+import { type Kills, killWorkers } from './killer.ts';
+import { reportFigures } from './report-figures.ts';
+
+const BULK_KILLS = 60;
+const INGEST_KILLS = 40;
+/** Three leases, and the work that was left. */
+const END_MS = 3 * LEASE_MS + 45_000;
+
+let fleet: Fleet;
+afterEach(() => fleet.close());
+
+/** Let two workers finish what is left. @returns how many jobs they left */
+async function finishAll(command: 'embed' | 'ingest'): Promise<number> {
+  const { sql } = fleet.appliance;
+  const workers = await Promise.all([fleet.spawn(['worker', command]), fleet.spawn(['worker', command])]);
+  const open = () => sql`SELECT 1 FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
+  await until(async () => (await open()).length === 0, { withinMs: END_MS, everyMs: 100 }).catch(() => undefined);
+  await Promise.all(workers.map((worker) => worker.end('SIGTERM')));
+  return (await open()).length;
+}
+
+function report(promise: string, kills: Kills, counts: { lost: number; doubled: number; stuck: number }, note: string) {
+  process.stderr.write(`${promise}: ${[...kills.byPoint].map(([point, n]) => `${point} ${n}`).join(', ')}\n`);
+  reportFigures({ promise, n: kills.count, ...counts, worstRecoveryMs: Math.max(...kills.recoveriesMs), note });
+}
+
+it('bulk jobs whose workers are killed at any point are all finished, with each text once', async () => {
+  fleet = await openFleet();
+  const dice = throwDice('kill workers of bulk jobs');
+  fleet.upstream.decide = () => ({ kind: 'delay', ms: 40 + dice.int(80) });
+  const feed = feedBulkJobs(fleet, 4);
+  const kills = await killWorkers(fleet, dice, 'bulk', BULK_POINTS, scaled(BULK_KILLS));
+  const jobs = await feed.stop();
+  const stuck = kills.stuck + (await finishAll('embed'));
+
+  let lost = 0;
+  let doubled = 0;
+  for (const [id, name] of jobs) {
+    const wrong = await checkBulkJob(fleet, id, textsOf(name));
+    lost += wrong.lost;
+    doubled += wrong.doubled;
+  }
+  const usage = await fleet.appliance.summarizeUsage(fleet.operator, {});
+  report(`workers killed over bulk jobs of ${TEXTS} texts`, kills, { lost, doubled, stuck }, `${jobs.size} jobs`);
+  expect({ lost, doubled, stuck, casualties: fleet.casualties() }).toEqual({
+    ...{ lost: 0, doubled: 0, stuck: 0, casualties: [] },
+  });
+  expect(usage.axes.embed_batch).toMatchObject({ requests: jobs.size, texts: jobs.size * TEXTS });
+});
+
+it('documents whose ingest workers are killed at any point are all found, with each chunk once', async () => {
+  fleet = await openFleet();
+  await routeToUpstream(fleet);
+  const dice = throwDice('kill workers of ingests');
+  fleet.upstream.decide = () => ({ kind: 'delay', ms: 10 + dice.int(40) });
+  const feed = feedDocuments(fleet, 24);
+  const kills = await killWorkers(fleet, dice, 'ingest', INGEST_POINTS, scaled(INGEST_KILLS));
+  const documents = await feed.stop();
+  const stuck = kills.stuck + (await finishAll('ingest'));
+  const { lost, doubled, leftovers } = await checkDocuments(fleet, documents);
+  report('workers killed over ingests', kills, { lost, doubled, stuck }, `${documents.length} documents`);
+  expect({ lost, doubled, stuck, leftovers, casualties: fleet.casualties() }).toEqual({
+    ...{ lost: 0, doubled: 0, stuck: 0, leftovers: [], casualties: [] },
+  });
+});

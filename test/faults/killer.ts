@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JobKind } from '../../src/jobs/schema.ts';
+import { postgresUrl } from '../../src/platform/postgres.ts';
+import { openPostgresWiretap } from '../support/postgres-wiretap.ts';
+import { until } from '../support/until.ts';
+import type { Dice } from './dice.ts';
+import { type FailPoint, holdAt } from './fail-points.ts';
+import { type Fleet, LEASE_MS, UPSTREAM_KEYS } from './fleet.ts';
+
+/** How long a worker may take to come to its fail point; then it is killed where it is. */
+const REACH_MS = 5_000;
+const ANYWHERE_MS = 1_500;
+/** Lost leases of a job after which one more would end it as one that kills its worker. */
+const KILLS_A_JOB = 2;
+/** A job that nobody can take on after so long is stuck. */
+const STUCK_MS = 3 * LEASE_MS;
+
+export interface Kills {
+  readonly count: number;
+  readonly byPoint: ReadonlyMap<string, number>;
+  /** From a kill until every job of the killed worker was back in the queue, or had ended after all. */
+  readonly recoveriesMs: readonly number[];
+  readonly stuck: number;
+}
+
+/**
+ * Start workers, two at a time, and kill each of them at a fail point of its own, `count` times. Half of them seem to
+ * run on another host: there only the end of their lease tells of their death.
+ */
+export async function killWorkers(
+  fleet: Fleet,
+  dice: Dice,
+  kind: JobKind,
+  points: readonly FailPoint[],
+  count: number,
+): Promise<Kills> {
+  const { sql } = fleet.appliance;
+  const command = kind === 'bulk' ? 'embed' : 'ingest';
+  const listeners = new Map<string, () => void>();
+  fleet.upstream.onAnswered = ({ apiKey }) => listeners.get(apiKey ?? '')?.();
+  const byPoint = new Map<string, number>();
+  const recoveries: Promise<number | null>[] = [];
+  let left = count;
+
+  const oneLife = async (upstreamKey: string) => {
+    const tap = await openPostgresWiretap(fleet.connection);
+    const point = dice.pick(points);
+    const isRemote = dice.int(2) === 1;
+    const anywhereMs = dice.int(ANYWHERE_MS);
+    const nextArrival = holdAt(point, tap, (listener) => listeners.set(upstreamKey, listener));
+    const worker = await fleet.spawn(['worker', command], { databaseUrl: postgresUrl(tap.connection), upstreamKey });
+    const rows = await sql`SELECT id FROM workers WHERE pid = ${worker.pid}`;
+    const ids = rows.map((row) => row['id'] as string);
+    if (isRemote) await sql`UPDATE workers SET host = 'another/host' WHERE id = ANY(${sql.array(ids)}::text[])`;
+    const holds = () => sql`
+      SELECT id, fence, crash_count FROM jobs
+      WHERE worker_id = ANY(${sql.array(ids)}::text[]) AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+    let name = point.name;
+    if (point.statement === null && !point.isUpstream) {
+      await until(async () => (await holds()).length > 0, { withinMs: REACH_MS }).catch(() => undefined);
+      await delay(anywhereMs);
+    }
+    for (;;) {
+      const held = point.statement === null && !point.isUpstream ? null : await nextArrival(REACH_MS);
+      if (held === null) name = 'anywhere';
+      if ((await holds()).every((job) => (job['crash_count'] as number) < KILLS_A_JOB)) break;
+      held?.letGo();
+      await delay(held === null ? 200 : 20);
+    }
+    await worker.end('SIGKILL');
+    const killedMs = performance.now();
+    await tap.close();
+    const lost = await holds();
+    byPoint.set(name, (byPoint.get(name) ?? 0) + 1);
+    if (lost.length === 0) return;
+    const taken = until(
+      async () => {
+        const now =
+          await sql`SELECT id, fence, status FROM jobs WHERE id = ANY(${sql.array(lost.map((job) => job['id']))}::text[])`;
+        return now.every(({ id, fence, status }) => {
+          const before = lost.find((job) => job['id'] === id)?.['fence'] as number;
+          return (fence as number) > before || ['queued', 'ready', 'failed', 'cancelled'].includes(status as string);
+        });
+      },
+      { withinMs: STUCK_MS, everyMs: 50 },
+    );
+    recoveries.push(
+      taken.then(
+        () => performance.now() - killedMs,
+        () => null,
+      ),
+    );
+  };
+  const lane = async (upstreamKey: string) => {
+    while (left-- > 0) await oneLife(upstreamKey);
+  };
+  await Promise.all([lane(UPSTREAM_KEYS[1]), lane(UPSTREAM_KEYS[2])]);
+  const worker = await fleet.spawn(['worker', command]);
+  const measured = await Promise.all(recoveries);
+  await worker.end('SIGTERM');
+  return {
+    count,
+    byPoint,
+    recoveriesMs: measured.filter((ms) => ms !== null),
+    stuck: measured.filter((ms) => ms === null).length,
+  };
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it } from 'vitest';
+import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { scaled } from './dice.ts';
+import { type Fleet, openFleet, TINY } from './fleet.ts';
+import { routeToUpstream } from './ingest-jobs.ts';
+import { reportFigures } from './report-figures.ts';
+
+const DOWN_MS = 10_000;
+const SUBMIT_EVERY_MS = 100;
+const TEXTS = 200;
+/** A worker looks by itself this often, and the job has to be done then. */
+const READY_MS_MAX = 15_000;
+
+describe.skipIf(!redisAvailable())('Redis', () => {
+  let fleet: Fleet;
+  let redis: TestRedis;
+  afterEach(async () => {
+    await fleet.close();
+    await redis.drop();
+  });
+
+  it('may be flushed, restarted, hung and away: every submit is taken and every job is finished', async () => {
+    redis = await startRedis();
+    fleet = await openFleet({ settings: { redis_url: redis.url } });
+    await routeToUpstream(fleet);
+    const { sql } = fleet.appliance;
+    const processes = await Promise.all(
+      [
+        ['serve', '--port', '0', '--no-workers'],
+        ['worker', 'embed'],
+        ['worker', 'ingest'],
+      ].map((args) => fleet.spawn(args, { redisUrl: redis.url })),
+    );
+    const url = processes[0]?.ready['url'] as string;
+    const key = await fleet.key({ scopes: ['embed', 'documents:write'] });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const jobs: string[] = [];
+    const refused: string[] = [];
+    let slowestSubmitMs = 0;
+    const stop = new AbortController();
+    const submitting = (async () => {
+      for (let i = 0; !stop.signal.aborted; i++) {
+        const isBulk = i % 2 === 0;
+        const texts = Array.from({ length: TEXTS }, (_, k) => `job ${i} text ${k}`);
+        const json = isBulk ? { texts, model: TINY.id } : { filename: `d-${i}.txt`, text: `Document ${i}.` };
+        const path = isBulk ? '/v1/embed/jobs' : '/v1/buckets/default/documents';
+        const beganMs = performance.now();
+        const reply = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(json) });
+        slowestSubmitMs = Math.max(slowestSubmitMs, performance.now() - beganMs);
+        const body = (await reply.json()) as Record<string, string>;
+        if (reply.ok) jobs.push(body['job_id'] ?? (body['id'] as string));
+        else refused.push(`${reply.status} ${JSON.stringify(body)}`);
+        await delay(SUBMIT_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+    })();
+    const client = new Redis(redis.url, { lazyConnect: true, maxRetriesPerRequest: 0 });
+    client.on('error', () => undefined);
+    let faults = 0;
+    const rounds = Math.max(1, Math.round(scaled(20) / 10));
+    for (let round = 0; round < rounds; round++) {
+      await client.connect().catch(() => undefined);
+      await client.flushall();
+      await delay(1_500);
+      await redis.restart();
+      await delay(1_500);
+      redis.pause();
+      await delay(2_000);
+      redis.resume();
+      await delay(1_000);
+      faults += 3;
+      client.disconnect();
+    }
+    await redis.stop();
+    await delay(DOWN_MS);
+    await redis.restart();
+    faults++;
+    await delay(1_000);
+    stop.abort();
+    await submitting;
+    const open = () => sql`SELECT id FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
+    await until(async () => (await open()).length === 0, { withinMs: READY_MS_MAX }).catch(() => undefined);
+    const rows = await sql`
+      SELECT id, status, fence, retry_count, crash_count, extract(epoch FROM started_at - created_at)::float8 * 1000 AS waited_ms
+      FROM jobs`;
+    const ready = rows.filter((row) => row['status'] === 'ready').length;
+    const worstMs = Math.max(...rows.map((row) => (row['waited_ms'] as number | null) ?? 0));
+    const lost = jobs.length - ready;
+    const doubled = rows.length - jobs.length;
+    const stuck = (await open()).length;
+    reportFigures({
+      promise: `Redis flushed, restarted, hung, away for ${DOWN_MS / 1000} s`,
+      ...{ n: faults, lost, doubled, stuck, worstRecoveryMs: worstMs },
+      note: `${jobs.length} jobs, slowest submit ${Math.round(slowestSubmitMs)} ms`,
+    });
+    expect({ lost, doubled, stuck, refused, casualties: fleet.casualties() }).toEqual({
+      ...{ lost: 0, doubled: 0, stuck: 0, refused: [], casualties: [] },
+    });
+    // Nobody had to be told twice.
+    expect(rows.filter((row) => (row['retry_count'] as number) + (row['crash_count'] as number) > 0)).toEqual([]);
+  });
+});
