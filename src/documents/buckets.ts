@@ -1,6 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { cancelJobsOf } from '../jobs/store.ts';
+import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';

@@ -1,6 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { cancelJobsOf } from '../jobs/store.ts';
+import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { markDocuments } from './deletion-store.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';

@@ -1,6 +1,6 @@
 import { eraseAuditedValues } from '../access/audit-store.ts';
 import { forgetResponsesAbout } from '../access/idempotency-store.ts';
-import { forgetDocumentsOfJobs } from '../jobs/store.ts';
+import { forgetDocumentsOfJobs } from '../jobs/document-jobs-store.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { MarkedDocument } from './deletion-store.ts';

@@ -16,7 +16,15 @@ export interface ChunkOptions {
   readonly chunkTokens?: number;
   /** How many tokens of the chunk before, in whole sentences, are repeated at most. Default 60. */
   readonly overlapTokens?: number;
+  /** Headings that the document stands under: those that were open where the window before it ended. Default none. */
+  readonly openHeadings?: readonly OpenHeading[];
   readonly countTokens: CountTokens;
+}
+
+export interface OpenHeading {
+  /** From 1. */
+  readonly level: number;
+  readonly text: string;
 }
 
 /** Characters per token that a chunk may hold at most; prose has 2 to 5. */
@@ -50,18 +58,16 @@ export function* streamChunks(
   options: ChunkOptions,
 ): Generator<Chunk> {
   const { text, blocks } = document;
-  const { chunkTokens = 400, overlapTokens = 60, countTokens } = options;
+  const { chunkTokens = 400, overlapTokens = 60, openHeadings = [], countTokens } = options;
   const budget: Budget = { tokens: chunkTokens, chars: chunkTokens * CHARS_PER_TOKEN_MAX };
   const packer = new Packer(text, budget, overlapTokens, countTokens);
-  const path: Array<{ level: number; text: string }> = [];
-  let headingPath: readonly string[] = [];
+  const path: OpenHeading[] = [...openHeadings];
+  let headingPath: readonly string[] = path.map((heading) => heading.text);
   let headings: Placed[] = [];
 
   for (const block of blocks) {
     if (block.kind === 'heading') {
-      const level = block.level ?? 1;
-      while (path.length > 0 && (path.at(-1)?.level ?? 0) >= level) path.pop();
-      path.push({ level, text: block.text });
+      openHeading(path, block);
       headingPath = path.map((heading) => heading.text);
       for (const unit of unitsOf(text, block, budget, [], countTokens))
         headings.push({ ...unit, heading: true, headingPath });
@@ -81,6 +87,20 @@ export function* streamChunks(
   }
   for (const heading of headings) yield* packer.add(heading);
   yield* packer.close();
+}
+
+/** The headings that are open after these blocks, outermost first. */
+export function headingsAfter(blocks: readonly Block[], before: readonly OpenHeading[]): OpenHeading[] {
+  const path = [...before];
+  for (const block of blocks) if (block.kind === 'heading') openHeading(path, block);
+  return path;
+}
+
+/** A heading closes those of its level and below. */
+function openHeading(path: OpenHeading[], block: Block): void {
+  const level = block.level ?? 1;
+  while (path.length > 0 && (path.at(-1)?.level ?? 0) >= level) path.pop();
+  path.push({ level, text: block.text });
 }
 
 interface Placed extends Unit {

@@ -8,7 +8,7 @@ import { toHalves } from './half-floats.ts';
 /** Texts embedded in one call. */
 const EMBED_BATCH_TEXTS = 64;
 
-/** Vectors of all chunks of a document, of one model and through one map. */
+/** Vectors of some chunks of a document, of the model and through the map of all of them. */
 export interface EmbeddedChunks {
   /** Float32Array [chunks x INDEX_DIMENSIONS], row-major. */
   readonly vectors: Float32Array;
@@ -16,60 +16,79 @@ export interface EmbeddedChunks {
   readonly model: string;
   readonly space: string;
   readonly mapVersion: number | null;
-  readonly cost: number;
 }
 
 /**
- * Embed the chunks of one document. The first batch decides on the model, also where an alias or a fallback chose it;
+ * Embeds the chunks of one document. The first batch decides on the model, also where an alias or a fallback chose it;
  * the others follow.
- *
- * @param checkSpace called once the first batch has told the latent space, before more is paid for
- * @throws JobError; the signal's reason; what `checkSpace` throws
  */
-export async function embedChunks(
-  embedder: Embedder,
-  orgId: string,
-  texts: readonly string[],
-  options: { signal: AbortSignal; checkSpace: (space: string) => Promise<void> },
-): Promise<EmbeddedChunks> {
-  const { signal, checkSpace } = options;
-  const vectors = new Float32Array(texts.length * INDEX_DIMENSIONS);
-  let native: NativeChunkVectors | null = null;
-  let first: EmbeddedTexts | null = null;
-  let cost = 0;
-  for (let start = 0; start < texts.length; start += EMBED_BATCH_TEXTS) {
-    signal.throwIfAborted();
-    const batch: EmbeddedTexts = await embedForIndex(embedder, {
-      texts: texts.slice(start, start + EMBED_BATCH_TEXTS),
-      ...(first === null ? {} : { model: first.model, exactly: true }),
+export class ChunkEmbedder {
+  readonly #embedder: Embedder;
+  readonly #orgId: string;
+  readonly #signal: AbortSignal;
+  readonly #checkSpace: (space: string) => Promise<void>;
+  #first: EmbeddedTexts | null = null;
+  #cost = 0;
+
+  /** @param options.checkSpace called once the first batch has told the latent space, before more is paid for */
+  constructor(
+    embedder: Embedder,
+    orgId: string,
+    options: { signal: AbortSignal; checkSpace: (space: string) => Promise<void> },
+  ) {
+    this.#embedder = embedder;
+    this.#orgId = orgId;
+    this.#signal = options.signal;
+    this.#checkSpace = options.checkSpace;
+  }
+
+  /** Of all chunks so far. */
+  get cost(): number {
+    return this.#cost;
+  }
+
+  /** @param texts at least one. @throws JobError; the signal's reason; what `checkSpace` throws */
+  async embed(texts: readonly string[]): Promise<EmbeddedChunks> {
+    const vectors = new Float32Array(texts.length * INDEX_DIMENSIONS);
+    let native: NativeChunkVectors | null = null;
+    for (let start = 0; start < texts.length; start += EMBED_BATCH_TEXTS) {
+      const batch = await this.#embedBatch(texts.slice(start, start + EMBED_BATCH_TEXTS));
+      if (start === 0) native = roomFor(batch, texts.length);
+      vectors.set(batch.vectors, start * INDEX_DIMENSIONS);
+      if (native && batch.native) native.vectors.set(toHalves(batch.native.vectors), start * native.dimension);
+    }
+    if (this.#first === null) throw new Error('nothing to embed');
+    const { model, space, mapVersion } = this.#first;
+    return { vectors, native, model, space, mapVersion };
+  }
+
+  async #embedBatch(texts: readonly string[]): Promise<EmbeddedTexts> {
+    this.#signal.throwIfAborted();
+    const batch = await embedForIndex(this.#embedder, {
+      texts,
+      ...(this.#first === null ? {} : { model: this.#first.model, exactly: true }),
       keepNative: true,
       taskType: 'retrieval_document',
-      orgId,
-      charge: { account: { orgId }, axis: 'embed_batch', internal: true },
-      signal,
+      orgId: this.#orgId,
+      charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
+      signal: this.#signal,
     }).catch((error: unknown) => {
       throw asJobError(error);
     });
-    if (first === null) {
-      first = batch;
-      await checkSpace(batch.space);
-      native = roomFor(batch, texts.length);
-    } else if (!isAlike(first, batch)) {
+    if (this.#first === null) {
+      this.#first = batch;
+      await this.#checkSpace(batch.space);
+    } else if (!isAlike(this.#first, batch)) {
       throw new JobError({
         category: 'not_comparable',
         message: 'the model or its map changed while the document was embedded; it will be tried again',
         retryable: true,
       });
     }
-    vectors.set(batch.vectors, start * INDEX_DIMENSIONS);
-    if (native && batch.native) native.vectors.set(toHalves(batch.native.vectors), start * native.dimension);
-    cost += batch.cost;
+    this.#cost += batch.cost;
+    return batch;
   }
-  if (first === null) throw new Error('nothing to embed');
-  const { model, space, mapVersion } = first;
-  return { vectors, native, model, space, mapVersion, cost };
 }
-
 function roomFor({ native }: EmbeddedTexts, rows: number): NativeChunkVectors | null {
   if (native === null) return null;
   const { dimension, revision } = native;

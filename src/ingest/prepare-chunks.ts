@@ -1,10 +1,12 @@
+import { deflateRawSync, inflateRaw } from 'node:zlib';
+import { promisify } from 'node:util';
 import { countTokens } from '../models/tokens.ts';
-import type { Threads } from '../platform/threads.ts';
+import { handOver, type Threads } from '../platform/threads.ts';
 import { analyse } from '../search/analyser.ts';
-import { type Chunk, streamChunks } from './chunk.ts';
-import type { Block } from './extract/blocks.ts';
+import { type Chunk, headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
+import type { TextWindow } from './extract/blocks.ts';
 
-/** A chunk ready to be embedded and indexed. */
+/** A chunk ready to be embedded and indexed. Its index counts from the first chunk of its window. */
 export interface PreparedChunk extends Chunk {
   /** What the model reads: the headings that the chunk stands under, then its text. */
   readonly embedText: string;
@@ -13,42 +15,86 @@ export interface PreparedChunk extends Chunk {
 }
 
 export interface PrepareRequest {
-  readonly text: string;
-  readonly blocks: readonly Block[];
+  readonly window: TextWindow;
+  /** Headings that the window stands under. */
+  readonly openHeadings: readonly OpenHeading[];
   readonly chunkTokens: number;
   readonly overlapTokens: number;
 }
 
+/** Some chunks that follow each other. `packed`: as `unpackPage` reads them. */
+export type ChunkPage =
+  | { readonly count: number; readonly chunks: readonly PreparedChunk[] }
+  | { readonly count: number; readonly packed: Uint8Array };
+
+/** The chunks of a window, in pages of `PAGE_CHUNKS`. */
+export interface PreparedWindow {
+  readonly pages: readonly ChunkPage[];
+  /** Headings that what follows stands under. */
+  readonly openHeadings: readonly OpenHeading[];
+}
+
 /** Texts below this are chunked where they are; longer ones would hold the event loop for more than 10 ms. */
 const INLINE_CHARS_MAX = 16_384;
+/** From here on the chunks of a window are packed: they wait for others, and there may be a hundred times as many. */
+const PACKED_CHARS_MIN = 1024 * 1024;
 
-/**
- * Bound on the chunks of one document: all of them, with their vectors, are in memory at once (100 MB, and for native
- * vectors of 3,072 dimensions 120 MB more).
- */
-export const CHUNKS_MAX = 20_000;
+/** Bound on the chunks of one document. */
+export const CHUNKS_MAX = 100_000;
+/** Chunks that are embedded, stored and indexed together: 4 MB of vectors, and up to 6 MB as the model gave them. */
+export const PAGE_CHUNKS = 1_000;
 
-/** Cut a document into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
-export function prepareChunks(
+/** Cut a window into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
+export function prepareWindow(
   threads: Threads,
   request: PrepareRequest,
   signal: AbortSignal,
-): Promise<PreparedChunk[] | null> {
-  if (request.text.length <= INLINE_CHARS_MAX) return Promise.resolve(prepareHere(request));
-  return threads.run(new URL(import.meta.url), 'prepareHere', request, { signal });
+): Promise<PreparedWindow | null> {
+  const { length } = request.window.text;
+  if (length <= INLINE_CHARS_MAX) return Promise.resolve(prepareHere(request));
+  const name = length < PACKED_CHARS_MIN ? 'prepareHere' : 'preparePacked';
+  return threads.run(new URL(import.meta.url), name, request, { signal });
 }
 
 /** The same work on the calling thread. */
-export function prepareHere(request: PrepareRequest): PreparedChunk[] | null {
-  const { text, blocks, chunkTokens, overlapTokens } = request;
+export function prepareHere({ window, openHeadings, chunkTokens, overlapTokens }: PrepareRequest): PreparedWindow | null {
   const prepared: PreparedChunk[] = [];
-  for (const chunk of streamChunks({ text, blocks }, { chunkTokens, overlapTokens, countTokens })) {
+  for (const chunk of streamChunks(window, { chunkTokens, overlapTokens, openHeadings, countTokens })) {
     if (prepared.length === CHUNKS_MAX) return null;
     const embedText = embedTextOf(chunk.text, chunk.locator.heading_path);
-    prepared.push({ ...chunk, embedText, tokens: tokensOf(embedText) });
+    const { start, end } = chunk.locator;
+    const locator = { ...chunk.locator, start: start + window.start, end: end + window.start };
+    prepared.push({ ...chunk, locator, embedText, tokens: tokensOf(embedText) });
   }
-  return prepared;
+  const pages: ChunkPage[] = [];
+  for (let at = 0; at < prepared.length; at += PAGE_CHUNKS) {
+    const chunks = prepared.slice(at, at + PAGE_CHUNKS);
+    pages.push({ count: chunks.length, chunks });
+  }
+  return { pages, openHeadings: headingsAfter(window.blocks, openHeadings) };
 }
+
+/** The same, of a window among many: its pages are packed. For a worker thread. */
+export function preparePacked(request: PrepareRequest): unknown {
+  const prepared = prepareHere(request);
+  if (prepared === null) return null;
+  const pages = prepared.pages.map((page) => {
+    // What the model reads follows from the rest.
+    const kept = 'chunks' in page ? page.chunks.map(({ embedText: _, ...chunk }) => chunk) : [];
+    const packed = Uint8Array.from(deflateRawSync(JSON.stringify(kept), { level: 1 }));
+    return { count: page.count, packed };
+  });
+  const buffers = pages.map(({ packed }) => packed.buffer);
+  return handOver({ pages, openHeadings: prepared.openHeadings }, buffers);
+}
+
+export async function unpackPage(page: ChunkPage): Promise<readonly PreparedChunk[]> {
+  if ('chunks' in page) return page.chunks;
+  const kept = JSON.parse((await inflate(page.packed)).toString('utf8')) as Omit<PreparedChunk, 'embedText'>[];
+  return kept.map((chunk) => ({ ...chunk, embedText: embedTextOf(chunk.text, chunk.locator.heading_path) }));
+}
+
+const inflate = promisify<Uint8Array, Buffer>(inflateRaw);
 
 /** On the thread that calls: `tokens` of chunks that were kept. */
 export function analyseKept(chunks: readonly { text: string; headingPath: readonly string[] }[]): string[] {

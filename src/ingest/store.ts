@@ -87,15 +87,19 @@ export async function registerGeneration(sql: Sql, generation: NewGeneration): P
   return rows.length === 1;
 }
 
-/** Make a generation the one that searches find. False: the document is gone or going. */
+/**
+ * Make a generation the one that searches find; of a document that search was disabled for meanwhile, or before, no
+ * vectors are kept. False: the document is gone or going.
+ */
 export async function activateGeneration(
   sql: Sql,
   generation: NewGeneration,
   found: { fileType: string; pageCount: number | null },
 ): Promise<boolean> {
   const rows = await sql`
-    UPDATE documents SET active_generation = ${generation.id}, status = 'ready', file_type = ${found.fileType},
-           page_count = ${found.pageCount}, chunks_count = ${generation.chunksCount},
+    UPDATE documents SET active_generation = CASE WHEN searchable THEN ${generation.id}::bigint END, status = 'ready',
+           file_type = ${found.fileType}, page_count = ${found.pageCount},
+           chunks_count = CASE WHEN searchable THEN ${generation.chunksCount}::integer END,
            embed_model = ${generation.embedModel}, updated_at = now()
     WHERE org_id = ${generation.orgId} AND id = ${generation.documentId} AND status <> 'deleting' RETURNING 1`;
   return rows.length === 1;

@@ -3,13 +3,13 @@ import { requireOrgAdmin } from '../access/roles.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { findBucket, holdBucket } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
-import { cancelJobsOf } from '../jobs/store.ts';
+import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { requireMetadataManager } from './authorize.ts';
 import { type EditContext, ring } from './edit-document.ts';
-import { findDocumentsInJobs, lockDocuments, readEditable } from './edit-store.ts';
+import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
 import { type PlannedEdit, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
@@ -185,9 +185,11 @@ class BulkRun {
   async #editBatch(ids: readonly string[]): Promise<void> {
     const { applied, count } = await this.#context.sql.begin(async (tx) => {
       const { policy } = await holdBucket(tx, this.#caller.orgId, this.#bucket.id);
+      const isDisabling = this.#request.edit.searchable === false;
       // Jobs before documents, as a job that finishes locks them.
-      const cancelled = this.#request.edit.searchable === false ? await this.#cancelJobs(tx, ids) : [];
+      const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];
       await lockDocuments(tx, this.scope, ids);
+      const cancelled = await this.#cancelJobs(tx, jobs);
       const skips: (keyof typeof SKIPPED)[] = [];
       const plans = await this.#plan(tx, ids, policy, (reason, times) => {
         for (let time = 0; time < times; time++) skips.push(reason);
@@ -201,20 +203,24 @@ class BulkRun {
     for (const edit of applied) this.#items.push(appliedItem(edit));
   }
 
-  /** Ids of the documents that waited for the jobs, or were in work. */
-  async #cancelJobs(tx: Sql, ids: readonly string[]): Promise<string[]> {
-    const documents = await readEditable(tx, this.scope, ids, this.scope.where);
-    const own = documents.filter((document) => document.isVisible);
-    const inJobs = new Set(
-      await findDocumentsInJobs(
-        tx,
-        this.#caller.orgId,
-        own.map(({ id }) => id),
-      ),
+  /**
+   * Cancel locked jobs of the locked documents that the change is about. One that came between the two locks goes on, and
+   * finds at its end that the document is not searchable.
+   *
+   * @returns ids of the documents that waited for the jobs, or were in work
+   */
+  async #cancelJobs(tx: Sql, jobs: readonly { id: string; documentId: string }[]): Promise<string[]> {
+    if (jobs.length === 0) return [];
+    const inJobs = [...new Set(jobs.map(({ documentId }) => documentId))];
+    const documents = await readEditable(tx, this.scope, inJobs, this.scope.where);
+    const own = new Map(documents.filter(({ isVisible }) => isVisible).map(({ id, status }) => [id, status]));
+    const theirs = jobs.filter(({ documentId }) => own.has(documentId));
+    await cancelJobs(
+      tx,
+      this.#caller.orgId,
+      theirs.map(({ id }) => id),
     );
-    const cancelled = own.filter(({ id }) => inJobs.has(id));
-    for (const { id } of cancelled) await cancelJobsOf(tx, this.#caller.orgId, { documentId: id });
-    return cancelled.filter(({ status }) => status === 'queued' || status === 'processing').map(({ id }) => id);
+    return [...own].filter(([, status]) => status === 'queued' || status === 'processing').map(([id]) => id);
   }
 
   /** @param skip counts what is left out; by default at once, in a transaction once it is committed */

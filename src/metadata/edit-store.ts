@@ -104,12 +104,3 @@ export async function findWaitingJobs(
     FOR UPDATE SKIP LOCKED`;
   return new Map(rows.map((row) => [row['document_id'] as string, row['id'] as string]));
 }
-
-/** Of these documents, those that a job waits for or works on. */
-export async function findDocumentsInJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<string[]> {
-  const rows = await sql`
-    SELECT DISTINCT document_id FROM jobs
-    WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
-      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
-  return rows.map((row) => row['document_id'] as string);
-}

@@ -9,7 +9,7 @@ const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
 function assemble(drafts: readonly BlockDraft[]): AssembledText {
   const assembler = new TextAssembler({ blocksMax: 1e6, textCharsMax: 1e9 });
   for (const draft of drafts) assembler.add(draft);
-  return assembler.finish();
+  return assembler.takeWindow();
 }
 
 const heading = (text: string, level = 1): BlockDraft => ({ kind: 'heading', text, level });

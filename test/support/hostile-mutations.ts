@@ -27,7 +27,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a hole of zeros': (bytes, random) => {
     const copy = Buffer.from(bytes);
     const start = at(copy.length, random);
-    return copy.fill(0, start, start + 1 + at(copy.length / 4, random));
+    return copy.fill(0, start, Math.min(copy.length, start + 1 + at(copy.length / 4, random)));
   },
   'a piece repeated': (bytes, random) => {
     const start = at(bytes.length, random);

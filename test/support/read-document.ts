@@ -31,16 +31,16 @@ export async function readHere(
   const add = (block: BlockDraft) => {
     blocks.push(block);
   };
+  const sink = { add, flush: async () => {} };
   const { format, charset } = await detectFormat({ head: bytes, fileName });
   if (isTextFormat(format)) {
-    const source = Readable.from([bytes]);
-    const options = { add, deadlineMs: limits.deadlineMs, signal: undefined };
-    return { ...(await readInWorker({ format, charset, source, sizeBytes: bytes.length }, options)), blocks };
+    const file = { format, charset, source: Readable.from([bytes]), sizeBytes: bytes.length };
+    return { ...(await readInWorker(file, sink)), blocks };
   }
   const read = await loadReader(format);
   const { pagesMax, htmlBytesMax, textCharsMax } = limits;
   const budget = { bytesLeft: limits.unpackedBytesMax, entriesLeft: limits.entriesMax };
-  const reading = { sink: { add, flush: async () => {} }, budget, pagesMax, htmlBytesMax };
+  const reading = { sink, budget, pagesMax, htmlBytesMax };
   return { ...(await read(Uint8Array.from(bytes), reading, { charset, cmapFolder: null, textCharsMax })), blocks };
 }
 

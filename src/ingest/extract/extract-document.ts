@@ -1,7 +1,7 @@
-import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
-import { type Block, type BlockDraft, TextAssembler } from './blocks.ts';
+import type { Block, BlockDraft, TextWindow } from './blocks.ts';
 import type { ChildTask } from './child-protocol.ts';
+import { Deadline } from './deadline.ts';
 import { detectFormat, type FileFormat, HEAD_BYTES } from './detect-format.ts';
 import { ExtractError, tooSlow } from './errors.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
@@ -9,6 +9,7 @@ import { isTextFormat, readInWorker } from './read-in-worker.ts';
 import type { ReadResult } from './reader.ts';
 import { recogniseType } from './recognise-type.ts';
 import { runChild } from './run-child.ts';
+import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
 
 export interface StoredFile {
   /** Called once; the stream is destroyed when it is not read to its end. */
@@ -19,70 +20,104 @@ export interface StoredFile {
   readonly contentType?: string | null;
 }
 
-export interface ExtractedDocument extends ReadResult {
-  /** The text that all character ranges refer to. */
-  readonly text: string;
-  readonly blocks: Block[];
+/** What is known of a document once it was read. */
+export interface ExtractSummary extends ReadResult {
   /** Largest resident memory of the child; null where there was none or the system does not tell. */
   readonly peakMemoryBytes: number | null;
 }
 
+export interface ExtractedDocument extends ExtractSummary {
+  /** The text that all character ranges refer to. */
+  readonly text: string;
+  readonly blocks: Block[];
+}
+
+export interface ExtractRequest extends StoredFile {
+  readonly signal?: AbortSignal | undefined;
+  readonly limits?: Partial<ExtractLimits>;
+  /** Waits for a turn to run a child process; the waiting does not count against the deadline. */
+  readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/** `extractWindows` with all windows in one. */
+export async function extractDocument(file: ExtractRequest): Promise<ExtractedDocument> {
+  let whole: TextWindow = { start: 0, text: '', blocks: [] };
+  const take = async (window: TextWindow) => {
+    whole = window;
+  };
+  const summary = await extractWindows(file, take, Number.POSITIVE_INFINITY);
+  return { ...summary, text: whole.text, blocks: whole.blocks };
+}
+
 /**
- * Bytes of a stored file to text and blocks. Plain text, csv and json are read here, in slices that let the event loop
- * turn; every other format in a child process of its own.
+ * Bytes of a stored file to text and blocks, handed to `take` in windows of `windowChars` or somewhat more, so that
+ * a long document is never held as a whole. Plain text, csv and json are read here, in slices that let the event loop
+ * turn; every other format in a child process of its own. What `take` spends does not count against the deadline.
  *
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
+ *   and of `take`
  */
-export async function extractDocument(
-  file: StoredFile & {
-    signal?: AbortSignal | undefined;
-    limits?: Partial<ExtractLimits>;
-    /** Waits for a turn to run a child process; the waiting does not count against the deadline. */
-    inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
-  },
-): Promise<ExtractedDocument> {
+export async function extractWindows(
+  file: ExtractRequest,
+  take: (window: TextWindow) => Promise<void>,
+  windowChars: number = WINDOW_CHARS,
+): Promise<ExtractSummary> {
   const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
   const { signal, sizeBytes, inTurn = (run) => run() } = file;
   signal?.throwIfAborted();
   if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
-  const startedAt = performance.now();
   const stream = file.open();
   stream.on('error', () => {}); // Seen by whoever reads the stream; nobody does once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // For a store that stalls; the work on the bytes has its own clocks.
-  const watchForStall = () => setTimeout(() => stream.destroy(tooSlow(limits.deadlineMs)), limits.deadlineMs);
-  let stalled = watchForStall();
+  // For a store that stalls; a child has a clock of its own.
+  const late = () => tooSlow(limits.deadlineMs);
+  const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(late()));
+  let deadline = newDeadline();
   try {
     const { head, whole } = await peek(stream);
     const { fileName, contentType = null } = file;
-    const detected = await detectFormat({ head, fileName, contentType }, recogniseType);
-    const { format, charset } = detected;
+    const { format, charset } = await detectFormat({ head, fileName, contentType }, recogniseType);
     refuseLarge(format, sizeBytes, limits);
-    const assembler = new TextAssembler(limits);
+    const sink = new WindowSink({ ...limits, textCharsMax: charsMaxOf(format, limits), windowChars, take, signal });
     if (isTextFormat(format)) {
-      const deadlineMs = Math.max(1, limits.deadlineMs - (performance.now() - startedAt));
-      const add = (block: BlockDraft) => assembler.add(block);
-      const result = await readInWorker({ format, charset, source: whole, sizeBytes }, { add, deadlineMs, signal });
-      return { ...assembler.finish(), ...result, peakMemoryBytes: null };
+      sink.watch(deadline, late);
+      const result = await readInWorker({ format, charset, source: whole, sizeBytes }, sink);
+      await sink.finish();
+      return { ...result, peakMemoryBytes: null };
     }
-    clearTimeout(stalled);
+    deadline.stop();
     const result = await inTurn(() => {
       signal?.throwIfAborted();
-      stalled = watchForStall();
+      deadline = newDeadline();
       const onBlocks = (blocks: BlockDraft[]) => {
-        for (const block of blocks) assembler.add(block);
+        for (const block of blocks) sink.add(block);
+        return deadline.pause(sink.flush());
       };
       return runChild(taskOf({ format, charset }, sizeBytes, limits), whole, { limits, signal, onBlocks });
     });
-    return { ...assembler.finish(), ...result };
+    deadline.stop();
+    await sink.finish();
+    return result;
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
-    clearTimeout(stalled);
+    deadline.stop();
     signal?.removeEventListener('abort', onAbort);
     stream.destroy();
+  }
+}
+
+function charsMaxOf(format: FileFormat, limits: ExtractLimits): number {
+  switch (format) {
+    case 'csv':
+    case 'tsv':
+    case 'json':
+    case 'jsonl':
+      return limits.dataCharsMax;
+    default:
+      return limits.textCharsMax;
   }
 }
 

@@ -11,8 +11,9 @@ export interface ExtractLimits {
   /** Mail and rich text: the child holds them several times over, in bytes and in text. */
   readonly mailBytesMax: number;
   readonly rtfBytesMax: number;
-  /** csv and json, read in windows; what is held of them is bounded by `textCharsMax`. */
+  /** csv and json, of which a window is held at a time, and their text. */
   readonly dataBytesMax: number;
+  readonly dataCharsMax: number;
   /** Bytes unpacked of one document, with all that is attached to it. */
   readonly unpackedBytesMax: number;
   /** Entries of its archives. */
@@ -38,7 +39,8 @@ export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
   officeBytesMax: 128 * MIB,
   mailBytesMax: 64 * MIB,
   rtfBytesMax: 64 * MIB,
-  dataBytesMax: 1024 * MIB,
+  dataBytesMax: 512 * MIB,
+  dataCharsMax: 1024 * MIB,
   unpackedBytesMax: 256 * MIB,
   entriesMax: 20_000,
   pagesMax: 20_000,

@@ -1,12 +1,9 @@
-import { performance } from 'node:perf_hooks';
-import { setImmediate } from 'node:timers/promises';
-import type { BlockDraft } from './blocks.ts';
 import { decodeWindows } from './data/decode-windows.ts';
 import { readCsv } from './data/read-csv.ts';
 import { readJson } from './data/read-json.ts';
 import { decodeText } from './decode-text.ts';
 import type { DocumentFormat, FileFormat } from './detect-format.ts';
-import { tooSlow, wrongSize } from './errors.ts';
+import { wrongSize } from './errors.ts';
 import { readMarkdown } from './read-markdown.ts';
 import { readText } from './read-text.ts';
 import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
@@ -20,22 +17,18 @@ export function isTextFormat(format: FileFormat): format is TextFormat {
   return TEXT_FORMATS.has(format);
 }
 
-/** Between two looks at the clock and the signal, and turns of the event loop. */
-const PAUSE_CHARS = 256 * 1024;
-
 /**
- * Reads plain text, csv or json in this process, in slices that let the event loop turn. csv and json are never held
- * as a whole.
+ * Reads plain text, csv or json in this process, resting at the sink between slices. csv and json are never held as a
+ * whole.
  *
- * @throws ExtractError; the signal's reason when aborted; errors of the source
+ * @throws ExtractError; errors of the source and of the sink
  */
 export async function readInWorker(
   file: { format: TextFormat; charset: string | null; source: AsyncIterable<Uint8Array>; sizeBytes: number },
-  options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined },
+  sink: BlockSink,
 ): Promise<ReadResult> {
   const { format, charset, sizeBytes } = file;
   const source = ofSize(file.source, sizeBytes);
-  const sink = new PausingSink(options);
   switch (format) {
     case 'csv':
     case 'tsv':
@@ -54,32 +47,6 @@ export async function readInWorker(
     }
   }
   return resultOf(format);
-}
-
-/** Looks at the clock and lets others have a turn from time to time. */
-class PausingSink implements BlockSink {
-  readonly #options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined };
-  readonly #startedAt = performance.now();
-  #sincePause = 0;
-
-  constructor(options: { add: (block: BlockDraft) => void; deadlineMs: number; signal: AbortSignal | undefined }) {
-    this.#options = options;
-  }
-
-  add(block: BlockDraft): void {
-    this.#options.add(block);
-    // Every block costs something, empty ones too.
-    this.#sincePause += block.text.length + 64;
-  }
-
-  async flush(): Promise<void> {
-    if (this.#sincePause < PAUSE_CHARS) return;
-    this.#sincePause = 0;
-    await setImmediate();
-    const { signal, deadlineMs } = this.#options;
-    signal?.throwIfAborted();
-    if (performance.now() - this.#startedAt > deadlineMs) throw tooSlow(deadlineMs);
-  }
 }
 
 /** @throws ExtractError where there are more or fewer bytes than were recorded */

@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { BlockDraft } from './blocks.ts';
 import { type ChildArgument, ChildLine, type ChildTask } from './child-protocol.ts';
+import { Deadline } from './deadline.ts';
 import { ExtractError, outOfMemory, tooSlow, wrongSize } from './errors.ts';
 import type { ExtractLimits } from './limits.ts';
 import type { ReadResult } from './reader.ts';
@@ -29,7 +30,8 @@ const CODE_RANGE_BYTES = 512 * MIB;
 const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
- * Reads one document in a process of its own and hands its blocks to `onBlocks` as they come.
+ * Reads one document in a process of its own and hands its blocks to `onBlocks` as they come; while that waits, so does
+ * the reading, and the deadline.
  *
  * The process may read its own code and nothing else, write no file, start no process, load no addon, make no code
  * from strings, and has an empty environment. It is killed past the deadline, past `memoryBytesMax` (heap limit by V8,
@@ -43,7 +45,11 @@ const OFF_HEAP_BYTES = 128 * MIB;
 export async function runChild(
   task: ChildTask,
   source: AsyncIterable<Uint8Array>,
-  options: { limits: ChildLimits; signal?: AbortSignal | undefined; onBlocks: (blocks: BlockDraft[]) => void },
+  options: {
+    limits: ChildLimits;
+    signal?: AbortSignal | undefined;
+    onBlocks: (blocks: BlockDraft[]) => void | Promise<void>;
+  },
 ): Promise<ChildResult> {
   const { limits, signal, onBlocks } = options;
   signal?.throwIfAborted();
@@ -60,7 +66,9 @@ export async function runChild(
 
   const onAbort = () => kill(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  const deadline = setTimeout(() => kill(tooSlow(limits.deadlineMs)), limits.deadlineMs);
+  const deadline = new Deadline(limits.deadlineMs, () => kill(tooSlow(limits.deadlineMs)));
+  // What is done with the blocks meanwhile is not reading.
+  const take = (blocks: BlockDraft[]) => deadline.pause(Promise.resolve(onBlocks(blocks)));
   const watch = watchMemory(child, limits.memoryBytesMax, kill);
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -69,7 +77,7 @@ export async function runChild(
   child.stdin.on('error', () => {}); // The child died before it read everything; its exit tells why.
   try {
     const feeding = feed(child, source, task.sizeBytes, closed).catch(kill);
-    const last = await collect(child.stdout, limits.outputBytesMax, onBlocks).catch((error: unknown) => {
+    const last = await collect(child.stdout, limits.outputBytesMax, take).catch((error: unknown) => {
       kill(error);
       return null;
     });
@@ -82,7 +90,7 @@ export async function runChild(
     const { type: _, ...result } = last;
     return { ...result, peakMemoryBytes: watch.peak() };
   } finally {
-    clearTimeout(deadline);
+    deadline.stop();
     watch.stop();
     signal?.removeEventListener('abort', onAbort);
   }
@@ -204,11 +212,11 @@ async function feed(
   if (sent !== sizeBytes) throw wrongSize();
 }
 
-/** Lines of the child's stdout. Returns the last line, `done` or `failed`, or null where there is none. */
+/** Lines of the child's stdout, no faster than their blocks are taken. Returns the last line, `done` or `failed`, or null where there is none. */
 async function collect(
   stdout: Readable,
   outputBytesMax: number,
-  onBlocks: (blocks: BlockDraft[]) => void,
+  take: (blocks: BlockDraft[]) => Promise<void>,
 ): Promise<Exclude<ChildLine, { type: 'blocks' }> | null> {
   let last: Exclude<ChildLine, { type: 'blocks' }> | null = null;
   let received = 0;
@@ -221,7 +229,7 @@ async function collect(
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       pending.push(chunk.subarray(from, end));
       const line = parseLine(Buffer.concat(pending));
-      if (line.type === 'blocks') onBlocks(line.blocks);
+      if (line.type === 'blocks') await take(line.blocks);
       else last = line;
       pending = [];
       from = end + 1;

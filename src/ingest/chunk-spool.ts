@@ -1,0 +1,51 @@
+import type { Threads } from '../platform/threads.ts';
+import type { OpenHeading } from './chunk.ts';
+import type { TextWindow } from './extract/blocks.ts';
+import { CHUNKS_MAX, type ChunkPage, PAGE_CHUNKS, type PreparedChunk, prepareWindow, unpackPage } from './prepare-chunks.ts';
+
+/**
+ * The chunks of a document between being cut and being embedded. Those of a long document wait in packed pages, about
+ * a quarter of the size of its text.
+ */
+export class ChunkSpool {
+  readonly #threads: Threads;
+  readonly #options: { chunkTokens: number; overlapTokens: number };
+  readonly #pages: ChunkPage[] = [];
+  #openHeadings: readonly OpenHeading[] = [];
+  #count = 0;
+
+  constructor(threads: Threads, options: { chunkTokens: number; overlapTokens: number }) {
+    this.#threads = threads;
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Cut the next window of the document. False: it makes more than `CHUNKS_MAX` chunks with those before. */
+  async add(window: TextWindow, signal: AbortSignal): Promise<boolean> {
+    const request = { ...this.#options, window, openHeadings: this.#openHeadings };
+    const prepared = await prepareWindow(this.#threads, request, signal);
+    if (prepared === null) return false;
+    this.#openHeadings = prepared.openHeadings;
+    for (const page of prepared.pages) {
+      this.#pages.push(page);
+      this.#count += page.count;
+    }
+    return this.#count <= CHUNKS_MAX;
+  }
+
+  /** All chunks in order, numbered from 0, about `PAGE_CHUNKS` at a time. Each is given once. */
+  async *pages(): AsyncGenerator<PreparedChunk[]> {
+    let given = 0;
+    let chunks: PreparedChunk[] = [];
+    for (let page = this.#pages.shift(); page !== undefined; page = this.#pages.shift()) {
+      for (const chunk of await unpackPage(page)) chunks.push({ ...chunk, index: given++ });
+      const next = this.#pages[0]?.count ?? 0;
+      if (next > 0 && chunks.length + next <= PAGE_CHUNKS) continue;
+      yield chunks;
+      chunks = [];
+    }
+  }
+}

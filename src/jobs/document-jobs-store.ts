@@ -1,0 +1,53 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { JobKind } from './schema.ts';
+
+/** Cancel whatever is not finished yet for a document or a whole bucket that goes away. */
+export async function cancelJobsOf(
+  sql: Sql,
+  orgId: string,
+  owner: { documentId: string } | { bucketId: string },
+): Promise<void> {
+  const match = 'documentId' in owner ? sql`document_id = ${owner.documentId}` : sql`bucket_id = ${owner.bucketId}`;
+  await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           lease_expires_at = NULL
+    WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+}
+
+/** In a transaction: keep the unfinished jobs of these documents as they are until its end, in order of their ids. */
+export async function lockJobsOf(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+): Promise<{ id: string; kind: JobKind; documentId: string }[]> {
+  const rows = await sql`
+    SELECT id, kind, document_id FROM jobs
+    WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
+      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')
+    ORDER BY id FOR UPDATE`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    kind: row['kind'] as JobKind,
+    documentId: row['document_id'] as string,
+  }));
+}
+
+/** Cancel these jobs, as far as they are not finished. */
+export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<void> {
+  await sql`
+    UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
+           scheduled_at = NULL, lease_expires_at = NULL
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
+      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+}
+
+/** Take out of jobs what they tell of documents that are gone. */
+export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  // Locked in order first: two processes may remove the same documents at once.
+  await sql`
+    WITH own AS MATERIALIZED (
+      SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
+      ORDER BY id FOR UPDATE)
+    UPDATE jobs SET file_name = 'deleted', metadata_snapshot = NULL, updated_at = now()
+    FROM own WHERE jobs.id = own.id`;
+}

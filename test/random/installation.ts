@@ -1,0 +1,109 @@
+import type { Caller } from '../../src/access/caller.ts';
+import { createBucket, createCollection } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import type { Appliance } from '../../src/platform/compose.ts';
+import type { Service } from '../../src/platform/lifecycle.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { BUCKETS, type CallerName, COLLECTIONS, NODES } from './operations.ts';
+import { AUTH_LEVELS } from './state.ts';
+
+/** Lost leases of a job after which one more would end it as one that kills its worker. */
+const CRASHES_SPARED = 2;
+const signal = new AbortController().signal;
+
+export interface Bucket {
+  readonly id: string;
+  readonly collections: readonly string[];
+}
+
+/** Several processes' worth of the service on one database and data directory, with workers that may die. */
+export interface Installation {
+  readonly nodes: readonly Appliance[];
+  readonly callers: Readonly<Record<CallerName, Caller>>;
+  readonly buckets: readonly Bucket[];
+  /** Stop a worker in the middle of its jobs, and start another in its place. */
+  restartWorker(worker: number): Promise<void>;
+  /** Have the leases of all jobs in work run out, as if their workers had been paused: they go on beside the next. */
+  abandonJobs(): Promise<void>;
+  /** Kill the worker that is a process of its own, if one was started, and start the next. */
+  killWorker(): Promise<void>;
+  /** Bring back jobs whose worker is gone. */
+  recover(): Promise<void>;
+  housekeep(node: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openInstallation(): Promise<Installation> {
+  const settings = { workers: { lease_seconds: 5, ingest_concurrency: 3 } };
+  const first = await openTestAppliance(settings);
+  const tests: TestAppliance[] = [first];
+  while (tests.length < NODES) tests.push(await openTestAppliance(settings, { beside: first }));
+  const nodes = tests.map((test) => test.appliance);
+  const { sql } = first.appliance;
+  const startWorker = async (node: Appliance): Promise<Service> => {
+    const worker = node.ingestWorker({ drainMs: 0 });
+    await worker.start(signal);
+    return worker;
+  };
+  const workers = nodes.map(startWorker);
+  let child: Promise<ServiceProcess> | null = null;
+  const buckets: Bucket[] = [];
+  for (let i = 0; i < BUCKETS; i++) {
+    const name = `random-${i}`;
+    const { id } = await createBucket(sql, first.operator, { name, policy: BucketPolicy.parse({}) });
+    const collections: string[] = [];
+    for (let j = 0; j < COLLECTIONS; j++) {
+      collections.push((await createCollection(sql, first.operator, id, `collection-${j}`)).id);
+    }
+    buckets.push({ id, collections });
+  }
+  const doChore = (node: Appliance | undefined, name: string) =>
+    node
+      ?.chores()
+      .find((chore) => chore.name === name)
+      ?.run(signal) ?? Promise.resolve();
+  const recover = () => doChore(first.appliance, 'recovery of jobs');
+  return {
+    nodes,
+    callers: {
+      high: first.operator,
+      low: {
+        ...first.operator,
+        ...{ kind: 'api_key', actor: 'key:low', role: null, authLevel: AUTH_LEVELS.low },
+        scopes: new Set(['search', 'documents:write', 'buckets:manage', 'jobs:write']),
+      },
+    },
+    buckets,
+    async restartWorker(worker) {
+      const node = nodes[worker] as Appliance;
+      const next = (workers[worker] as Promise<Service>).then((old) => old.stop()).then(() => startWorker(node));
+      workers[worker] = next;
+      await next;
+    },
+    async abandonJobs() {
+      await sql`
+        UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
+        WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND crash_count < ${CRASHES_SPARED}
+          AND kind = 'ingest'`;
+      await recover();
+    },
+    async killWorker() {
+      const killed = child;
+      const env = { DATABASE_URL: first.databaseUrl, SERVICE_LOG_LEVEL: 'error' };
+      child = startServiceProcess(['worker', 'ingest', '--data-dir', first.dataDir], env);
+      // It is waited for when it is killed.
+      child.catch(() => undefined);
+      if (killed === null) return;
+      await (await killed).end('SIGKILL');
+      await recover();
+    },
+    recover,
+    housekeep: (node) => doChore(nodes[node], 'housekeeping'),
+    async close() {
+      await (await child?.catch(() => null))?.end('SIGKILL');
+      await Promise.all(workers.map(async (worker) => (await worker).stop()));
+      for (const test of tests.toReversed()) await test.close();
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import type { Dice } from '../faults/dice.ts';
+
+/** Which of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
+export type Ref = number;
+
+export type CallerName = 'high' | 'low';
+
+/** Which documents a statement is about, as text and as the fields that it looks at. */
+export type Where =
+  | { readonly kind: 'group'; readonly group: string; readonly negated: boolean }
+  | { readonly kind: 'no group' }
+  | { readonly kind: 'level above'; readonly level: number }
+  | { readonly kind: 'searchable'; readonly searchable: boolean; readonly group: string };
+
+/** User metadata as an edit sends it; `scope` is the department that a document is open to. */
+export type Patch = Readonly<Record<string, string | null>>;
+
+export interface Upload {
+  readonly kind: 'upload';
+  readonly bucket: number;
+  readonly caller: CallerName;
+  /** Null: a text that was not there before; else one of those that were. */
+  readonly again: Ref | null;
+  /** No attempt at ingesting it succeeds. */
+  readonly isBad: boolean;
+  readonly onDuplicate: 'link' | 'reject' | 'allow';
+  readonly collection: number | null;
+  readonly metadata: Patch;
+  readonly level: number;
+}
+
+export interface Edit {
+  readonly kind: 'edit';
+  readonly caller: CallerName;
+  readonly document: Ref;
+  readonly metadata: Patch;
+  readonly level: number | null;
+  readonly reindex: boolean;
+}
+
+export interface Bulk {
+  readonly kind: 'bulk';
+  readonly bucket: number;
+  readonly caller: CallerName;
+  readonly where: Where;
+  readonly metadata: Patch;
+  readonly level: number | null;
+  readonly searchable: boolean | null;
+  readonly reindex: boolean;
+}
+
+export interface Search {
+  readonly kind: 'search';
+  readonly caller: CallerName;
+  readonly document: Ref;
+  readonly mode: 'keyword' | 'hybrid';
+  readonly narrow: 'not' | 'collection' | 'filter';
+}
+
+export type Operation =
+  | Upload
+  | Edit
+  | Bulk
+  | Search
+  | { readonly kind: 'harddelete'; readonly bucket: number; readonly documents: readonly Ref[]; readonly where: Where }
+  | { readonly kind: 'delete'; readonly document: Ref }
+  | { readonly kind: 'reprocess' | 'delete job'; readonly job: Ref }
+  | { readonly kind: 'cancel'; readonly job: Ref; readonly force: boolean }
+  | { readonly kind: 'list'; readonly bucket: number; readonly caller: CallerName }
+  | { readonly kind: 'rebuild' | 'optimize'; readonly bucket: number }
+  | { readonly kind: 'housekeeping' | 'purge' | 'abandon' | 'kill' }
+  | { readonly kind: 'restart'; readonly worker: number };
+
+export interface PlacedOperation {
+  readonly operation: Operation;
+  /** From the beginning of its step. */
+  readonly afterMs: number;
+  /** Which process of the installation does it. */
+  readonly node: number;
+}
+
+/** Operations that run at once; the next step begins when all of them have been answered. */
+export interface Step {
+  readonly operations: readonly PlacedOperation[];
+  /** Afterwards all jobs are waited for, and everything is compared. */
+  readonly settles: boolean;
+}
+
+export const BUCKETS = 2;
+export const COLLECTIONS = 2;
+export const NODES = 2;
+const GROUPS = ['red', 'green', 'blue'] as const;
+const OPERATIONS_AT_ONCE = 5;
+const AFTER_MS = 40;
+const STEPS_PER_ERA = 6;
+/** How often a job or a document of a step is the one that others of the step are about too. */
+const HOT_PERCENT = 60;
+
+/** How often each is drawn. */
+const KINDS: Readonly<Record<string, number>> = {
+  ...{ upload: 22, again: 10, edit: 14, bulk: 7, softdelete: 4, enable: 4 },
+  ...{ reprocess: 9, cancel: 9, 'delete job': 4, delete: 6, harddelete: 2 },
+  ...{ search: 12, list: 4, rebuild: 2, optimize: 2, housekeeping: 4, purge: 3 },
+  ...{ restart: 3, abandon: 5 },
+};
+const WEIGHTS = Object.values(KINDS).reduce((sum, weight) => sum + weight, 0);
+
+/** The same steps for the same seed. @param killEvery steps from one killed worker process to the next; null: none is */
+export function drawSteps(dice: Dice, count: number, killEvery: number | null): Step[] {
+  return Array.from({ length: count }, (_, at) => {
+    const hot = { document: drawRef(dice), job: drawRef(dice) };
+    const kinds = Array.from({ length: 1 + dice.int(OPERATIONS_AT_ONCE) }, () => drawKind(dice));
+    const operations = kinds.map((kind) => drawOperation(dice, kind, hot));
+    if (killEvery !== null && at % killEvery === killEvery - 1) operations.push({ kind: 'kill' });
+    return {
+      operations: operations.map((operation) => ({ operation, afterMs: dice.int(AFTER_MS), node: dice.int(NODES) })),
+      settles: dice.int(STEPS_PER_ERA) === 0 || at === count - 1,
+    };
+  });
+}
+
+function drawKind(dice: Dice): string {
+  let left = dice.int(WEIGHTS);
+  for (const [kind, weight] of Object.entries(KINDS)) {
+    left -= weight;
+    if (left < 0) return kind;
+  }
+  return 'search';
+}
+
+/** The newest most often: those are in work. */
+function drawRef(dice: Dice): Ref {
+  const at = dice.int(1_000) / 1_000;
+  return at * at;
+}
+
+function drawOperation(dice: Dice, kind: string, hot: { document: Ref; job: Ref }): Operation {
+  const chance = (percent: number) => dice.int(100) < percent;
+  const document = () => (chance(HOT_PERCENT) ? hot.document : drawRef(dice));
+  const job = () => (chance(HOT_PERCENT) ? hot.job : drawRef(dice));
+  const bucket = chance(75) ? 0 : 1;
+  const caller: CallerName = chance(70) ? 'high' : 'low';
+  const reindex = chance(50);
+  const group = dice.pick(GROUPS);
+  const common = { bucket, caller, where: drawWhere(dice), level: null, reindex };
+  switch (kind) {
+    case 'upload':
+    case 'again':
+      return {
+        ...{ kind: 'upload', bucket, caller, again: kind === 'again' ? hot.document : null },
+        isBad: chance(8),
+        onDuplicate: dice.pick(['link', 'reject', 'allow']),
+        collection: dice.pick([null, 0, 1]),
+        metadata: { team: group, ...drawPatch(dice) },
+        level: dice.pick([1, 1, 2, 3, 4, 9]),
+      };
+    case 'edit':
+      return { kind, caller, document: document(), metadata: drawPatch(dice), level: drawLevel(dice), reindex };
+    case 'bulk':
+      return { kind, ...common, metadata: drawPatch(dice), level: drawLevel(dice), searchable: null };
+    case 'softdelete':
+      return { kind: 'bulk', ...common, metadata: {}, searchable: false };
+    case 'enable':
+      return { kind: 'bulk', ...common, metadata: {}, searchable: true };
+    case 'reprocess':
+    case 'delete job':
+      return { kind, job: job() };
+    case 'cancel':
+      return { kind, job: job(), force: chance(80) };
+    case 'delete':
+      return { kind, document: document() };
+    case 'harddelete':
+      return { kind, bucket, documents: [document(), document()], where: drawWhere(dice) };
+    case 'search': {
+      const narrow = dice.pick(['not', 'not', 'collection', 'filter'] as const);
+      return { kind, caller, document: document(), mode: dice.pick(['keyword', 'hybrid']), narrow };
+    }
+    case 'list':
+      return { kind, bucket, caller };
+    case 'rebuild':
+    case 'optimize':
+      return { kind, bucket };
+    case 'restart':
+      return { kind, worker: dice.int(NODES) };
+    default:
+      return { kind: kind as 'housekeeping' | 'purge' | 'abandon' };
+  }
+}
+
+function drawLevel(dice: Dice): number | null {
+  return dice.pick([null, null, null, 1, 3, 4, 9]);
+}
+
+function drawPatch(dice: Dice): Patch {
+  const patches: readonly (() => Patch)[] = [
+    () => ({ note: `n${dice.int(1_000)}` }),
+    () => ({ note: `n${dice.int(1_000)}` }),
+    () => ({ team: dice.pick(GROUPS) }),
+    () => ({ team: null, note: `n${dice.int(1_000)}` }),
+    () => ({ scope: dice.pick(['legal', 'common', null]) }),
+    () => ({}),
+  ];
+  return dice.pick(patches)();
+}
+
+function drawWhere(dice: Dice): Where {
+  const group = dice.pick(GROUPS);
+  const wheres: readonly Where[] = [
+    { kind: 'group', group, negated: false },
+    { kind: 'group', group, negated: false },
+    { kind: 'group', group, negated: true },
+    { kind: 'no group' },
+    { kind: 'level above', level: 2 + dice.int(4) },
+    { kind: 'searchable', searchable: dice.int(2) === 0, group },
+  ];
+  return dice.pick(wheres);
+}
+
+export function writeWhere(where: Where): string {
+  switch (where.kind) {
+    case 'group':
+      return where.negated ? `NOT team = '${where.group}'` : `team = '${where.group}'`;
+    case 'no group':
+      return 'team IS NULL';
+    case 'level above':
+      return `privacy_level > ${where.level}`;
+    case 'searchable':
+      return `searchable = ${where.searchable ? 'TRUE' : 'FALSE'} AND team = '${where.group}'`;
+  }
+}
+
+/** The statement of a bulk edit. Null: it changes nothing that a statement could say. */
+export function writeStatement({ where, metadata, level, searchable }: Bulk): string | null {
+  const condition = writeWhere(where);
+  if (searchable === false && Object.keys(metadata).length === 0) return `SOFTDELETE FROM documents WHERE ${condition}`;
+  const assignments = Object.entries(metadata).map(
+    ([key, value]) => `${key} = ${value === null ? 'NULL' : `'${value}'`}`,
+  );
+  if (level !== null) assignments.push(`privacy_level = ${level}`);
+  if (searchable !== null) assignments.push(`searchable = ${searchable ? 'TRUE' : 'FALSE'}`);
+  return assignments.length === 0 ? null : `UPDATE documents SET ${assignments.join(', ')} WHERE ${condition}`;
+}

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { rollDice } from './dice.ts';
+import { drawSteps } from './operations.ts';
+import { play, SEED } from './play.ts';
+
+const STEPS = 50;
+const KILL_EVERY = 15;
+
+it('holds what uploads, edits, deletions, cancels and crashes at once have made of it, whatever their order', {
+  timeout: 120_000,
+}, async () => {
+  const played = await play(drawSteps(rollDice(SEED), STEPS, KILL_EVERY));
+  expect(played.mismatch?.message).toBeUndefined();
+  expect(played).toMatchObject({ steps: STEPS, mismatch: null });
+  expect(played.documents).toBeGreaterThan(0);
+  process.stderr.write(`${JSON.stringify(played)}\n`);
+});

@@ -1,0 +1,181 @@
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { until } from '../support/until.ts';
+import type { KnownDocument } from './events.ts';
+import type { Installation } from './installation.ts';
+import { Mismatch, type Model, type Trace } from './model.ts';
+import { list, search } from './perform.ts';
+import type { JobEnd, JobEnds, State } from './state.ts';
+
+const REST_MS = 60_000;
+const CLEAN_MS = 15_000;
+
+/** Not among them: what a file that cannot be read fails with, or a job whose worker was killed too often. */
+const UNEXPECTED = ['internal', 'timeout', 'out_of_memory', 'upstream_unavailable', 'quota', 'not_comparable'];
+
+/** What is compared, and how often. */
+export interface Compared {
+  documents: number;
+  searches: number;
+  rows: number;
+}
+
+/** Wait until nothing is under way, and hold everything against the model. @throws Mismatch */
+export async function settle(installation: Installation, model: Model, nth: number): Promise<Compared> {
+  const node = nth % installation.nodes.length;
+  const ends = await waitForJobs(installation);
+  const final = await lookAtAll(installation, model, node, nth);
+  const left = model.settle(ends, final);
+  const rows = await checkStores(installation, left, node);
+  return { documents: left.size, searches: final.length, rows };
+}
+
+async function waitForJobs(installation: Installation): Promise<JobEnds> {
+  const { sql } = installation.nodes[0] as Installation['nodes'][number];
+  const open = () =>
+    sql`SELECT id, status, worker_id, crash_count FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
+  let looks = 0;
+  await until(
+    async () => {
+      if (++looks % 50 === 0) await installation.recover();
+      return (await open()).length === 0;
+    },
+    { withinMs: REST_MS, everyMs: 20 },
+  ).catch(async () => {
+    throw new Mismatch(`jobs do not end: ${JSON.stringify(await open())}`);
+  });
+  const wrong = await sql`
+    SELECT id, document_id, failed_phase, error_category, error_message FROM jobs
+    WHERE status = 'failed' AND error_category = ANY(${sql.array(UNEXPECTED)}::text[])`;
+  if (wrong.length > 0) throw new Mismatch(`jobs failed that should not: ${JSON.stringify(wrong)}`);
+  const rows = await sql`SELECT id, status FROM jobs WHERE kind = 'ingest'`;
+  const ends = new Map(rows.map((row) => [row['id'] as string, row['status'] as JobEnd]));
+  return (job) => ends.get(job) ?? 'gone';
+}
+
+/** Every list, and a search for each text by each caller, in every way in turn. */
+async function lookAtAll(installation: Installation, model: Model, node: number, nth: number): Promise<Trace[]> {
+  const site = { installation, model, node: installation.nodes[node] as Installation['nodes'][number] };
+  const traces: Trace[] = [];
+  for (const caller of ['high', 'low'] as const) {
+    for (const bucket of installation.buckets.keys()) traces.push(await list(site, bucket, caller));
+  }
+  const texts = new Map(model.left().map(({ bucket, text }) => [`${bucket}/${text}`, { bucket, text }]));
+  let turn = nth;
+  for (const { bucket, text } of texts.values()) {
+    for (const caller of ['high', 'low'] as const) {
+      traces.push(await search(site, { bucket, text, caller, mode: 'keyword', narrow: 'not' }));
+    }
+    const narrow = (['not', 'collection', 'filter'] as const)[turn++ % 3] as 'not';
+    const caller = turn % 2 === 0 ? 'high' : 'low';
+    traces.push(await search(site, { bucket, text, caller, mode: turn % 4 === 0 ? 'hybrid' : 'keyword', narrow }));
+  }
+  return traces;
+}
+
+/** What is left in the index and among the files, once sweeps have been through, is what the documents need. */
+async function checkStores(
+  installation: Installation,
+  left: ReadonlyMap<string, { document: KnownDocument; state: State }>,
+  node: number,
+): Promise<number> {
+  let faults: string[] = [];
+  let rows = 0;
+  await until(
+    async () => {
+      await installation.housekeep(node);
+      faults = [];
+      rows = 0;
+      const live = await readLive(installation, left, faults);
+      for (const { id } of installation.buckets) rows += await checkIndex(installation, id, live, faults);
+      await checkObjects(installation, left, live, faults);
+      return faults.length === 0;
+    },
+    { withinMs: CLEAN_MS, everyMs: 100 },
+  ).catch((error: unknown) => {
+    throw faults.length > 0 ? new Mismatch(faults.slice(0, 20).join('\n')) : error;
+  });
+  return rows;
+}
+
+interface Live {
+  readonly documentId: string;
+  readonly bucketId: string;
+  readonly chunks: number;
+}
+
+/** Live generations, by id. */
+async function readLive(
+  { nodes: [node] }: Installation,
+  left: ReadonlyMap<string, { state: State }>,
+  faults: string[],
+): Promise<Map<number, Live>> {
+  const { sql } = node as Installation['nodes'][number];
+  const rows = await sql`
+    SELECT d.id, d.bucket_id, d.chunks_count, g.id AS generation, g.chunks_count AS written, d.active_generation
+    FROM documents d LEFT JOIN generations g ON g.id = d.active_generation`;
+  for (const row of rows) {
+    const state = left.get(row['id'] as string)?.state;
+    if (state === undefined) faults.push(`${row['id']} has a row`);
+    else if (state.isActive !== (row['active_generation'] !== null))
+      faults.push(`${row['id']} has vectors: ${!state.isActive}`);
+    else if (state.isActive && row['written'] !== row['chunks_count'])
+      faults.push(`${row['id']} has no such generation`);
+  }
+  return new Map(
+    rows
+      .filter((row) => row['generation'] !== null)
+      .map((row) => [
+        Number(row['generation']),
+        {
+          documentId: row['id'] as string,
+          bucketId: row['bucket_id'] as string,
+          chunks: row['chunks_count'] as number,
+        },
+      ]),
+  );
+}
+
+async function checkIndex(
+  { nodes: [node] }: Installation,
+  bucketId: string,
+  live: ReadonlyMap<number, Live>,
+  faults: string[],
+): Promise<number> {
+  const { sql, search: context } = node as Installation['nodes'][number];
+  const own = await getIndexTable(sql, bucketId);
+  const table = own && (await context.tables.read(own.name, own.version));
+  const rows: { generation: bigint; chunk_id: string }[] =
+    (await table?.query().select(['generation', 'chunk_id']).toArray()) ?? [];
+  const chunks = new Map<number, string[]>();
+  for (const { generation, chunk_id } of rows) {
+    const id = Number(generation);
+    chunks.set(id, [...(chunks.get(id) ?? []), String(chunk_id)]);
+  }
+  for (const [id, found] of chunks) {
+    if (live.get(id)?.bucketId !== bucketId)
+      faults.push(`index of ${bucketId} has ${found.length} rows of generation ${id}`);
+  }
+  for (const [id, { documentId, bucketId: own, chunks: count }] of live) {
+    if (own !== bucketId) continue;
+    const found = chunks.get(id) ?? [];
+    if (found.length !== count || new Set(found).size !== count) {
+      faults.push(`index has ${found.length} rows (${new Set(found).size} chunks) of ${documentId}, not ${count}`);
+    }
+  }
+  return rows.length;
+}
+
+async function checkObjects(
+  { nodes: [node] }: Installation,
+  left: ReadonlyMap<string, unknown>,
+  live: ReadonlyMap<number, Live>,
+  faults: string[],
+): Promise<void> {
+  const { objects } = node as Installation['nodes'][number];
+  const needed = new Set([...left.keys()].map((id) => `${id}/original`));
+  for (const [generation, { documentId }] of live) needed.add(`${documentId}/chunks-${generation}`);
+  for await (const { key } of objects.list('documents/')) {
+    if (!needed.delete(key.split('/').slice(2).join('/'))) faults.push(`${key} is needed by nothing`);
+  }
+  for (const key of needed) faults.push(`${key} is missing`);
+}
