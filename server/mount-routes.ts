@@ -192,6 +192,7 @@ function writeReply(ctx: FrameContext, reply: RouteReply): void {
   } else if (Buffer.isBuffer(body) || body instanceof Readable) {
     res.setHeader('Content-Type', reply.type ?? 'application/octet-stream');
     ctx.body = body;
+    if (reply.freeBody) res.once('finish', reply.freeBody);
   } else {
     res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = JSON.stringify(body);

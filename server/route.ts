@@ -54,6 +54,8 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
 export interface RouteReply {
   readonly status?: number;
   readonly body?: unknown | Buffer | Readable;
+  /** Frees the body's memory; called once the answer is out, and not where it was cut off. */
+  readonly freeBody?: () => void;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -11,10 +11,10 @@ import {
   ResultQuery,
 } from '../../src/bulk/schema.ts';
 import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
+import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { parseBulkBody } from './parse-bulk-body.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const JobParams = z.object({ job: z.string().min(1).max(128) });
 
 export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }): Route[] {
@@ -77,10 +77,8 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       params: JobParams,
       query: ResultQuery,
       responses: { 200: { description: 'Vectors in the order of the texts', schema: BulkResultPage } },
-      handle: async ({ caller, params, query }) => ({
-        body: await renderResultPage(context, caller, params.job, query),
-        type: JSON_TYPE,
-      }),
+      handle: async ({ caller, params, query }) =>
+        printedReply(await renderResultPage(context, caller, params.job, query)),
     }),
   ];
 }

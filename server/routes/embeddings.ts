@@ -8,9 +8,8 @@ import {
   EmbeddingsRequest,
   EmbeddingsResponse,
 } from '../../src/embedding/schema.ts';
+import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Contract 4.3 and 9.3; RFC 9745 for the form of `Deprecation`. */
 const BATCH_IS_DEPRECATED = {
@@ -43,15 +42,9 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
           signal,
         });
         const base64 = settings.honorBase64 && body.encoding_format === 'base64';
-        return {
-          body: await renderEmbeddingList(result.vectors, result.dimensions, {
-            model: result.model,
-            promptTokens: result.tokens,
-            base64,
-          }),
-          type: JSON_TYPE,
-          headers: headersOf(result),
-        };
+        const { model, tokens: promptTokens } = result;
+        const json = await renderEmbeddingList(result.vectors, result.dimensions, { model, promptTokens, base64 });
+        return printedReply(json, headersOf(result));
       },
     }),
     defineRoute({
@@ -94,7 +87,7 @@ export async function vectorRowsReply(
   writer.text('{"embeddings":');
   await writeVectorRowsInTurns(writer, vectors, dimensions);
   writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
-  return { body: writer.finish(), type: JSON_TYPE, headers: headersOf(result) };
+  return printedReply(writer.finish(), headersOf(result));
 }
 
 /** What an answer says of its vectors beside them. */

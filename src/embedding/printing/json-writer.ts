@@ -44,7 +44,7 @@ export class JsonWriter {
     }
   }
 
-  /** What was written, without a copy. The writer must not be used afterwards. */
+  /** What was written, without a copy, in memory of its own. The writer must not be used afterwards. */
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }

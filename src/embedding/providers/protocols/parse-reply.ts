@@ -1,3 +1,4 @@
+import { freeMemory } from '../../../platform/free-memory.ts';
 import type { Threads } from '../../../platform/threads.ts';
 import type { ProtocolName } from '../provider.ts';
 import { type FaultFields, type ParsedVectors, UpstreamFault, type UpstreamHeaders } from './protocol.ts';
@@ -8,6 +9,9 @@ const INLINE_BASE64_BYTES_MAX = 2_500_000;
 const INLINE_NUMBERS_BYTES_MAX = 200_000;
 /** The first vector of an OpenAI-shaped answer begins within so many bytes, as far as servers are known. */
 const HEAD_BYTES = 1024;
+
+/** Smaller ones are left to the collector of garbage. */
+const FREED_BYTES_MIN = 65_536;
 
 /** Structured-cloneable. */
 export interface ReplyToParse {
@@ -39,7 +43,11 @@ export function parseReply(reply: ReplyToParse): ParsedOrFault {
  * @throws UpstreamFault of kind `transient`; the signal's reason once it is aborted while the thread works
  */
 export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: AbortSignal): Promise<ParsedVectors> {
-  if (isQuick(reply)) return protocolOf(reply.protocol).parse(reply, reply);
+  if (isQuick(reply)) {
+    const parsed = protocolOf(reply.protocol).parse(reply, reply);
+    if (isOwn(reply.body) && reply.body.byteLength > FREED_BYTES_MIN) freeMemory(reply.body);
+    return parsed;
+  }
   const body = ownMemory(reply.body);
   const { protocol, headers, count, dimensions } = reply;
   let outcome: ParsedOrFault;
@@ -71,7 +79,10 @@ export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'bod
 
 /** Bytes that may be moved away: small Buffers live in a pool that others share, and a view may be part of more. */
 function ownMemory(body: Uint8Array): Uint8Array<ArrayBuffer> {
+  return isOwn(body) ? new Uint8Array(body.buffer) : new Uint8Array(body);
+}
+
+function isOwn(body: Uint8Array): body is Uint8Array<ArrayBuffer> {
   const { buffer } = body;
-  const whole = buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength;
-  return whole ? new Uint8Array(buffer) : new Uint8Array(body);
+  return buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength;
 }
