@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { AppError } from '../platform/errors.ts';
-import type { Objects } from '../platform/objects/objects.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { Locator } from '../search/schema.ts';
 
@@ -48,13 +47,10 @@ type Header = Omit<ChunkArtifact, 'vectors' | 'native' | 'mapVersion'> & {
 /** Layout 1 has no native vectors. */
 const MAGIC_1 = 'SVCCHNK1';
 const MAGIC = 'SVCCHNK2';
-/** Layout 3 is several of layout 2, each of some chunks: those of a document that is never held as a whole. */
-const MAGIC_PARTS = 'SVCCHNK3';
-const PART_BYTES_MAX = 256 * 1024 * 1024;
+/** Layout 3 is several of layout 2, each of some chunks: a document that is never held as a whole. */
+export const MAGIC_PARTS = 'SVCCHNK3';
 const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
-/** 20,000 chunks of the longest vectors that a model may have. */
-const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
  * Layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
@@ -82,16 +78,6 @@ export async function encodeInTurn(
   return threads.run<Uint8Array>(new URL(import.meta.url), 'encodeArtifact', artifact, { signal });
 }
 
-/**
- * What stands before a part of layout 3: magic (8 bytes), before the first one only, and the length of the part (u32,
- * little-endian). A length of 0 is the end.
- */
-export function partPrefix(partBytes: number, isFirst: boolean): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(partBytes);
-  return isFirst ? Buffer.concat([Buffer.from(MAGIC_PARTS, 'latin1'), length]) : length;
-}
-
 /** @throws AppError `artifact_corrupt` (500) when a byte is missing or changed */
 export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -116,43 +102,6 @@ export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   };
 }
 
-/** @throws AppError `object_not_found` (404), `artifact_corrupt` (500) */
-export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
-  const parts: ChunkArtifact[] = [];
-  for await (const part of readArtifactParts(objects, key)) parts.push(part);
-  return parts.length === 1 ? (parts[0] as ChunkArtifact) : joinParts(parts);
-}
-
-/**
- * The artifact in parts of chunks that follow each other; one part, unless the document is a long one.
- *
- * @throws AppError `object_not_found` (404), `artifact_corrupt` (500), also after some parts
- */
-export async function* readArtifactParts(
-  objects: Objects,
-  key: string,
-  options: { signal?: AbortSignal } = {},
-): AsyncGenerator<ChunkArtifact> {
-  const source = new ByteReader(objects.stream(key, options));
-  const magic = await source.take(8);
-  if (magic.toString('latin1') !== MAGIC_PARTS) {
-    yield decodeArtifact(Buffer.concat([magic, await source.rest(ARTIFACT_BYTES_MAX)]));
-    return;
-  }
-  let chunks = 0;
-  for (;;) {
-    const length = (await source.take(4)).readUInt32LE();
-    if (length === 0) break;
-    if (length > PART_BYTES_MAX) throw corrupt();
-    const part = decodeArtifact(await source.take(length));
-    // Whole parts, of the right document, and none of them missing.
-    if (part.chunks[0]?.index !== chunks) throw corrupt();
-    chunks += part.chunks.length;
-    yield part;
-  }
-  if (chunks === 0 || (await source.rest(1)).length > 0) throw corrupt();
-}
-
 function bytesOf(values: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
@@ -162,7 +111,8 @@ function copyOf(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }
 
-function corrupt(): AppError {
+/** A stored artifact that is not as it was written. */
+export function corrupt(): AppError {
   return new AppError({
     code: 'artifact_corrupt',
     status: 500,

@@ -1,7 +1,14 @@
 import type { Threads } from '../platform/threads.ts';
 import type { OpenHeading } from './chunk.ts';
 import type { TextWindow } from './extract/blocks.ts';
-import { CHUNKS_MAX, type ChunkPage, PAGE_CHUNKS, type PreparedChunk, prepareWindow, unpackPage } from './prepare-chunks.ts';
+import {
+  CHUNKS_MAX,
+  type ChunkPage,
+  PAGE_CHUNKS,
+  type PreparedChunk,
+  prepareWindow,
+  unpackPage,
+} from './prepare-chunks.ts';
 
 /**
  * The chunks of a document between being cut and being embedded. Those of a long document wait in packed pages, about
@@ -36,16 +43,18 @@ export class ChunkSpool {
     return this.#count <= CHUNKS_MAX;
   }
 
-  /** All chunks in order, numbered from 0, about `PAGE_CHUNKS` at a time. Each is given once. */
+  /** All chunks in order, numbered from 0, `PAGE_CHUNKS` at a time. Each is given once. */
   async *pages(): AsyncGenerator<PreparedChunk[]> {
     let given = 0;
     let chunks: PreparedChunk[] = [];
     for (let page = this.#pages.shift(); page !== undefined; page = this.#pages.shift()) {
-      for (const chunk of await unpackPage(page)) chunks.push({ ...chunk, index: given++ });
-      const next = this.#pages[0]?.count ?? 0;
-      if (next > 0 && chunks.length + next <= PAGE_CHUNKS) continue;
-      yield chunks;
-      chunks = [];
+      for (const chunk of await unpackPage(page)) {
+        chunks.push({ ...chunk, index: given++ });
+        if (chunks.length < PAGE_CHUNKS) continue;
+        yield chunks;
+        chunks = [];
+      }
     }
+    if (chunks.length > 0) yield chunks;
   }
 }

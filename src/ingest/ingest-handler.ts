@@ -9,19 +9,17 @@ import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
-import { INDEX_DIMENSIONS } from '../projection/resize.ts';
-import { findKnownGenerations, holdIndexSpace } from '../search/index-store.ts';
+import { holdIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { type ChunkArtifact, encodeInTurn } from './artifact.ts';
-import { type EmbeddedChunks, embedChunks } from './embed-chunks.ts';
+import { ChunkSpool } from './chunk-spool.ts';
+import { ChunkEmbedder, type EmbeddedChunks } from './embed-chunks.ts';
+import type { TextWindow } from './extract/blocks.ts';
 import { ExtractError } from './extract/errors.ts';
-import { type ExtractedDocument, extractDocument } from './extract/extract-document.ts';
+import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import { settleDocument } from './job-store.ts';
-import { CHUNKS_MAX, type PreparedChunk, prepareChunks } from './prepare-chunks.ts';
+import { CHUNKS_MAX } from './prepare-chunks.ts';
 import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
-
-/** Chunks handed to the index at once. */
-const APPEND_CHUNKS = 1_000;
+import { GenerationWriter } from './write-generation.ts';
 
 export interface IngestContext {
   readonly sql: Sql;
@@ -60,70 +58,56 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
   }
 
-  const extracted = await extract(context, source, signal);
+  const spool = new ChunkSpool(context.threads, {
+    chunkTokens: source.options.chunk_size,
+    overlapTokens: source.options.chunk_overlap,
+  });
+  const extracted = await extract(context, source, spool, signal);
   await lease.advance('chunking');
-  const chunks = await prepareChunks(
-    context.threads,
-    {
-      text: extracted.text,
-      blocks: extracted.blocks,
-      chunkTokens: source.options.chunk_size,
-      overlapTokens: source.options.chunk_overlap,
-    },
-    signal,
-  );
-  if (chunks === null) throw tooManyChunks();
-  if (chunks.length === 0) throw noText(extracted);
+  if (extracted.last !== null) await cut(spool, extracted.last, signal);
+  if (spool.count === 0) throw noText(extracted);
 
   await lease.advance('embedding');
-  const texts = chunks.map((chunk) => chunk.embedText);
-  const embedded = await embedChunks(context.embedder, source.orgId, texts, {
-    signal,
-    checkSpace: (space) =>
-      context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
-        throw asJobError(error);
-      }),
-  });
-
-  const generation: NewGeneration = {
-    id: job.generation as number,
-    orgId: source.orgId,
-    bucketId: source.bucketId,
-    documentId: source.documentId,
-    jobId: job.id,
-    artifactKey: artifactKey(source.orgId, source.documentId, job.generation as number),
-    chunksCount: chunks.length,
-    embedModel: embedded.model,
-    embedRevision: embedded.native?.revision ?? null,
-    space: embedded.space,
-    mapVersion: embedded.mapVersion,
-    nativeDimension: embedded.native?.dimension ?? null,
-    replaces: null,
-  };
-  if (!(await registerGeneration(sql, generation))) throw new LeaseLost(job.id);
-  await lease.advance('indexing');
-  await writeGeneration(context, source, generation, chunks, embedded, signal);
+  const { generation, cost } = await write(context, lease, source, spool);
 
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
-    await lease.complete(tx, { chunksCount: chunks.length, fileType: extracted.format, actualCost: embedded.cost });
+    await lease.complete(tx, { chunksCount: spool.count, fileType: extracted.format, actualCost: cost });
     if (!(await holdIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
     const found = { fileType: extracted.format, pageCount: extracted.pages };
     if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
   });
 }
 
-async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<ExtractedDocument> {
+/** What is known of a document, and its last window, which is most often its only one. */
+type Extracted = ExtractSummary & { readonly last: TextWindow | null };
+
+/** Windows are cut while the document is read, all but the last. */
+async function extract(
+  context: WorkContext,
+  source: IngestSource,
+  spool: ChunkSpool,
+  signal: AbortSignal,
+): Promise<Extracted> {
+  let last: TextWindow | null = null;
+  const take = async (window: TextWindow) => {
+    if (last !== null) await cut(spool, last, signal);
+    last = window;
+  };
   try {
-    return await extractDocument({
-      open: () => context.objects.stream(source.objectKey),
-      sizeBytes: source.sizeBytes,
-      fileName: source.fileName,
-      contentType: source.contentType,
-      signal,
-      inTurn: context.inTurn,
-      limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
-    });
+    const summary = await extractWindows(
+      {
+        open: () => context.objects.stream(source.objectKey),
+        sizeBytes: source.sizeBytes,
+        fileName: source.fileName,
+        contentType: source.contentType,
+        signal,
+        inTurn: context.inTurn,
+        limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
+      },
+      take,
+    );
+    return { ...summary, last };
   } catch (error) {
     if (error instanceof ExtractError) {
       const { category, message, retryable } = error;
@@ -139,6 +123,71 @@ async function extract(context: WorkContext, source: IngestSource, signal: Abort
   }
 }
 
+async function cut(spool: ChunkSpool, window: TextWindow, signal: AbortSignal): Promise<void> {
+  if (!(await spool.add(window, signal))) throw tooManyChunks();
+}
+
+/** Embeds and writes the chunks, a page at a time; the first page tells what the generation is made of. */
+async function write(
+  context: WorkContext,
+  lease: Lease,
+  source: IngestSource,
+  spool: ChunkSpool,
+): Promise<{ generation: NewGeneration; cost: number }> {
+  const { job, signal } = lease;
+  const embedder = new ChunkEmbedder(context.embedder, source.orgId, {
+    signal,
+    checkSpace: (space) =>
+      context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
+        throw asJobError(error);
+      }),
+  });
+  let generation: NewGeneration | null = null;
+  let writer: GenerationWriter | null = null;
+  let written = 0;
+  try {
+    for await (const page of spool.pages()) {
+      const embedded = await embedder.embed(page.map((chunk) => chunk.embedText));
+      if (generation === null || writer === null) {
+        generation = generationOf(job, source, spool.count, embedded);
+        if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
+        writer = new GenerationWriter(context, source, generation, signal);
+      }
+      written += page.length;
+      const isLast = written === spool.count;
+      if (isLast) await lease.advance('indexing');
+      await writer.write(page, embedded, isLast).catch((error: unknown) => {
+        throw asJobError(error);
+      });
+    }
+  } catch (error) {
+    await writer?.abandon(error);
+    throw error;
+  }
+  if (generation === null) throw new Error('nothing to write');
+  return { generation, cost: embedder.cost };
+}
+
+function generationOf(job: Job, source: IngestSource, chunksCount: number, embedded: EmbeddedChunks): NewGeneration {
+  const { orgId, bucketId, documentId } = source;
+  const id = job.generation as number;
+  return {
+    id,
+    orgId,
+    bucketId,
+    documentId,
+    jobId: job.id,
+    artifactKey: artifactKey(orgId, documentId, id),
+    chunksCount,
+    embedModel: embedded.model,
+    embedRevision: embedded.native?.revision ?? null,
+    space: embedded.space,
+    mapVersion: embedded.mapVersion,
+    nativeDimension: embedded.native?.dimension ?? null,
+    replaces: null,
+  };
+}
+
 /** Its rows are in a table, or beside vectors, that no search compares with them any more. */
 function indexMoved(): JobError {
   const message = "the bucket's index moved to another latent space meanwhile; it will be tried again";
@@ -150,7 +199,7 @@ function tooManyChunks(): JobError {
   return new JobError({ category: 'too_large', message, retryable: false });
 }
 
-function noText(extracted: ExtractedDocument): JobError {
+function noText(extracted: ExtractSummary): JobError {
   const message =
     extracted.format === 'pdf'
       ? 'the PDF has no text layer (a scan?); reading text from images is not supported yet'
@@ -162,69 +211,4 @@ function noText(extracted: ExtractedDocument): JobError {
 function asJobError(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'not_comparable') return error;
   return new JobError({ category: 'not_comparable', message: error.message, retryable: true }, error);
-}
-
-/** The artifact first: an index can be rebuilt from it, not the other way round. */
-async function writeGeneration(
-  context: IngestContext,
-  source: IngestSource,
-  generation: NewGeneration,
-  chunks: readonly PreparedChunk[],
-  { vectors, native }: EmbeddedChunks,
-  signal: AbortSignal,
-): Promise<void> {
-  const idOf = (chunk: PreparedChunk) => `${source.documentId}_${generation.id}_${chunk.index}`;
-  const artifact: ChunkArtifact = {
-    documentId: source.documentId,
-    generation: generation.id,
-    model: generation.embedModel,
-    space: generation.space,
-    mapVersion: generation.mapVersion,
-    dimensions: INDEX_DIMENSIONS,
-    chunks: chunks.map((chunk) => ({
-      id: idOf(chunk),
-      index: chunk.index,
-      text: chunk.text,
-      token_count: chunk.tokenCount,
-      locator: chunk.locator,
-    })),
-    vectors,
-    native,
-  };
-  await context.objects.put(generation.artifactKey, await encodeInTurn(context.threads, artifact, signal));
-  try {
-    // In slices: chunks of one generation may come in several commits, since none is found before it is active.
-    for (let start = 0; start < chunks.length; start += APPEND_CHUNKS) {
-      signal.throwIfAborted();
-      const slice = chunks.slice(start, start + APPEND_CHUNKS);
-      await context.index.append(
-        source.bucketId,
-        {
-          vectors: vectors.subarray(start * INDEX_DIMENSIONS, (start + slice.length) * INDEX_DIMENSIONS),
-          chunks: slice.map((chunk) => ({
-            chunkId: idOf(chunk),
-            documentId: source.documentId,
-            generation: generation.id,
-            collectionId: source.collectionId,
-            chunkIndex: chunk.index,
-            text: chunk.text,
-            tokens: chunk.tokens,
-            locator: chunk.locator,
-            modality: 'text',
-            privacyLevel: source.privacyLevel,
-            eventTimeMs: source.eventTimeMs,
-          })),
-        },
-        generation.space,
-      );
-    }
-  } catch (error) {
-    // A generation whose job was lost may have been swept already, before its artifact was there.
-    const isSwept = signal.aborted && !(await findKnownGenerations(context.sql, [generation.id])).has(generation.id);
-    if (isSwept || (error instanceof AppError && error.code === 'generation_gone')) {
-      await context.objects.delete(generation.artifactKey);
-      throw new LeaseLost(source.documentId);
-    }
-    throw asJobError(error);
-  }
 }

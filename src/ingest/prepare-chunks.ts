@@ -1,5 +1,5 @@
-import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { promisify } from 'node:util';
+import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { countTokens } from '../models/tokens.ts';
 import { handOver, type Threads } from '../platform/threads.ts';
 import { analyse } from '../search/analyser.ts';
@@ -57,7 +57,12 @@ export function prepareWindow(
 }
 
 /** The same work on the calling thread. */
-export function prepareHere({ window, openHeadings, chunkTokens, overlapTokens }: PrepareRequest): PreparedWindow | null {
+export function prepareHere({
+  window,
+  openHeadings,
+  chunkTokens,
+  overlapTokens,
+}: PrepareRequest): PreparedWindow | null {
   const prepared: PreparedChunk[] = [];
   for (const chunk of streamChunks(window, { chunkTokens, overlapTokens, openHeadings, countTokens })) {
     if (prepared.length === CHUNKS_MAX) return null;

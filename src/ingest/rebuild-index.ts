@@ -13,7 +13,7 @@ import {
   startReprojection,
   touchReprojection,
 } from '../search/reprojection-store.ts';
-import { readArtifact } from './artifact.ts';
+import { readArtifact } from './artifact-store.ts';
 import { analyseArtifacts, rowsOf } from './index-rows.ts';
 import { type LiveGeneration, selectLiveGenerations, selectLiveIds, selectPendingIds } from './rebuild-store.ts';
 import type { ReprojectContext } from './reproject-bucket.ts';

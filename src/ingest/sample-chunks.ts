@@ -1,6 +1,6 @@
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { readArtifact } from './artifact.ts';
+import { readArtifact } from './artifact-store.ts';
 import { selectLiveArtifacts } from './store.ts';
 
 /** Texts of chunks that are found by searches of a bucket, of documents picked at random; `max` of them or fewer. */

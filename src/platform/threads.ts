@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
 
+/** Of the heap of a thread: three times what its objects fill between two collections. */
+const YOUNG_GENERATION_MB = 12;
+
 /** Runs functions exported by a module on worker threads, so that heavy CPU work never blocks the event loop. */
 export interface Threads {
   /**
@@ -32,6 +35,8 @@ export function openThreads(): Threads {
         maxThreads: Math.max(1, availableParallelism()),
         idleTimeout: 30_000,
         maxQueue: 10_000,
+        // A young generation as large as V8 likes it costs 100 MB a thread, for what hardly runs faster.
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
       });
       return pool.run(argument, {
         filename: module.href,

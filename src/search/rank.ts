@@ -20,7 +20,10 @@ export interface RankedChunk extends Candidate {
   readonly cosine: number | null;
 }
 
-/** Whether PostgreSQL names newer chunks of a found document by now, and none of those was found. */
+/**
+ * Whether PostgreSQL names other chunks of a found document by now, and none of those was found. They may have been
+ * begun before those that were found: of two jobs at once, the first to begin may be the last to finish.
+ */
 export function isAnyOvertaken({ keyword, vector, live }: Candidates): boolean {
   const candidates = [...keyword, ...vector];
   const present = new Set(
@@ -30,7 +33,7 @@ export function isAnyOvertaken({ keyword, vector, live }: Candidates): boolean {
   );
   return candidates.some((each) => {
     const document = live.get(each.documentId);
-    return document !== undefined && document.generation > each.generation && !present.has(each.documentId);
+    return document !== undefined && document.generation !== each.generation && !present.has(each.documentId);
   });
 }
 

@@ -92,7 +92,7 @@ interface Found {
   readonly warnings: string[];
   /** At most as many as are wanted, best first. */
   readonly chunks: readonly RankedChunk[];
-  /** Of a document that was found, PostgreSQL names newer chunks by now, and none of those was found. */
+  /** Of a document that was found, PostgreSQL names other chunks by now, and none of those was found. */
   readonly isOvertaken: boolean;
 }
 

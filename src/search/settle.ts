@@ -9,7 +9,9 @@ export const KEEP_VERSIONS_MS = 10 * 60_000;
 
 /**
  * Rows beside the full-text index are found too, but scored by the statistics of the index, or of nothing while it is
- * empty: so the index never lags behind by more than its own size.
+ * empty: so the index never lags behind by more than its own size. LanceDB 0.31 adds to these how often, not in how many
+ * of those rows, a term occurs; rows of a term for which that comes to more than there are rows are not found by it until
+ * they are indexed (0.33 counts rows).
  */
 export async function isDueToSettle(table: Table): Promise<boolean> {
   const index = await table.indexStats(TOKEN_INDEX_NAME);

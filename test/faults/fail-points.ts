@@ -6,7 +6,7 @@ export interface FailPoint {
   /** The statement at which the worker is held up; null: anywhere, after a while. */
   readonly statement: RegExp | null;
   readonly moment: TapMoment;
-  /** Only behind a statement that this matches, on whatever connection. */
+  /** Only behind a statement that this matches, on the same connection. */
   readonly behind?: RegExp;
   /** A reply of the upstream instead of a statement. */
   readonly isUpstream?: boolean;
@@ -63,7 +63,7 @@ export function holdAt(
   onAnswered: (listener: () => void) => void,
 ): (withinMs: number) => Promise<Held | null> {
   let arrived = Promise.withResolvers<Held>();
-  let isBehind = point.behind === undefined;
+  let behind: number | null = null;
   let isHeld = false;
   const arrive = (): Promise<void> | null => {
     if (isHeld) return null;
@@ -72,7 +72,7 @@ export function holdAt(
     arrived.resolve({
       letGo: () => {
         isHeld = false;
-        isBehind = point.behind === undefined;
+        behind = null;
         arrived = Promise.withResolvers<Held>();
         resolve();
       },
@@ -81,9 +81,10 @@ export function holdAt(
   };
   const { statement } = point;
   if (statement !== null) {
-    tap.listener = ({ text, rows }, moment) => {
-      if (point.behind?.test(text)) isBehind = true;
-      if (moment !== point.moment || !isBehind || !statement.test(text)) return null;
+    tap.listener = ({ text, rows, connection }, moment) => {
+      if (point.behind?.test(text)) behind = connection;
+      if (point.behind !== undefined && behind !== connection) return null;
+      if (moment !== point.moment || !statement.test(text)) return null;
       // A claim that found nothing.
       if (moment === 'after' && rows === 0) return null;
       return arrive();

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
-import { JobError, type Lease } from '../../src/jobs/lease.ts';
+import { JobError, Lease } from '../../src/jobs/lease.ts';
+import { LeaseLapsed } from '../../src/jobs/outcome.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
-import { claimJobs, completeJob, enqueueJob, getJob, retryJob } from '../../src/jobs/store.ts';
+import { claimJobs, completeJob, enqueueJob, getJob, renewLeases, retryJob } from '../../src/jobs/store.ts';
 import { type JobHandler, JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
 const LEASE_MS = 5_000;
@@ -50,6 +53,7 @@ async function withWorker(
   run: (lease: Lease) => Promise<void>,
   use: () => Promise<void>,
   options: Partial<WorkerOptions> = {},
+  sql: Sql = db.sql,
 ): Promise<string[]> {
   const failed: string[] = [];
   const handler: JobHandler = {
@@ -60,7 +64,12 @@ async function withWorker(
       failed.push(job.id);
     },
   };
-  const worker = new JobWorker(context(), handler, { concurrency: 2, leaseMs: LEASE_MS, retriesMax: 2, ...options });
+  const worker = new JobWorker({ ...context(), sql }, handler, {
+    concurrency: 2,
+    leaseMs: LEASE_MS,
+    retriesMax: 2,
+    ...options,
+  });
   await worker.start();
   try {
     await use();
@@ -220,6 +229,38 @@ describe('a worker', () => {
     expect(await statusOf(job.id)).toBe('cancelled');
   });
 
+  it('hands a job back whose lease it could not renew, and nothing is held against the job', async () => {
+    const proxy = await openPostgresProxy(db.connection);
+    const sql = openPostgres(proxy.connection, { poolMax: 3, applicationName: 'behind-proxy' });
+    const job = await submit();
+    let reason: unknown = null;
+    await withWorker(
+      (lease) =>
+        new Promise((resolve, reject) => {
+          // The second time it works.
+          if (lease.job.fence > 1) return complete(lease).then(resolve, reject);
+          lease.signal.addEventListener('abort', () => {
+            reason = lease.signal.reason;
+            reject(lease.signal.reason);
+          });
+        }),
+      async () => {
+        await until(async () => (await statusOf(job.id)) === 'extracting');
+        await proxy.cut();
+        await until(async () => reason !== null, { what: 'that it stops by itself' });
+        await proxy.open();
+        await until(async () => (await statusOf(job.id)) === 'ready');
+      },
+      { leaseMs: 1_000 },
+      sql,
+    );
+    expect(reason).toBeInstanceOf(LeaseLapsed);
+    const [row] = await db.sql`SELECT crash_count, retry_count FROM jobs`;
+    expect(row).toEqual({ crash_count: 0, retry_count: 0 });
+    await sql.end({ timeout: 1 });
+    await proxy.close();
+  });
+
   it('hands its jobs back on a drain without spending an attempt', async () => {
     const job = await submit();
     await withWorker(
@@ -273,6 +314,33 @@ describe('recovery', () => {
       retryable: false,
     });
     expect(failed).toEqual([job.id]);
+  });
+
+  it('does not take a job for one that kills its workers as long as it comes further', async () => {
+    const job = await submit();
+    for (let crash = 1; crash <= 2 * CRASHES_MAX; crash++) {
+      const [held] = (await claim(1, crash === 1 ? 'none' : 'only', -1_000)) as [Job];
+      await new Lease(db.sql, held, 'extracting').progressed();
+      expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+    }
+    expect(await statusOf(job.id)).toBe('queued');
+  });
+
+  it('brings jobs back beside one whose row a process that hangs holds, and lets leases be renewed', async () => {
+    const [hung, other, renewed] = [await submit(), await submit(), await submit()];
+    await claim(2, 'none', -1_000);
+    const [live] = (await claim()) as [Job];
+    const before = await leaseOf(renewed.id);
+    await db.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM jobs WHERE id IN (${hung.id}, ${renewed.id}) FOR UPDATE`;
+      expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+      expect(await statusOf(other.id)).toBe('queued');
+      expect(await renewLeases(db.sql, 'wrk_t', [live], 60_000)).toEqual([{ id: live.id, fence: live.fence }]);
+    });
+    expect(await leaseOf(renewed.id)).toBe(before);
+    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+    expect(await renewLeases(db.sql, 'wrk_t', [live], 60_000)).toHaveLength(1);
+    expect(await leaseOf(renewed.id)).toBeGreaterThan(before as number);
   });
 
   it('leaves a live lease and a scheduled retry alone', async () => {

@@ -16,6 +16,8 @@ export interface Trace {
   readonly jobs?: readonly KnownJob[];
   /** Documents that the answer shows. */
   readonly shown?: readonly string[];
+  /** Chunks that the answer shows. */
+  readonly chunks?: readonly string[];
 }
 
 /** What is there is not what the operations have made, in whatever order they took effect. */

@@ -100,7 +100,7 @@ const HOT_PERCENT = 60;
 const KINDS: Readonly<Record<string, number>> = {
   ...{ upload: 22, again: 10, edit: 14, bulk: 7, softdelete: 4, enable: 4 },
   ...{ reprocess: 9, cancel: 9, 'delete job': 4, delete: 6, harddelete: 2 },
-  ...{ search: 12, list: 4, rebuild: 2, optimize: 2, housekeeping: 4, purge: 3 },
+  ...{ search: 12, list: 4, rebuild: 5, optimize: 2, housekeeping: 4, purge: 3 },
   ...{ restart: 3, abandon: 5 },
 };
 const WEIGHTS = Object.values(KINDS).reduce((sum, weight) => sum + weight, 0);

@@ -252,6 +252,7 @@ export async function search(
       new Map([...found].map(([document, [chunk]]) => [document, chunk?.metadata ?? {}])),
     ),
     shown: [...found.keys()],
+    chunks: results.map((result) => result.id),
   };
 }
 

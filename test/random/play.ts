@@ -38,7 +38,7 @@ export async function play(steps: readonly Step[]): Promise<Played> {
         ...traces.map(({ label }) => `  ${label}`),
       );
       model.addStep(traces);
-      if (!settles) continue;
+      if (!settles && played.steps < steps.length) continue;
       const compared = await settle(installation, model, played.settles++ % (NODES * 6));
       played.documents += compared.documents;
       played.searches += compared.searches;

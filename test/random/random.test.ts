@@ -10,8 +10,8 @@ it('holds what uploads, edits, deletions, cancels and crashes at once have made 
   timeout: 120_000,
 }, async () => {
   const played = await play(drawSteps(rollDice(SEED), STEPS, KILL_EVERY));
-  expect(played.mismatch?.message).toBeUndefined();
-  expect(played).toMatchObject({ steps: STEPS, mismatch: null });
+  expect(
+    played.mismatch === null ? null : `seed ${SEED}, step ${played.mismatch.step}: ${played.mismatch.message}`,
+  ).toBeNull();
   expect(played.documents).toBeGreaterThan(0);
-  process.stderr.write(`${JSON.stringify(played)}\n`);
 });

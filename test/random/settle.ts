@@ -25,6 +25,7 @@ export async function settle(installation: Installation, model: Model, nth: numb
   const ends = await waitForJobs(installation);
   const final = await lookAtAll(installation, model, node, nth);
   const left = model.settle(ends, final);
+  checkChunks(final, await readLive(installation, left, []));
   const rows = await checkStores(installation, left, node);
   return { documents: left.size, searches: final.length, rows };
 }
@@ -70,6 +71,14 @@ async function lookAtAll(installation: Installation, model: Model, node: number,
     traces.push(await search(site, { bucket, text, caller, mode: turn % 4 === 0 ? 'hybrid' : 'keyword', narrow }));
   }
   return traces;
+}
+
+/** Chunks of the generation that counts, and of no other. */
+function checkChunks(final: readonly Trace[], live: ReadonlyMap<number, Live>): void {
+  for (const { label, chunks = [] } of final) {
+    const dead = chunks.filter((chunk) => !live.has(Number(chunk.split('_').at(-2))));
+    if (dead.length > 0) throw new Mismatch(`${label} shows chunks of dead generations: ${dead.join(', ')}`);
+  }
 }
 
 /** What is left in the index and among the files, once sweeps have been through, is what the documents need. */

@@ -132,6 +132,58 @@ it('refuses a generation that was forgotten, as a deletion does before it drops 
   });
 });
 
+it('drops a generation for good, whatever is appended to it meanwhile', async () => {
+  const outcomes = new Set<string>();
+  for (let id = 1; id <= 10; id++) {
+    await append(writer, generation(id, ['heron']));
+    const late = [0, 1, 2].map(() =>
+      writer.append(BUCKET, generation(id, ['late heron']), 'lexical-1').then(
+        () => 'before',
+        (error) => error.code,
+      ),
+    );
+    await writer.dropGenerations(BUCKET, [id], signal);
+    late.push(
+      writer.append(BUCKET, generation(id, ['later heron']), 'lexical-1').then(
+        () => 'after',
+        (error) => error.code,
+      ),
+    );
+    for (const outcome of await Promise.all(late)) outcomes.add(outcome);
+  }
+  expect(await find('heron')).toEqual([]);
+  expect([...outcomes]).toEqual(expect.arrayContaining(['generation_gone']));
+  expect([...outcomes]).not.toContain('after');
+});
+
+it('takes back what it committed after it had lost the lock and the generation was swept', async () => {
+  /** A process that is stopped right before its commit: its lock is taken away, and its generation swept. */
+  class StoppedTables extends LanceTables {
+    isStopped = false;
+    override async reach<T>(work: Promise<T>): Promise<T> {
+      const outcome = await super.reach(work);
+      const isCommit = typeof (outcome as { version?: unknown } | undefined)?.version === 'number';
+      if (this.isStopped && isCommit) {
+        this.isStopped = false;
+        await db.sql`
+          SELECT pg_terminate_backend(pid, 5000) FROM pg_locks
+          WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+        await db.sql`DELETE FROM generations WHERE id = 2`;
+      }
+      return outcome;
+    }
+  }
+  const stopped = new StoppedTables(path.join(directory.dataDir, 'index'));
+  const other = new IndexWriter({ sql: db.sql, direct: db.sql, tables: stopped, logger: openLogger('silent') });
+  await append(other, generation(1, ['heron']));
+  stopped.isStopped = true;
+  await expect(append(other, generation(2, ['heron']))).rejects.toMatchObject({ code: 'generation_gone' });
+  expect(stopped.isStopped).toBe(false);
+  expect(await find('heron')).toEqual(['doc_1']);
+  await other.close();
+  await stopped.close();
+});
+
 it('takes deleted text off the disk', async () => {
   await append(writer, generation(1, ['xyzzyplugh']));
   await append(writer, generation(2, ['heron']));

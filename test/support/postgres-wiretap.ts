@@ -5,6 +5,8 @@ import type { PostgresConnection } from '../../src/platform/postgres.ts';
 /** A statement that one client of the tap runs, at the moment it is held up. */
 export interface TappedStatement {
   readonly text: string;
+  /** Of the client; a number of ours. */
+  readonly connection: number;
   /** Rows that it changed, or null before it ran and where it changes none. */
   readonly rows: number | null;
 }
@@ -23,6 +25,11 @@ export interface PostgresWiretap {
   readonly connection: PostgresConnection;
   /** Asked for every statement; only one at a time. */
   listener: TapListener | null;
+  /**
+   * Whether the process behind the tap owes the server the rest of a statement (it has asked for the types of parameters
+   * and not sent any yet). No timeout of PostgreSQL's is running then.
+   */
+  isMidStatement(): boolean;
   close(): Promise<void>;
 }
 
@@ -64,11 +71,13 @@ class Relay {
     this.#to = to;
   }
 
-  pass(message: Buffer, hold: () => Promise<void> | null): void {
+  pass(message: Buffer, hold: () => Promise<void> | null, onPassed: () => void = () => {}): void {
     const copy = Buffer.from(message);
     this.#tail = this.#tail.then(async () => {
       await hold();
-      if (!this.#to.destroyed) this.#to.write(copy);
+      if (this.#to.destroyed) return;
+      this.#to.write(copy);
+      onPassed();
     });
   }
 }
@@ -80,8 +89,11 @@ class Relay {
 export async function openPostgresWiretap(server: PostgresConnection): Promise<PostgresWiretap> {
   const sockets = new Set<Socket>();
   const tap: { listener: TapListener | null } = { listener: null };
+  const owing = new Set<Socket>();
+  let connections = 0;
 
   const onClient = (client: Socket) => {
+    const connection = connections++;
     const upstream = server.host.startsWith('/')
       ? connect(`${server.host}/.s.PGSQL.${server.port}`)
       : connect(server.port, server.host);
@@ -93,6 +105,7 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
+        owing.delete(client);
         other.destroy();
       });
     }
@@ -100,6 +113,8 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
     /** Statements that were sent and are not done, in order; the last Bind says which one an Execute means. */
     const running: string[] = [];
     let bound = '';
+    /** Name of the statement that was parsed last and not bound yet. */
+    let parsed: string | null = null;
     const toServer = new Relay(upstream);
     const toClient = new Relay(client);
     const fromClient = new Messages(false);
@@ -108,18 +123,31 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
     client.on('data', (data) => {
       for (const message of fromClient.take(data)) {
         const type = String.fromCharCode(message[0] as number);
-        let hold: () => Promise<void> | null = () => null;
+        let text: string | null = null; // of a statement that begins with this message
         if (type === 'P') {
           const name = textAt(message, 5);
-          prepared.set(name.text, textAt(message, name.end).text);
+          text = textAt(message, name.end).text;
+          prepared.set(name.text, text);
+          parsed = name.text;
         } else if (type === 'B') {
-          bound = prepared.get(textAt(message, textAt(message, 5).end).text) ?? '';
-        } else if (type === 'E' || type === 'Q') {
-          const text = type === 'Q' ? textAt(message, 5).text : bound;
+          const name = textAt(message, textAt(message, 5).end).text;
+          bound = prepared.get(name) ?? '';
+          if (parsed !== name) text = bound;
+          parsed = null;
+        } else if (type === 'Q') {
+          text = textAt(message, 5).text;
           running.push(text);
-          hold = () => tap.listener?.({ text, rows: null }, 'before') ?? null;
+        } else if (type === 'E') {
+          running.push(bound);
         }
-        toServer.pass(message, hold);
+        // All of it is held up, so that the server waits between two statements, as for a client that hangs.
+        const begun = text;
+        const hold = () =>
+          begun === null ? null : (tap.listener?.({ text: begun, connection, rows: null }, 'before') ?? null);
+        toServer.pass(message, hold, () => {
+          if (type === 'P') owing.add(client);
+          else if (type === 'S') owing.delete(client);
+        });
       }
     });
     let done: TappedStatement | null = null;
@@ -129,7 +157,7 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
         let hold: () => Promise<void> | null = () => null;
         if (type === 'C') {
           const rows = /(\d+)$/.exec(textAt(message, 5).text)?.[1];
-          done = { text: running.shift() ?? '', rows: rows === undefined ? null : Number(rows) };
+          done = { text: running.shift() ?? '', connection, rows: rows === undefined ? null : Number(rows) };
         } else if (type === 'E') {
           running.shift();
         } else if (type === 'Z' && done !== null) {
@@ -148,6 +176,7 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
   if (address === null || typeof address === 'string') throw new Error('no port');
   return Object.assign(tap, {
     connection: { ...server, host: '127.0.0.1', port: address.port },
+    isMidStatement: () => owing.size > 0,
     close: async () => {
       tap.listener = null;
       const closed = once(listener, 'close');

@@ -26,11 +26,11 @@ export interface Database extends Sql {
 }
 
 /**
- * The server ends a transaction whose client says nothing for so long: a process that hangs in the middle of one, or was
- * stopped there, must not keep the rows that it locked from everybody else. Not a parameter of the connection, since
- * transaction-pooling proxies refuse those that they do not know.
+ * The server ends a transaction whose client says nothing for so long, and a statement that waits so long for a row: a
+ * process that hangs in the middle of a transaction, or was stopped there, must not hold everybody up who comes after it.
+ * Not parameters of the connection, since transaction-pooling proxies refuse those that they do not know.
  */
-const GUARD = "set local idle_in_transaction_session_timeout = '30s'";
+const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
 type Client = postgres.Sql<Record<never, never>>;
 type AnyClient = postgres.ISql<Record<never, never>>;

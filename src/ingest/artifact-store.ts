@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { PassThrough, type Readable } from 'node:stream';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Threads } from '../platform/threads.ts';
+import { type ChunkArtifact, corrupt, decodeArtifact, encodeInTurn, MAGIC_PARTS } from './artifact.ts';
+
+const MAGIC_BYTES = 8;
+/** 20,000 chunks of the longest vectors that a model may have. */
+const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
+const PART_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The artifact as a whole. @throws as `readArtifactParts` */
+export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
+  const parts: ChunkArtifact[] = [];
+  for await (const part of readArtifactParts(objects, key)) parts.push(part);
+  return parts.length === 1 ? (parts[0] as ChunkArtifact) : joinParts(parts);
+}
+
+/**
+ * The artifact in parts of chunks that follow each other: one part, unless the document is a long one. Layout 3 of
+ * an artifact is: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
+ *
+ * @throws AppError `object_not_found` (404), `artifact_corrupt` (500), also after some parts
+ */
+export async function* readArtifactParts(
+  objects: Objects,
+  key: string,
+  options: { signal?: AbortSignal } = {},
+): AsyncGenerator<ChunkArtifact> {
+  const source = new ByteReader(objects.stream(key, options));
+  try {
+    const magic = await source.take(MAGIC_BYTES);
+    if (magic.toString('latin1') !== MAGIC_PARTS) {
+      yield decodeArtifact(Buffer.concat([magic, await source.rest(ARTIFACT_BYTES_MAX)]));
+      return;
+    }
+    let chunks = 0;
+    for (;;) {
+      const length = (await source.take(4)).readUInt32LE();
+      if (length === 0) break;
+      if (length > PART_BYTES_MAX) throw corrupt();
+      const part = decodeArtifact(await source.take(length));
+      // Each part says itself that it is whole; that none is missing, its first chunk says.
+      if (part.chunks[0]?.index !== chunks) throw corrupt();
+      chunks += part.chunks.length;
+      yield part;
+    }
+    if (chunks === 0 || (await source.rest(1)).length > 0) throw corrupt();
+  } finally {
+    source.close();
+  }
+}
+
+/** Writes an artifact part by part; a single part is written as layout 2. */
+export class ArtifactWriter {
+  readonly #context: { readonly objects: Objects; readonly threads: Threads };
+  readonly #key: string;
+  readonly #signal: AbortSignal;
+  #stream: { readonly pipe: PassThrough; readonly stored: Promise<unknown> } | null = null;
+
+  constructor(
+    context: { readonly objects: Objects; readonly threads: Threads },
+    key: string,
+    options: { signal: AbortSignal },
+  ) {
+    this.#context = context;
+    this.#key = key;
+    this.#signal = options.signal;
+  }
+
+  /** @param isLast no other part follows. @throws what the storage throws */
+  async write(part: ChunkArtifact, isLast: boolean): Promise<void> {
+    const bytes = await encodeInTurn(this.#context.threads, part, this.#signal);
+    if (isLast && this.#stream === null) {
+      await this.#context.objects.put(this.#key, bytes);
+      return;
+    }
+    this.#stream ??= this.#open();
+    await this.#send(lengthOf(bytes.length));
+    await this.#send(bytes);
+    if (!isLast) return;
+    await this.#send(lengthOf(0));
+    this.#stream.pipe.end();
+    await this.#stream.stored;
+  }
+
+  /** Leaves nothing behind of what was not written to its end. */
+  async abandon(reason: unknown): Promise<void> {
+    this.#stream?.pipe.destroy(reason instanceof Error ? reason : new Error('given up'));
+    await this.#stream?.stored.catch(() => {});
+  }
+
+  #open() {
+    const pipe = new PassThrough();
+    pipe.on('error', () => {}); // The storage hears of it too, and tells.
+    const stored = this.#context.objects.put(this.#key, pipe, { signal: this.#signal });
+    stored.catch(() => {}); // Seen when it is waited for.
+    pipe.write(MAGIC_PARTS, 'latin1');
+    return { pipe, stored };
+  }
+
+  /** Waits while the storage has not taken what came before. */
+  async #send(bytes: Uint8Array): Promise<void> {
+    const { pipe, stored } = this.#stream as { pipe: PassThrough; stored: Promise<unknown> };
+    // A write that has failed does not drain.
+    if (!pipe.write(bytes)) await Promise.race([once(pipe, 'drain'), stored]);
+  }
+}
+
+function lengthOf(partBytes: number): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(partBytes);
+  return length;
+}
+
+function joinParts(parts: readonly ChunkArtifact[]): ChunkArtifact {
+  const first = parts[0];
+  if (first === undefined) throw corrupt();
+  const native = parts.map((part) => part.native);
+  return {
+    ...first,
+    chunks: parts.flatMap(({ chunks }) => chunks),
+    vectors: joinArrays(
+      Float32Array,
+      parts.map(({ vectors }) => vectors),
+    ),
+    native: first.native && {
+      ...first.native,
+      vectors: joinArrays(
+        Uint16Array,
+        native.map((part) => part?.vectors ?? new Uint16Array(0)),
+      ),
+    },
+  };
+}
+
+function joinArrays<T extends Float32Array | Uint16Array>(kind: new (length: number) => T, arrays: readonly T[]): T {
+  const joined = new kind(arrays.reduce((length, array) => length + array.length, 0));
+  let at = 0;
+  for (const array of arrays) {
+    joined.set(array, at);
+    at += array.length;
+  }
+  return joined;
+}
+
+/** Takes bytes from a stream in the portions that are asked for. */
+class ByteReader {
+  readonly #stream: Readable;
+  readonly #iterator: AsyncIterator<Buffer>;
+  #held: Buffer[] = [];
+  #length = 0;
+
+  constructor(stream: Readable) {
+    this.#stream = stream;
+    this.#iterator = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  }
+
+  /** @throws AppError `artifact_corrupt` where there are fewer */
+  async take(bytes: number): Promise<Buffer> {
+    while (this.#length < bytes) if (!(await this.#read())) throw corrupt();
+    const held = Buffer.concat(this.#held);
+    this.#held = [held.subarray(bytes)];
+    this.#length = held.length - bytes;
+    return held.subarray(0, bytes);
+  }
+
+  /** All that is left. @throws AppError `artifact_corrupt` where it is more than `bytesMax` */
+  async rest(bytesMax: number): Promise<Buffer> {
+    while (await this.#read()) if (this.#length > bytesMax) throw corrupt();
+    return Buffer.concat(this.#held);
+  }
+
+  close(): void {
+    this.#stream.on('error', () => {});
+    this.#stream.destroy();
+  }
+
+  async #read(): Promise<boolean> {
+    const { done, value } = await this.#iterator.next();
+    if (done) return false;
+    this.#held.push(value);
+    this.#length += value.length;
+    return true;
+  }
+}

@@ -1,0 +1,92 @@
+import { LeaseLost } from '../jobs/lease.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Threads } from '../platform/threads.ts';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import { findKnownGenerations } from '../search/index-store.ts';
+import type { IndexWriter } from '../search/index-writer.ts';
+import type { ArtifactChunk } from './artifact.ts';
+import { ArtifactWriter } from './artifact-store.ts';
+import type { EmbeddedChunks } from './embed-chunks.ts';
+import { rowsOf } from './index-rows.ts';
+import type { PreparedChunk } from './prepare-chunks.ts';
+import type { IngestSource, NewGeneration } from './store.ts';
+
+export interface WriteContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly index: IndexWriter;
+}
+
+/**
+ * Writes the chunks of a generation, page by page: beside the original file first, since an index can be rebuilt from
+ * that and not the other way round, then into the index. Nothing of it is found before the generation is active.
+ */
+export class GenerationWriter {
+  readonly #context: WriteContext;
+  readonly #source: IngestSource;
+  readonly #generation: NewGeneration;
+  readonly #signal: AbortSignal;
+  readonly #artifact: ArtifactWriter;
+
+  constructor(context: WriteContext, source: IngestSource, generation: NewGeneration, signal: AbortSignal) {
+    this.#context = context;
+    this.#source = source;
+    this.#generation = generation;
+    this.#signal = signal;
+    this.#artifact = new ArtifactWriter(context, generation.artifactKey, { signal });
+  }
+
+  /**
+   * @throws LeaseLost where the generation was swept meanwhile; AppError of the index (`not_comparable`) and of the
+   *   storage; the signal's reason
+   */
+  async write(page: readonly PreparedChunk[], embedded: EmbeddedChunks, isLast: boolean): Promise<void> {
+    try {
+      await this.#write(page, embedded, isLast);
+    } catch (error) {
+      await this.abandon(error);
+      if (await this.#isGone(error)) {
+        await this.#context.objects.delete(this.#generation.artifactKey);
+        throw new LeaseLost(this.#source.documentId);
+      }
+      throw error;
+    }
+  }
+
+  /** Gives up what is not written to its end. */
+  async abandon(reason: unknown): Promise<void> {
+    await this.#artifact.abandon(reason);
+  }
+
+  async #write(page: readonly PreparedChunk[], { vectors, native }: EmbeddedChunks, isLast: boolean): Promise<void> {
+    const { documentId, bucketId, collectionId, privacyLevel, eventTimeMs } = this.#source;
+    const { id: generation, embedModel, space, mapVersion } = this.#generation;
+    const chunks = page.map(
+      (chunk): ArtifactChunk => ({
+        id: `${documentId}_${generation}_${chunk.index}`,
+        index: chunk.index,
+        text: chunk.text,
+        token_count: chunk.tokenCount,
+        locator: chunk.locator,
+      }),
+    );
+    const about = { documentId, generation, model: embedModel, space, mapVersion, dimensions: INDEX_DIMENSIONS };
+    await this.#artifact.write({ ...about, chunks, vectors, native }, isLast);
+    this.#signal.throwIfAborted();
+    const tokens = page.map((chunk) => chunk.tokens);
+    const rows = { documentId, generation, collectionId, privacyLevel, eventTimeMs, chunks, tokens, vectors };
+    for (const slice of rowsOf({ ...rows, dimensions: INDEX_DIMENSIONS }, page.length)) {
+      await this.#context.index.append(bucketId, slice, space);
+    }
+  }
+
+  /** A generation whose job was lost may have been swept already, before its artifact was there. */
+  async #isGone(error: unknown): Promise<boolean> {
+    if (error instanceof AppError && error.code === 'generation_gone') return true;
+    if (!this.#signal.aborted) return false;
+    return !(await findKnownGenerations(this.#context.sql, [this.#generation.id])).has(this.#generation.id);
+  }
+}

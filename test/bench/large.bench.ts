@@ -1,0 +1,82 @@
+/**
+ * Ingest of one large table with the built-in model, in a process that does nothing else: how long each phase takes,
+ * and the most memory the process ever held. An argument sets the megabytes, 100 by default.
+ */
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { openAppliance } from '../../src/platform/compose.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { makeDataDir } from '../support/appliance.ts';
+
+const MB = 1e6;
+const BYTES = Number(process.argv[2] ?? 100) * MB;
+const ROWS_AT_ONCE = 1_000;
+
+function* makeTable(): Generator<string> {
+  const header = 'id,이름,city,amount,comment\n';
+  yield header;
+  let row = 0;
+  for (let bytes = header.length; bytes < BYTES; ) {
+    let text = '';
+    for (let i = 0; i < ROWS_AT_ONCE; i++) {
+      row++;
+      text += `${row},사람 ${row},Seoul,${(row * 37) % 100_000}.${row % 100},"a comment, with words about item ${row}"\n`;
+    }
+    bytes += Buffer.byteLength(text);
+    yield text;
+  }
+}
+
+const { dataDir, remove } = makeDataDir();
+const file = join(dataDir, 'table.csv');
+await pipeline(Readable.from(makeTable()), createWriteStream(file));
+const { size } = await stat(file);
+const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
+  logger: openLogger('warn'),
+});
+const worker = appliance.ingestWorker();
+try {
+  const operator = await appliance.operator('default');
+  await worker.start(new AbortController().signal);
+  const beforeKib = process.resourceUsage().maxRSS;
+  const began = performance.now();
+  const content = { file, fileName: 'table.csv', contentType: 'text/csv' };
+  const { job_id: jobId } = await uploadDocument(
+    appliance.uploads,
+    operator,
+    'default',
+    content,
+    UploadRequest.parse({}),
+  );
+  const phases: string[] = [];
+  let phase = '';
+  let since = began;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  let job: Record<string, unknown> = {};
+  while (phase !== 'ready' && phase !== 'failed') {
+    [job = {}] = await appliance.sql`SELECT status, chunks_count, error_message FROM jobs WHERE id = ${jobId}`;
+    if (job['status'] !== phase) {
+      if (phase !== '') phases.push(`${phase} ${seconds(performance.now() - since)}`);
+      phase = job['status'] as string;
+      since = performance.now();
+    }
+    await setTimeout(20);
+  }
+  if (phase === 'failed') throw new Error(String(job['error_message']));
+  const peakMb = (process.resourceUsage().maxRSS * 1024) / MB;
+  console.log(
+    `large    table of ${(size / MB).toFixed(0)} MB: ${job['chunks_count']} chunks in ${seconds(performance.now() - began)} ` +
+      `(${phases.join(', ')}), at most ${peakMb.toFixed(0)} MB resident (${((beforeKib * 1024) / MB).toFixed(0)} MB before)`,
+  );
+} finally {
+  await worker.stop();
+  await appliance.close();
+  remove();
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { reprocessJob } from '../../src/jobs/operations.ts';
+import { getJob } from '../../src/jobs/store.ts';
+import { editDocuments } from '../../src/metadata/edit-documents.ts';
+import { BulkEdit } from '../../src/metadata/schema.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { until } from '../support/until.ts';
+
+let test: TestAppliance;
+beforeAll(async () => {
+  test = await openTestAppliance();
+});
+afterAll(() => test.close());
+
+async function upload(text: string): Promise<{ id: string; job: string }> {
+  const content = { bytes: Buffer.from(text), fileName: 'heron.txt', contentType: null };
+  const reply = await uploadDocument(
+    test.appliance.uploads,
+    test.operator,
+    'default',
+    content,
+    UploadRequest.parse({}),
+  );
+  return { id: reply.id, job: reply.job_id as string };
+}
+
+function softDelete(id: string) {
+  const statement = `SOFTDELETE FROM documents WHERE id = '${id}'`;
+  return editDocuments(test.appliance.metadata, test.operator, 'default', BulkEdit.parse({ statement }));
+}
+
+async function documentOf(id: string) {
+  const [row] = await test.appliance.sql`
+    SELECT status, searchable, active_generation, chunks_count FROM documents WHERE id = ${id}`;
+  return row;
+}
+
+async function withWorker(done: () => Promise<boolean>): Promise<void> {
+  const worker = test.appliance.ingestWorker();
+  await worker.start(new AbortController().signal);
+  await until(done).finally(() => worker.stop());
+}
+
+const isReady = async (job: string) => (await getJob(test.appliance.sql, test.operator.orgId, job)).status === 'ready';
+
+it('leaves no vectors, also where the document is processed again afterwards', async () => {
+  const { id, job } = await upload('A heron that is taken out of search.');
+  await withWorker(() => isReady(job));
+  expect(await softDelete(id)).toMatchObject({ updated: 1, indexed_vectors_deleted: 1 });
+  const again = await reprocessJob(test.appliance.jobOperations, test.operator, job);
+  await withWorker(() => isReady(again.id));
+  expect(await documentOf(id)).toEqual({
+    ...{ status: 'ready', searchable: false, active_generation: null, chunks_count: null },
+  });
+});
+
+it('of a document whose job finishes just then does not say that it has failed', async () => {
+  const { sql } = test.appliance;
+  const { id, job } = await upload('A heron whose job finishes.');
+  let deletion: ReturnType<typeof softDelete> | undefined;
+  await sql.begin(async (tx) => {
+    await tx`UPDATE jobs SET status = 'ready' WHERE id = ${job}`;
+    await tx`UPDATE documents SET status = 'ready' WHERE id = ${id}`;
+    deletion = softDelete(id);
+    await until(async () => (await sql`SELECT 1 FROM pg_locks WHERE NOT granted`).length > 0, { what: 'its wait' });
+  });
+  expect(await deletion).toMatchObject({ updated: 1 });
+  expect(await documentOf(id)).toMatchObject({ status: 'ready', searchable: false });
+});
