@@ -1,10 +1,11 @@
 import type { Model } from '../models/catalog.ts';
 import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
-import { type Projections, spaceOf } from '../projection/projections.ts';
+import { type ActiveMap, type Projections, spaceOf } from '../projection/projections.ts';
 import { resizeVectors } from '../projection/resize.ts';
 import type { Backends } from './backends.ts';
-import type { NativeVectors } from './native-vectors.ts';
+import type { ProjectedCache } from './cache/projected-cache.ts';
+import type { NativeReply, NativeVectors } from './native-vectors.ts';
 import type { Projector } from './projector.ts';
 
 export interface ModelCall {
@@ -41,6 +42,7 @@ export interface ModelContext {
   readonly counters: TokenCounters;
   readonly natives: NativeVectors;
   readonly projector: Projector;
+  readonly projected: ProjectedCache;
 }
 
 /**
@@ -63,12 +65,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
       : await context.natives.embed({ model, provider, texts, taskType, signal, count, isBulk: call.isBulk });
   const map = projections.mapOf(model);
   const vectors = map
-    ? await context.projector.project(
-        map,
-        native.vectors,
-        { nativeDimension: model.nativeDimension, dimensions },
-        signal,
-      )
+    ? await projectOrRecall(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
   let tokens = 0;
   for (const each of native.tokens) tokens += each;
@@ -84,4 +81,18 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
       : 'uncalibrated',
     mapVersion: map?.version ?? null,
   };
+}
+
+async function projectOrRecall(
+  { projector, projected }: ModelContext,
+  map: ActiveMap,
+  native: Pick<NativeReply, 'vectors' | 'keys'>,
+  shape: { nativeDimension: number; dimensions: number },
+  signal: AbortSignal,
+): Promise<Float32Array> {
+  const recalled = native.keys ? projected.recall(native.keys, map, shape.dimensions) : null;
+  if (recalled) return recalled;
+  const vectors = await projector.project(map, native.vectors, shape, signal);
+  if (native.keys) projected.keep(native.keys, map, shape.dimensions, vectors);
+  return vectors;
 }

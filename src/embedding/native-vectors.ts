@@ -29,6 +29,8 @@ export interface NativeReply {
   readonly tokens: readonly number[];
   /** Texts that this request did not send to the provider: cached, under way for another, or repeated. */
   readonly hits: number;
+  /** Of the cache, one a text, where all of them were in memory. */
+  readonly keys?: readonly string[];
 }
 
 export interface NativeVectorsStats {
@@ -193,7 +195,7 @@ export function openNativeVectors(options: {
         }
       }
       metrics?.count('memory', keys.length - missing.length, missing.length);
-      if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length };
+      if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
       metrics?.count('in_flight', missing.length - wanted.size, 0);
       const resolved = await resolve(wanted, request);
       // Everything was new, and for nobody else: nothing to put together.

@@ -12,6 +12,7 @@ import type { Projections } from '../projection/projections.ts';
 import type { Meter } from '../usage/meter.ts';
 import { Backends } from './backends.ts';
 import { openCacheMetrics } from './cache/cache-metrics.ts';
+import { ProjectedCache } from './cache/projected-cache.ts';
 import { openRedisCache } from './cache/redis-cache.ts';
 import { type Embedder, openEmbedder } from './embedder.ts';
 import { openNativeVectors } from './native-vectors.ts';
@@ -21,6 +22,9 @@ import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openUpstreamMetrics, type UpstreamMetrics } from './providers/upstream-metrics.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
+
+/** Of the memory for cached vectors. */
+const PROJECTED_SHARE = 1 / 4;
 
 export interface Embedding {
   readonly embedder: Embedder;
@@ -59,7 +63,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
   const backends = new Backends({ catalog, providers, projections, alias: config.alias });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
-    cacheBytes: config.embeddings.cacheBytes,
+    cacheBytes: config.embeddings.cacheBytes * (1 - PROJECTED_SHARE),
     redis: context.redis === null ? null : openRedisCache({ redis: context.redis, logger }),
     metrics: openCacheMetrics(metrics.registry),
   });
@@ -69,6 +73,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
     embedder: openEmbedder({
       ...{ backends, projections, counters, natives, routing, meter, metrics, deadlineMs },
       projector: openProjector(),
+      projected: new ProjectedCache(config.embeddings.cacheBytes * PROJECTED_SHARE),
     }),
     backends,
     routing,
