@@ -55,6 +55,7 @@ async function takeUp(context: BulkContext, lease: Lease, job: BulkJob): Promise
     if (!(await deleteFinishedChunks(sql, lease.held, stale))) throw new LeaseLost(job.id);
     for (const chunk of stale) {
       done.delete(chunk);
+      await lease.confirm();
       await objects.delete(chunkKey(job.orgId, job.id, chunk));
     }
   }

@@ -80,7 +80,7 @@ async function embedChunk(
       signal: lease.signal,
     });
   });
-  const facts = await storeChunk(context.objects, job, chunk, embedded);
+  const facts = await storeChunk(context.objects, lease, job, chunk, embedded);
   if (!(await insertFinishedChunk(context.sql, lease.held, chunk, facts, false))) throw new LeaseLost(job.id);
   await lease.progressed();
   const [first] = done.values();

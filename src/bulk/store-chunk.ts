@@ -1,3 +1,4 @@
+import type { Lease } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { textsOf } from './job-facts.ts';
@@ -29,9 +30,11 @@ export async function findStoredChunk(
  * kept, unless it is damaged or of another latent space.
  *
  * @returns the facts of what is stored now
+ * @throws LeaseLost where something is stored that only the job's holder may replace
  */
 export async function storeChunk(
   objects: Objects,
+  lease: Pick<Lease, 'confirm'>,
   job: BulkJob,
   chunk: number,
   result: ResultChunk,
@@ -46,6 +49,7 @@ export async function storeChunk(
   }
   const stored = await findStoredChunk(objects, job, chunk);
   if (stored?.facts.space === facts.space) return stored.facts;
+  await lease.confirm();
   await objects.put(key, bytes);
   return facts;
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
-import { advanceJob, completeJob, forgetCrashes, type Held, type JobFailure } from './store.ts';
+import { advanceJob, completeJob, forgetCrashes, type Held, isHeld, type JobFailure } from './store.ts';
 
 /** The job was cancelled, reaped or taken over: stop at once and write nothing more. */
 export class LeaseLost extends Error {
@@ -53,6 +53,17 @@ export class Lease {
     this.signal.throwIfAborted();
     if (!(await advanceJob(this.#sql, this.held, this.#phase, to))) throw new LeaseLost(this.job.id);
     this.#phase = to;
+  }
+
+  /**
+   * To be asked right before a step that nothing refuses to a worker that lost the job: an object that it replaces or
+   * removes.
+   *
+   * @throws LeaseLost
+   */
+  async confirm(): Promise<void> {
+    this.signal.throwIfAborted();
+    if (!(await isHeld(this.#sql, this.held))) throw new LeaseLost(this.job.id);
   }
 
   /**

@@ -121,6 +121,14 @@ export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPh
   return rows.length === 1;
 }
 
+/** Whether a job is still held, at the moment of the query. */
+export async function isHeld(sql: Sql, held: Held): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence}
+      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+  return rows.length === 1;
+}
+
 /** Forget the leases that a held job lost before. */
 export async function forgetCrashes(sql: Sql, held: Held): Promise<void> {
   await sql`

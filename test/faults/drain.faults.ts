@@ -8,7 +8,7 @@ import { reportFigures } from './report-figures.ts';
 
 const EXIT_MS_MAX = 25_000;
 const RECLAIM_MS_MAX = 2_000;
-const [, HANGING, ANSWERED] = UPSTREAM_KEYS;
+const [, HANGING = '', ANSWERED = ''] = UPSTREAM_KEYS;
 const TEXTS = 1_000;
 /** Texts of a bulk job that are answered before the upstream hangs. */
 const ANSWERED_TEXTS = 300;

@@ -26,7 +26,7 @@ export interface SpawnOptions {
   readonly upstreamKey?: string;
 }
 
-export const UPSTREAM_KEYS = [CANARY_KEY, 'lane-0', 'lane-1', 'lane-2', 'lane-3'] as const;
+export const UPSTREAM_KEYS = [CANARY_KEY, ...Array.from({ length: 10 }, (_, lane) => `lane-${lane}`)];
 
 export interface FleetOptions {
   readonly settings?: Record<string, unknown>;

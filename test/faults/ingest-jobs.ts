@@ -89,6 +89,7 @@ export async function checkDocuments(
     const found = new Map<number, string[]>();
     for (const name of new Set(rows.map((row) => row['table_name'] as string))) {
       const table = await search.tables.read(name, Number.MAX_SAFE_INTEGER);
+      await table?.checkoutLatest();
       for (const { generation, chunk_id } of (await table?.query().select(['generation', 'chunk_id']).toArray()) ??
         []) {
         const ids = found.get(Number(generation)) ?? [];

@@ -10,6 +10,7 @@ import { type Fleet, LEASE_MS, UPSTREAM_KEYS } from './fleet.ts';
 /** How long a worker may take to come to its fail point; then it is killed where it is. */
 const REACH_MS = 5_000;
 const ANYWHERE_MS = 1_500;
+const LANES = 2;
 /** Lost leases of a job after which one more would end it as one that kills its worker. */
 const KILLS_A_JOB = 2;
 /** A job that nobody can take on after so long is stuck. */
@@ -94,7 +95,7 @@ export async function killWorkers(
   const lane = async (upstreamKey: string) => {
     while (left-- > 0) await oneLife(upstreamKey);
   };
-  await Promise.all([lane(UPSTREAM_KEYS[1]), lane(UPSTREAM_KEYS[2])]);
+  await Promise.all(UPSTREAM_KEYS.slice(1, 1 + LANES).map(lane));
   const worker = await fleet.spawn(['worker', command]);
   const measured = await Promise.all(recoveries);
   await worker.end('SIGTERM');

@@ -66,9 +66,9 @@ it('workers that are paused for two leases write nothing when they come back', a
   let pauses = 0;
   let stuck = 0;
 
-  /** As many jobs as one worker takes at a time. */
+  /** More jobs than one worker takes at a time. */
   const submitFor = async (kind: JobKind, name: string) => {
-    for (let copy = 0; copy < (kind === 'bulk' ? 2 : 4); copy++) {
+    for (let copy = 0; copy < (kind === 'bulk' ? 3 : 5); copy++) {
       if (kind === 'bulk') {
         bulkJobs.set(await submitTexts(fleet, textsOf(`${name} ${copy}`, TEXTS)), `${name} ${copy}`);
         continue;
@@ -118,22 +118,19 @@ it('workers that are paused for two leases write nothing when they come back', a
 
   const round = async (count: number) => {
     const kinds = Array.from({ length: count }, (_, i): JobKind => (i % 2 === 0 ? 'bulk' : 'ingest'));
-    // One at a time to its fail point: what it has claimed by then is its own.
-    const victims: Victim[] = [];
-    for (const [i, kind] of kinds.entries()) {
-      await submitFor(kind, `round ${pauses} thing ${i}`);
-      // One of each round with the lock on the index in its hand.
-      const point = i === 1 ? LOCK_POINT : dice.pick(kind === 'bulk' ? BULK_POINTS : INGEST_POINTS);
-      victims.push(await pauseOne(kind, UPSTREAM_KEYS[1 + (i % 4)] as string, point));
-    }
+    for (const [i, kind] of kinds.entries()) await submitFor(kind, `round ${pauses} thing ${i}`);
+    const victims = await Promise.all(
+      kinds.map((kind, i) => {
+        // One of each round with the lock on the index in its hand.
+        const point = i === 1 ? LOCK_POINT : dice.pick(kind === 'bulk' ? BULK_POINTS : INGEST_POINTS);
+        return pauseOne(kind, UPSTREAM_KEYS[1 + i] as string, point);
+      }),
+    );
     pauses += count;
     const pausedMs = performance.now();
     const others = await Promise.all([fleet.spawn(['worker', 'embed']), fleet.spawn(['worker', 'ingest'])]);
-    for (const { jobs } of victims) {
-      for (const { id } of jobs) {
-        if (dice.int(4) !== 0) continue;
-        if ((await cancel(id)) === 'yes') cancelled.add(id);
-      }
+    for (const { id } of victims.flatMap(({ jobs }) => jobs)) {
+      if (dice.int(4) === 0 && (await cancel(id)) === 'yes') cancelled.add(id);
     }
     await until(async () => (await unfinished()).length === 0, { withinMs: LOCKS_MS, everyMs: 100 }).catch(
       () => stuck++,
