@@ -85,7 +85,7 @@ describe('jobs watch in a pipe', () => {
   test('--until-done with --json waits and then prints one document', async () => {
     const id = await put('a.md');
     const watch = startService(['jobs', 'watch', '--until-done', '--json'], env);
-    await until(async () => (await connections()) > 0, { what: 'the command at the database', withinMs: 40_000 });
+    await hasLooked();
     await move(id, 'ready');
     const finished = await watch.finished;
     expect(finished).toMatchObject({ code: 0 });
@@ -107,12 +107,18 @@ describe('jobs watch in a pipe', () => {
     expect(await Promise.all([exits('--bucket', 'nowhere'), exits('--org', 'nobody')])).toEqual([3, 3]);
   });
 
-  /** Of commands, that is of others than this test. */
-  async function connections(): Promise<number> {
-    const [row] = await installation.appliance.sql`
-      SELECT count(*) AS n FROM pg_stat_activity
-      WHERE datname = current_database() AND query LIKE '%last_minute%' AND query NOT LIKE '%pg_stat_activity%'`;
-    return row?.['n'] as number;
+  /** Wait until a command has read the jobs for the first time: it is held up there, let go, and has committed. */
+  async function hasLooked() {
+    const { sql } = installation.appliance;
+    const pid = await sql.begin(async (tx) => {
+      await tx`LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE`;
+      const waiting = async () =>
+        (await tx`SELECT pid FROM pg_locks WHERE relation = 'jobs'::regclass AND NOT granted`)[0];
+      return (await until(waiting, { what: 'the command at the jobs', withinMs: 40_000 }))['pid'] as number;
+    });
+    const isIdle = async () =>
+      (await sql`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid} AND state = 'idle'`).length === 1;
+    await until(isIdle, { what: 'the end of its first look' });
   }
 });
 
