@@ -8,6 +8,7 @@ import {
   EmbeddingsRequest,
   EmbeddingsResponse,
 } from '../../src/embedding/schema.ts';
+import { freeMemory } from '../../src/platform/free-memory.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
@@ -44,6 +45,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
         const base64 = settings.honorBase64 && body.encoding_format === 'base64';
         const { model, tokens: promptTokens } = result;
         const json = await renderEmbeddingList(result.vectors, result.dimensions, { model, promptTokens, base64 });
+        freeMemory(result.vectors);
         return printedReply(json, headersOf(result));
       },
     }),
@@ -86,6 +88,7 @@ export async function vectorRowsReply(
   const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
   writer.text('{"embeddings":');
   await writeVectorRowsInTurns(writer, vectors, dimensions);
+  freeMemory(vectors);
   writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
   return printedReply(writer.finish(), headersOf(result));
 }

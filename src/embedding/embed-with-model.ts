@@ -1,6 +1,7 @@
 import type { Model } from '../models/catalog.ts';
 import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import { type ActiveMap, type Projections, spaceOf } from '../projection/projections.ts';
 import { resizeVectors } from '../projection/resize.ts';
 import type { Backends } from './backends.ts';
@@ -18,14 +19,16 @@ export interface ModelCall {
   readonly dimensions: number;
   /** Its vectors are not put into the caches. */
   readonly isBulk: boolean;
+  /** Give the vectors before projection, too. */
+  readonly keepNative: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface ModelAnswer {
-  /** Float32Array [n x dimensions], row-major, rows of unit length. */
+  /** Float32Array [n x dimensions], row-major, rows of unit length; the caller's own. */
   readonly vectors: Float32Array;
-  /** Float32Array [n x model.nativeDimension]: what the map was given. */
-  readonly native: Float32Array;
+  /** Float32Array [n x model.nativeDimension]: what the map was given; null where it was not asked for. */
+  readonly native: Float32Array | null;
   readonly tokens: number;
   readonly space: string;
   /** Axes that carry information; the rest is zero padding. */
@@ -67,11 +70,12 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const vectors = map
     ? await projectOrRecall(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
+  if (!call.keepNative && vectors !== native.vectors) freeMemory(native.vectors);
   let tokens = 0;
   for (const each of native.tokens) tokens += each;
   return {
     vectors,
-    native: native.vectors,
+    native: call.keepNative ? native.vectors : null,
     tokens,
     // Of the map that was used: another one may be in use by now.
     space: spaceOf({ mapOf: () => map }, model),

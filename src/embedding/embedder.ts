@@ -42,7 +42,7 @@ export interface EmbedRequest {
 }
 
 export interface EmbeddedTexts {
-  /** Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts. */
+  /** Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts; the caller's own. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
   /** The model that was really used; of a batch in several languages the backends joined by `+`. */
@@ -231,6 +231,7 @@ async function embedAll(
       taskType,
       dimensions,
       isBulk: request.isBulk ?? false,
+      keepNative: request.keepNative ?? false,
       signal: ownSignal,
     };
     return { model, indexes, answer: await embedWithModel(context, call) };
@@ -253,7 +254,7 @@ async function embedAll(
     effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
     projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
     mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
-    native: request.keepNative && parts.length === 1 ? nativeOf(first) : null,
+    native: parts.length === 1 ? nativeOf(first) : null,
     warnings: isIgnored ? ['dimensions-ignored'] : [],
     used,
   };
@@ -284,7 +285,7 @@ function dimensionsOf(asked: Model, request: EmbedRequest): { dimensions: number
 }
 
 function nativeOf({ model, answer }: { model: Model; answer: ModelAnswer }): NativeTexts | null {
-  if (model.kind === 'lexical') return null;
+  if (model.kind === 'lexical' || answer.native === null) return null;
   return { vectors: answer.native, dimension: model.nativeDimension, model: model.id, revision: model.revision };
 }
 

@@ -1,8 +1,11 @@
+/** Smaller ones are left to the collector of garbage. */
+const FREED_BYTES_MIN = 65_536;
+
 /**
  * Give the memory behind large bytes back now, not at the next collection of garbage: V8 collects the whole heap, some
- * 20 ms on the event loop, for each 64 MB that buffers took meanwhile. Everything that looks into the same ArrayBuffer is
+ * 100 ms of CPU, for each 64 MB that buffers took meanwhile. Everything that looks into the same ArrayBuffer is
  * empty afterwards, so that it must be nobody else's: never a Buffer from Node's pool.
  */
-export function freeMemory(bytes: Uint8Array): void {
-  if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
+export function freeMemory({ buffer }: Uint8Array | Float32Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES_MIN) buffer.transfer(0);
 }

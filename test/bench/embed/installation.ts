@@ -6,6 +6,7 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { type FitRequest, fitProjection, planFit } from '../../../src/projection/fit-projection.ts';
 import { makeDataDir } from '../../support/appliance.ts';
+import { FakeUpstream } from '../../support/fake-upstream.ts';
 import { type Child, startChild } from './child.ts';
 import { uniqueTexts } from './texts.ts';
 
@@ -14,8 +15,10 @@ export const CALIBRATED = 'vendor-a/text-embedding-3-small';
 export const UNCALIBRATED = 'bench/not-calibrated';
 export const BUILT_IN = 'local/lexical-1';
 
-/** A map has all its rows and columns however few texts it is fitted on. */
-const CALIBRATION_TEXTS = 500;
+/** More than dimensions: with fewer, most of a vector would be noise around zero, which no real map gives. */
+const CALIBRATION_TEXTS = 2_000;
+const NATIVE_DIMENSIONS = 1536;
+const UPSTREAM_KEY = 'bench-key';
 
 export interface Service {
   readonly url: string;
@@ -41,8 +44,8 @@ export async function startUpstream(port: string): Promise<Upstream> {
 export async function startService(upstreamUrl: string, nodeOptions: readonly string[]): Promise<Service> {
   const { dataDir, remove } = makeDataDir();
   try {
-    writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstreamUrl));
     await calibrate(dataDir);
+    writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstreamUrl));
     const service = fileURLToPath(new URL('../../../bin/service.js', import.meta.url));
     const serve = ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
     const child: Child = await startChild([...nodeOptions, service, ...serve]);
@@ -66,14 +69,16 @@ export function serviceYaml(upstreamUrl: string): string {
   return `
 log_level: warn
 providers:
-  vendor-a: {protocol: openai, base_url: "${upstreamUrl}", api_key: bench-key}
+  vendor-a: {protocol: openai, base_url: "${upstreamUrl}", api_key: ${UPSTREAM_KEY}}
 models:
-  - {id: ${UNCALIBRATED}, vendor: vendor-a, dimensions: 1536, max_tokens: 8191, variable_dimensions: true, tokenizer: cl100k}
+  - {id: ${UNCALIBRATED}, vendor: vendor-a, dimensions: ${NATIVE_DIMENSIONS}, max_tokens: 8191, variable_dimensions: true, tokenizer: cl100k}
 `;
 }
 
-/** What `service projections fit --reference` does. */
+/** What `service projections fit --reference` does, on an upstream that has a vector of its own for every text. */
 export async function calibrate(dataDir: string): Promise<void> {
+  const upstream = await FakeUpstream.start({ dimensions: NATIVE_DIMENSIONS, apiKeys: [UPSTREAM_KEY] });
+  writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstream.baseUrl('openai')));
   const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
     logger: openLogger('error'),
   });
@@ -84,7 +89,6 @@ export async function calibrate(dataDir: string): Promise<void> {
       corpus: uniqueTexts(CALIBRATION_TEXTS).map((text) => ({ text, kind: 'passage' })),
       pairsMax: CALIBRATION_TEXTS,
       method: 'procrustes',
-      // The upstream tells a text by its place in a call, so that few vectors differ.
       allowFewPairs: true,
       activate: true,
       actor: appliance.operatorActor,
@@ -95,5 +99,6 @@ export async function calibrate(dataDir: string): Promise<void> {
     if (!active) throw new Error('the map was fitted and is not in use');
   } finally {
     await appliance.close();
+    await upstream.close();
   }
 }

@@ -10,9 +10,6 @@ const INLINE_NUMBERS_BYTES_MAX = 200_000;
 /** The first vector of an OpenAI-shaped answer begins within so many bytes, as far as servers are known. */
 const HEAD_BYTES = 1024;
 
-/** Smaller ones are left to the collector of garbage. */
-const FREED_BYTES_MIN = 65_536;
-
 /** Structured-cloneable. */
 export interface ReplyToParse {
   readonly protocol: ProtocolName;
@@ -45,7 +42,7 @@ export function parseReply(reply: ReplyToParse): ParsedOrFault {
 export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: AbortSignal): Promise<ParsedVectors> {
   if (isQuick(reply)) {
     const parsed = protocolOf(reply.protocol).parse(reply, reply);
-    if (isOwn(reply.body) && reply.body.byteLength > FREED_BYTES_MIN) freeMemory(reply.body);
+    if (isOwn(reply.body)) freeMemory(reply.body);
     return parsed;
   }
   const body = ownMemory(reply.body);
