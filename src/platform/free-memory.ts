@@ -1,5 +1,5 @@
 /** Smaller ones are left to the collector of garbage. */
-const FREED_BYTES_MIN = 65_536;
+const FREED_BYTES_MIN = 4_096;
 
 /**
  * Give the memory behind large bytes back now, not at the next collection of garbage: V8 collects the whole heap, some
