@@ -135,22 +135,42 @@ async function answer(
   const sent = key === null ? undefined : await identityOf(route, received);
   const body = await bodyOf(route, received, exchange);
   if (route.axis !== undefined && caller !== null) await limitRate(ctx, settings.rates, caller, route.axis(body));
-  const context: RouteContext<unknown, unknown, unknown> = {
-    params,
-    query,
-    body,
-    file: received.file,
-    caller,
-    requestId: exchange.requestId,
-    get signal() {
-      return exchange.signal;
-    },
-  };
+  const context = new Context(exchange, { params, query, body, file: received.file, caller });
   if (key === null || caller === null) return route.handle(context);
   const { operationId } = route;
   const identity = { operationId, params, query, body: sent, file: received.file };
   const request = { caller, key, identity, logger: settings.logger };
   return runIdempotent(settings.idempotency, request, () => route.handle(context));
+}
+
+/**
+ * What a handler is given. A class, for its accessor: V8 makes a hidden class of its own for every literal with a
+ * getter, and those are collected with the whole heap only, each with its request.
+ */
+class Context implements RouteContext<unknown, unknown, unknown> {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly file: ReceivedBody['file'];
+  readonly caller: Caller | null;
+  readonly #exchange: Exchange;
+
+  constructor(exchange: Exchange, parts: Pick<Context, 'params' | 'query' | 'body' | 'file' | 'caller'>) {
+    this.#exchange = exchange;
+    this.params = parts.params;
+    this.query = parts.query;
+    this.body = parts.body;
+    this.file = parts.file;
+    this.caller = parts.caller;
+  }
+
+  get requestId(): string {
+    return this.#exchange.requestId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
 }
 
 /** What of the body tells one request from another: itself, or the SHA-256 of its bytes where nobody parsed them here. */
