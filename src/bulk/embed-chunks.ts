@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { asJobError } from '../jobs/embedding-failure.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import type { BulkContext } from './bulk.ts';
 import { openStoredInput, type StoredInput } from './input.ts';
 import { chunkCountOf, inputGone, textsOf } from './job-facts.ts';
@@ -81,6 +82,7 @@ async function embedChunk(
     });
   });
   const facts = await storeChunk(context.objects, lease, job, chunk, embedded);
+  freeMemory(embedded.vectors);
   if (!(await insertFinishedChunk(context.sql, lease.held, chunk, facts, false))) throw new LeaseLost(job.id);
   await lease.progressed();
   const [first] = done.values();

@@ -37,6 +37,8 @@ export interface ResultChunkFacts extends Omit<ResultChunk, 'vectors'> {
 /**
  * A chunk's object: the vectors as raw little-endian float32, row after row from byte 0 on, so that a page reads its
  * rows by position; behind them one JSON object with the facts, a CRC-32 for each row among them.
+ *
+ * @returns `bytes` in memory of their own
  */
 export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; facts: ResultChunkFacts } {
   const { vectors, dimensions, space, used, cost } = chunk;
@@ -44,8 +46,12 @@ export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; fact
   const rowCrcs = crcsOfRows(rows, dimensions);
   const texts = rowCrcs.length;
   const facts: z.output<typeof Facts> = { texts, dimensions, space, used: [...used], cost, row_crcs: rowCrcs };
+  const json = Buffer.from(JSON.stringify(facts));
+  const bytes = Buffer.allocUnsafeSlow(rows.length + json.length);
+  bytes.set(rows);
+  bytes.set(json, rows.length);
   return {
-    bytes: Buffer.concat([rows, Buffer.from(JSON.stringify(facts))]),
+    bytes,
     facts: { texts, dimensions, space, used, cost, rowCrcs },
   };
 }

@@ -2,6 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { JsonWriter } from '../embedding/printing/json-writer.ts';
 import { writeEmbeddingItems } from '../embedding/printing/print-floats.ts';
 import { AppError, notFound } from '../platform/errors.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { takeTurn } from '../platform/turns.ts';
@@ -66,6 +67,7 @@ export async function renderResultPage(
       if (first > offset) writer.text(',');
       writeEmbeddingItems(writer, vectors.subarray(from, from + rowsAtOnce * dimensions), dimensions, first);
     }
+    freeMemory(vectors);
   }
   const tail = {
     model: job.resultModel ?? job.model,

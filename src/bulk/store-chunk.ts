@@ -1,5 +1,6 @@
 import type { Lease } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { textsOf } from './job-facts.ts';
 import { chunkKey, chunkOfKey, chunksPrefix } from './object-keys.ts';
@@ -43,6 +44,7 @@ export async function storeChunk(
   const { bytes, facts } = encodeResultChunk(result);
   try {
     await objects.put(key, bytes, { ifAbsent: true });
+    freeMemory(bytes);
     return facts;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;

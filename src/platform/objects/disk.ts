@@ -5,8 +5,8 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import {
   codeOf,
+  FolderFlusher,
   flushFolder,
-  flushFolders,
   hashAndFlush,
   isMissing,
   READ_BYTES,
@@ -48,10 +48,12 @@ export async function openDiskObjects(options: { directory: string }): Promise<O
 class DiskObjects implements Objects {
   readonly #root: string;
   readonly #temporary: string;
+  readonly #flusher: FolderFlusher;
 
   constructor(root: string, temporary: string) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#flusher = new FolderFlusher(root);
   }
 
   async put(
@@ -62,12 +64,14 @@ class DiskObjects implements Objects {
     checkKey(key);
     options.signal?.throwIfAborted();
     const aside = path.join(this.#temporary, randomUUID());
+    let isMoved = false;
     try {
       const stored = await writeFile(aside, body, options.signal);
       await this.#place(aside, key, options.ifAbsent === true);
+      isMoved = options.ifAbsent !== true;
       return stored;
     } finally {
-      await rm(aside, { force: true });
+      if (!isMoved) await unlink(aside).catch(() => {}); // it may not have come to be
     }
   }
 
@@ -194,7 +198,7 @@ class DiskObjects implements Objects {
     const folder = path.dirname(target);
     for (let attempt = 1; ; attempt++) {
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        if (attempt > 1) await mkdir(folder, { recursive: true, mode: 0o700 });
         // A link fails when there is an object, where a rename would replace it.
         await (ifAbsent ? link(file, target) : rename(file, target));
         break;
@@ -206,7 +210,7 @@ class DiskObjects implements Objects {
       }
     }
     try {
-      await flushFolders(folder, this.#root);
+      await this.#flusher.flushWay(folder);
     } catch (error) {
       if (!isMissing(error)) throw translate(error); // missing: deleted by somebody right after it was written
     }

@@ -5,6 +5,8 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { AppError, dependencyDown } from '../errors.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
+/** Folders that are remembered. */
+const REACHED_MAX = 4_096;
 /** Bytes read at a time. */
 export const READ_BYTES = 256 * 1024;
 
@@ -62,21 +64,39 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/**
- * Flush `folder` and those above it up to `root`: not only the ones made for this file, since another writer may have
- * made one a moment ago and not have flushed it yet. A clean folder costs next to nothing.
- */
-export async function flushFolders(folder: string, root: string): Promise<void> {
-  for (let current = folder; ; current = path.dirname(current)) {
-    await flushFolder(current);
-    if (current === root) return;
+/** Flushes folders, and remembers of which ones the way from the root is on the disk already. */
+export class FolderFlusher {
+  readonly #root: string;
+  /** Which folder it was, by its name: another one may have it by now. */
+  readonly #reached = new Map<string, string>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /**
+   * Flush `folder` and those above it up to the root: not only the ones made for this file, since another writer may
+   * have made one a moment ago and not have flushed it yet.
+   */
+  async flushWay(folder: string): Promise<void> {
+    const identity = await flushFolder(folder);
+    if (this.#reached.get(folder) === identity) return;
+    for (let current = folder; current !== this.#root; ) {
+      current = path.dirname(current);
+      await flushFolder(current);
+    }
+    if (this.#reached.size >= REACHED_MAX) this.#reached.clear();
+    this.#reached.set(folder, identity);
   }
 }
 
-export async function flushFolder(folder: string): Promise<void> {
+/** @returns which folder it was: its name may be given to another one */
+export async function flushFolder(folder: string): Promise<string> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
+    const { dev, ino, birthtimeNs } = await handle.stat({ bigint: true });
+    return `${dev} ${ino} ${birthtimeNs}`;
   } finally {
     await handle.close();
   }
