@@ -18,17 +18,21 @@ const CALL_TEXTS = 100;
 const CALLS_IN_FLIGHT = 8;
 const CALL_MS = 50;
 const RUNS = 3;
-const PAGES = 9;
+const PAGES = 25;
 const CLOCK_TICKS_PER_SECOND = 100; // USER_HZ, fixed by the kernel's interface
-const service = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
+const command = fileURLToPath(new URL('../../bin/service', import.meta.url));
+const server = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
 const fake = fileURLToPath(new URL('../support/fake-upstream/main.ts', import.meta.url));
 
 const { dataDir, remove } = makeDataDir();
 const children: ChildProcess[] = [];
 
 /** Start a process that prints one JSON document when it is ready. */
-async function start(args: readonly string[]): Promise<{ child: ChildProcess; ready: Record<string, string> }> {
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+async function start(
+  program: string,
+  args: readonly string[],
+): Promise<{ child: ChildProcess; ready: Record<string, string> }> {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return { child, ready: JSON.parse(line) };
@@ -59,13 +63,22 @@ function makeTexts(run: string, bytes: number): string[] {
 const median = (times: readonly number[]) => times.toSorted((a, b) => a - b)[times.length >> 1] as number;
 
 try {
-  const upstream = await start([fake, '--delay-ms', String(CALL_MS)]);
+  const upstream = await start(process.execPath, [fake, '--delay-ms', String(CALL_MS)]);
   const { url: upstreamUrl = '' } = upstream.ready;
   const provider = { protocol: 'openai', base_url: upstreamUrl };
   writeFileSync(path.join(dataDir, 'service.yaml'), JSON.stringify({ providers: { 'vendor-a': provider } }));
-  const api = await start([service, 'serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir]);
+  const api = await start(process.execPath, [
+    server,
+    'serve',
+    '--port',
+    '0',
+    '--json',
+    '--no-workers',
+    '--data-dir',
+    dataDir,
+  ]);
   const { url = '', key_file: keyFile = '' } = api.ready;
-  const worker = await start([service, 'worker', 'embed', '--json', '--data-dir', dataDir]);
+  const worker = await start(command, ['worker', 'embed', '--json', '--data-dir', dataDir]);
   const headers = {
     authorization: `Bearer ${readFileSync(keyFile, 'utf8').trim()}`,
     'content-type': 'application/json',
@@ -126,6 +139,7 @@ try {
       `bulk     ${TEXTS} texts of 200 bytes: ${line}; CPU of the worker ${(cpuMs(worker.child) - cpuBefore).toFixed(0)} ms, its peak memory ${peakMib(worker.child).toFixed(0)} MiB`,
     );
   }
+  for (let i = 0; i < PAGES; i++) await countBytes(`/v1/embed/jobs/${id}/result?limit=1000`); // the server warms up
   for (const offset of [0, 4_500, 9_000]) {
     const times: number[] = [];
     let bytes = 0;
