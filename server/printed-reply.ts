@@ -1,7 +1,7 @@
-import { freeMemory } from '../src/platform/free-memory.ts';
+import { giveBuffer } from '../src/platform/large-buffers.ts';
 import type { RouteReply } from './route.ts';
 
-/** A reply of JSON that was printed into a Buffer of its own, whose memory goes once it is sent. */
+/** A reply of JSON from a `JsonWriter`, whose memory is used again once it is sent. */
 export function printedReply(json: Buffer, headers: Readonly<Record<string, string>> = {}): RouteReply {
-  return { body: json, type: 'application/json; charset=utf-8', headers, freeBody: () => freeMemory(json) };
+  return { body: json, type: 'application/json; charset=utf-8', headers, freeBody: () => giveBuffer(json) };
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts';
+import { freeMemory, ownsMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
 /**
@@ -13,6 +14,7 @@ export async function readRange(objects: Objects, key: string, start: number, ta
     if (at + bytes.length > target.length) throw objectDamaged(key);
     target.set(bytes, at);
     at += bytes.length;
+    if (ownsMemory(bytes)) freeMemory(bytes);
   }
   if (at < target.length) throw objectDamaged(key);
 }

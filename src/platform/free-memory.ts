@@ -9,3 +9,8 @@ const FREED_BYTES_MIN = 4_096;
 export function freeMemory({ buffer }: Uint8Array | Float32Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES_MIN) buffer.transfer(0);
 }
+
+/** Whether the bytes are all that is in their ArrayBuffer: not a part of a larger one, nor of Node's pool. */
+export function ownsMemory(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength;
+}

@@ -1,4 +1,4 @@
-import { freeMemory } from '../../../platform/free-memory.ts';
+import { freeMemory, ownsMemory } from '../../../platform/free-memory.ts';
 import type { Threads } from '../../../platform/threads.ts';
 import type { ProtocolName } from '../provider.ts';
 import { type FaultFields, type ParsedVectors, UpstreamFault, type UpstreamHeaders } from './protocol.ts';
@@ -42,7 +42,7 @@ export function parseReply(reply: ReplyToParse): ParsedOrFault {
 export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: AbortSignal): Promise<ParsedVectors> {
   if (isQuick(reply)) {
     const parsed = protocolOf(reply.protocol).parse(reply, reply);
-    if (isOwn(reply.body)) freeMemory(reply.body);
+    if (ownsMemory(reply.body)) freeMemory(reply.body);
     return parsed;
   }
   const body = ownMemory(reply.body);
@@ -76,10 +76,5 @@ export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'bod
 
 /** Bytes that may be moved away: small Buffers live in a pool that others share, and a view may be part of more. */
 function ownMemory(body: Uint8Array): Uint8Array<ArrayBuffer> {
-  return isOwn(body) ? new Uint8Array(body.buffer) : new Uint8Array(body);
-}
-
-function isOwn(body: Uint8Array): body is Uint8Array<ArrayBuffer> {
-  const { buffer } = body;
-  return buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength;
+  return ownsMemory(body) ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }
