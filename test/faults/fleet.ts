@@ -62,16 +62,23 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
   const file = { ...common, providers: { 'vendor-a': provider }, log_level: 'warn' };
   writeFileSync(path.join(gateway.dataDir, 'service.yaml'), JSON.stringify(file));
   const children: ServiceProcess[] = [];
+  const starting = new Set<Promise<unknown>>();
+  let isClosed = false;
   const killed = new Set<ServiceProcess>();
   return {
     ...gateway,
     async spawn(args, { databaseUrl = gateway.databaseUrl, redisUrl = '', upstreamKey = CANARY_KEY } = {}) {
       const env = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_KEY: upstreamKey };
-      const child = await startServiceProcess([...args, '--data-dir', gateway.dataDir], env);
+      if (isClosed) throw new Error('the installation is closed');
+      const start = startServiceProcess([...args, '--data-dir', gateway.dataDir], env).then((child) => {
+        children.push(child);
+        return child;
+      });
+      starting.add(start);
+      const child = await start.finally(() => starting.delete(start));
       const asked = (name: NodeJS.Signals) => {
         if (name === 'SIGKILL' || name === 'SIGTERM') killed.add(child);
       };
-      children.push(child);
       return {
         ...child,
         signal(name) {
@@ -89,6 +96,9 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
         .filter((child) => !killed.has(child) && child.ended() !== null)
         .map((child) => `${JSON.stringify(child.ended())} ${child.stderr()}`),
     async close() {
+      // A test that failed may be starting some still.
+      isClosed = true;
+      await Promise.allSettled(starting);
       // A paused process would not hear of its end.
       for (const child of children) child.signal('SIGCONT');
       await Promise.all(children.map((child) => child.end('SIGKILL')));
