@@ -21,7 +21,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     sequence: { sequencer: FaultSequencer },
-    testTimeout: 450_000,
+    testTimeout: 900_000,
     hookTimeout: 60_000,
     retry: 0,
   },
