@@ -8,7 +8,7 @@ import { type Fleet, openFleet, TINY } from './fleet.ts';
 import { routeToUpstream } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
 
-const DOWN_MS = 10_000;
+const DOWN_MS = 30_000;
 const SUBMIT_EVERY_MS = 100;
 const TEXTS = 200;
 /** A worker looks by itself this often, and the job has to be done then. */
