@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import type { DocumentImages } from '../embedding/images/document-images.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
 import type { JobHandler } from '../jobs/worker.ts';
@@ -14,10 +15,13 @@ import type { IndexWriter } from '../search/index-writer.ts';
 import { ChunkSpool } from './chunk-spool.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './embed-chunks.ts';
 import type { TextWindow } from './extract/blocks.ts';
-import { ExtractError } from './extract/errors.ts';
+import type { ChildPool } from './extract/child-pool.ts';
+import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
-import { settleDocument } from './job-store.ts';
+import type { ImageReading } from './extract/image-texts.ts';
+import { recordExtraction, settleDocument } from './job-store.ts';
 import { CHUNKS_MAX } from './prepare-chunks.ts';
+import { pictureReading } from './read-pictures.ts';
 import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
 import { GenerationWriter } from './write-generation.ts';
 
@@ -27,6 +31,9 @@ export interface IngestContext {
   readonly threads: Threads;
   readonly embedder: Embedder;
   readonly index: IndexWriter;
+  readonly pictures: DocumentImages;
+  /** Where documents are read that have a parser of their own. */
+  readonly children: ChildPool;
   readonly limits: { readonly documentMemoryBytes: number; readonly documentMs: number };
 }
 
@@ -58,14 +65,10 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
   }
 
-  const spool = new ChunkSpool(context.threads, {
-    chunkTokens: source.options.chunk_size,
-    overlapTokens: source.options.chunk_overlap,
-  });
-  const extracted = await extract(context, source, spool, signal);
+  const { spool, ...extracted } = await extract(context, source, signal);
   await lease.advance('chunking');
   if (extracted.last !== null) await cut(spool, extracted.last, signal);
-  if (spool.count === 0) throw noText(extracted);
+  if (spool.count === 0) throw noText(extracted, source);
 
   await lease.advance('embedding');
   const { generation, cost } = await write(context, lease, source, spool);
@@ -73,22 +76,38 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
     await lease.complete(tx, { chunksCount: spool.count, fileType: extracted.format, actualCost: cost });
+    await recordExtraction(tx, job.orgId, job.id, extracted);
     if (!(await holdIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
     const found = { fileType: extracted.format, pageCount: extracted.pages };
     if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
   });
 }
 
-/** What is known of a document, and its last window, which is most often its only one. */
-type Extracted = ExtractSummary & { readonly last: TextWindow | null };
+/** What is known of a document, its chunks, and its last window, which is most often its only one. */
+type Extracted = ExtractSummary & { readonly spool: ChunkSpool; readonly last: TextWindow | null };
+
+async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<Extracted> {
+  const pictures = pictureReading(context.pictures, source.options.ocr_strategy);
+  try {
+    return await extractOnce(context, source, pictures, signal);
+  } catch (error) {
+    if (!(error instanceof JobError) || !(error.cause instanceof PicturesDoNotFit)) throw error;
+    // Most of its text is better than nothing of it.
+    const withoutPictures = await extractOnce(context, source, null, signal);
+    if (withoutPictures.last?.text) return withoutPictures;
+    throw error;
+  }
+}
 
 /** Windows are cut while the document is read, all but the last. */
-async function extract(
+async function extractOnce(
   context: WorkContext,
   source: IngestSource,
-  spool: ChunkSpool,
+  pictures: ImageReading | null,
   signal: AbortSignal,
 ): Promise<Extracted> {
+  const { chunk_size: chunkTokens, chunk_overlap: overlapTokens } = source.options;
+  const spool = new ChunkSpool(context.threads, { chunkTokens, overlapTokens });
   let last: TextWindow | null = null;
   const take = async (window: TextWindow) => {
     if (last !== null) await cut(spool, last, signal);
@@ -103,11 +122,13 @@ async function extract(
         contentType: source.contentType,
         signal,
         inTurn: context.inTurn,
+        children: context.children,
+        pictures,
         limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
       },
       take,
     );
-    return { ...summary, last };
+    return { ...summary, spool, last };
   } catch (error) {
     if (error instanceof ExtractError) {
       const { category, message, retryable } = error;
@@ -199,11 +220,12 @@ function tooManyChunks(): JobError {
   return new JobError({ category: 'too_large', message, retryable: false });
 }
 
-function noText(extracted: ExtractSummary): JobError {
+function noText({ format, failedPages }: ExtractSummary, source: IngestSource): JobError {
+  const unread = failedPages.length === 0 ? '' : ` (${failedPages.length} of its pages could not be read)`;
   const message =
-    extracted.format === 'pdf'
-      ? 'the PDF has no text layer (a scan?); reading text from images is not supported yet'
-      : 'the file has no text';
+    format === 'pdf' && source.options.ocr_strategy === 'never'
+      ? 'the PDF has no text layer, and ocr_strategy is never'
+      : `the file has no text${unread}`;
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 

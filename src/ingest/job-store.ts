@@ -44,3 +44,32 @@ export async function requeueDocument(sql: Sql, orgId: string, documentId: strin
     metadata: row['metadata'] as Record<string, string>,
   };
 }
+
+/** What reading a document came to, for its job's snapshot; lists are of pages, from 1. */
+export interface ExtractionRecord {
+  readonly pages: number | null;
+  readonly failedPages: readonly number[];
+  readonly emptyPages: readonly number[];
+  /** Pages whose text was read in pictures. */
+  readonly recognisedPages: readonly number[];
+  readonly skipped: readonly { readonly name: string; readonly category: string }[];
+}
+
+const LISTED_MAX = 1_000;
+
+/** Add to a job's snapshot what was not read of its document; in the transaction that finishes the job. */
+export async function recordExtraction(sql: Sql, orgId: string, jobId: string, found: ExtractionRecord): Promise<void> {
+  const lists = {
+    failed_pages: found.failedPages,
+    empty_pages: found.emptyPages,
+    recognised_pages: found.recognisedPages,
+    skipped: found.skipped,
+  };
+  if (Object.values(lists).every((list) => list.length === 0)) return;
+  const cut = Object.entries(lists).map(([name, list]) => [name, list.slice(0, LISTED_MAX)] as const);
+  const counts = { failed_count: found.failedPages.length, empty_count: found.emptyPages.length };
+  const extraction = { pages: found.pages, ...counts, ...Object.fromEntries(cut) };
+  await sql`
+    UPDATE jobs SET metadata_snapshot = coalesce(metadata_snapshot, '{}') || ${sql.json({ extraction } as never)}
+    WHERE org_id = ${orgId} AND id = ${jobId}`;
+}

@@ -16,8 +16,10 @@ import { BucketPolicy } from '../documents/schema.ts';
 import { insertBucket, jobVisibleTo } from '../documents/store.ts';
 import { sweepOrphans } from '../documents/sweep-orphans.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import { openDocumentImages } from '../embedding/images/document-images.ts';
 import { type ImageReader, openImageReader } from '../embedding/images/read-images.ts';
 import { type Embedding, openEmbedding } from '../embedding/open-embedding.ts';
+import { openChildPool } from '../ingest/extract/child-pool.ts';
 import { ingestHandler } from '../ingest/ingest-handler.ts';
 import { ingestOperations } from '../ingest/job-operations.ts';
 import type { ReprojectContext } from '../ingest/reproject-bucket.ts';
@@ -210,7 +212,14 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
     ]);
     const jobOperations: JobOperations = { sql, doorbell, logger, visibleTo: jobVisibleTo, kinds };
     const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
-    const handler = ingestHandler({ sql, objects, threads, embedder, index, limits: config.limits });
+    const pictures = openDocumentImages({ vision: config.vision, logger });
+    cleanups.push(() => pictures.close());
+    const children = openChildPool();
+    cleanups.push(async () => children.close());
+    const handler = ingestHandler({
+      ...{ sql, objects, threads, embedder, index, pictures, children },
+      limits: config.limits,
+    });
     const removal: RemovalContext = {
       sql,
       objects,

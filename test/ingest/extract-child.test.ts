@@ -55,9 +55,16 @@ test('an abort kills the reader and gives its own reason', async () => {
     expect(process.platform !== 'linux' || childrenOf(process.pid).length === 1).toBe(true);
     controller.abort(reason);
   }
-  const bounds = { pagesMax: 10, textCharsMax: 1e9, htmlBytesMax: 1e9, unpackedBytesMax: 1e9, entriesMax: 10 };
-  const task = { format: 'pdf', sizeBytes: bytes.length, charset: null, ...bounds } as const;
-  const limits = { deadlineMs: 60_000, memoryBytesMax: 512 * MIB, outputBytesMax: MIB };
+  const bounds = {
+    pagesMax: 10,
+    textCharsMax: 1e9,
+    htmlBytesMax: 1e9,
+    unpackedBytesMax: 1e9,
+    entriesMax: 10,
+    imagesMax: 0,
+  };
+  const task = { format: 'pdf', sizeBytes: bytes.length, charset: null, ocrStrategy: null, ...bounds } as const;
+  const limits = { deadlineMs: 60_000, memoryBytesMax: 512 * MIB, outputBytesMax: MIB, imagesMs: 0 };
   const reading = runChild(task, source(), { limits, signal: controller.signal, onBlocks: () => {} });
   await expect(reading).rejects.toBe(reason);
   await expect(extract(bytes, 'hang.pdf', {}, controller.signal)).rejects.toBe(reason);
@@ -106,7 +113,7 @@ test('several documents at once do not mix', async () => {
 
 test.skipIf(process.platform !== 'linux')('a reader ends when the process that started it is killed', async () => {
   const module = new URL('../../src/ingest/extract/run-child.ts', import.meta.url).href;
-  const limits = '{ deadlineMs: 60000, memoryBytesMax: 512 * 1024 * 1024, outputBytesMax: 1000 }';
+  const limits = '{ deadlineMs: 60000, memoryBytesMax: 512 * 1024 * 1024, outputBytesMax: 1000, imagesMs: 0 }';
   const task = "{ format: 'html', sizeBytes: 10, charset: null, pagesMax: 1, textCharsMax: 1 }";
   // A file that never comes: the child waits for it.
   const source = '(async function* () { await new Promise(() => {}); })()';

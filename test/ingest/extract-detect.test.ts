@@ -84,10 +84,27 @@ test('real samples are recognised whatever their name says', async () => {
 });
 
 test.each([
+  ['png', '89504e470d0a1a0a0000000d49484452'],
+  ['jpeg', 'ffd8ffe000104a464946'],
+  ['gif', '47494638396101000100'],
+  ['webp', '52494646100000005745425056503820'],
+  ['tiff', '49492a0008000000'],
+  ['tiff', '4d4d002a00000008'],
+])('a picture is recognised by its first bytes (%s)', async (format, hex) => {
+  expect((await detect(Buffer.from(hex, 'hex'), 'notes.txt')).format).toBe(format);
+});
+
+test.each([
   ['an empty file', '', 'a.txt', 'corrupt', 'the file is empty'],
   ['a Hancom document of the 1990s', 'HWP Document File V3.00 \x1a\x01', 'a.hwp', 'unsupported_type', /version 5/],
   ['a program', executable, 'setup.txt', 'unsupported_type', /not supported|binary/],
-  ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), 'a.png', 'unsupported_type', /png/],
+  [
+    'a picture of a kind that is not read',
+    Buffer.from('8a4d4e470d0a1a0a', 'hex'),
+    'a.mng',
+    'unsupported_type',
+    /binary/,
+  ],
   ['garbage named as a PDF', binary, 'a.pdf', 'corrupt', /not one/],
   ['garbage declared as a PDF', binary, 'a', 'corrupt', /not one/, 'application/pdf'],
   ['garbage', binary, 'a.txt', 'unsupported_type', /binary/],

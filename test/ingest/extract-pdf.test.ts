@@ -1,27 +1,20 @@
-import { findPackageJSON } from 'node:module';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import type { TextWindow } from '../../src/ingest/extract/blocks.ts';
+import { extractDocument, extractWindows } from '../../src/ingest/extract/extract-document.ts';
 import { joinLines } from '../../src/ingest/extract/pdf-paragraphs.ts';
 import {
   makeKscPdf,
   makeOnePagePdf,
   makePdf,
   makePlacedPdf,
+  makeRawPdf,
   makeUnicodePdf,
   sampleParagraph,
 } from '../support/sample-files.ts';
 
 function extract(bytes: Buffer, fileName = 'paper.pdf') {
   return extractDocument({ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName });
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    return findPackageJSON(name, import.meta.url) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 test('a passage is found under its heading and on its page', async () => {
@@ -118,7 +111,7 @@ test('Korean text is read by the map that the file carries', async () => {
   expect((await extract(makeUnicodePdf(lines))).text).toBe(lines.join(' '));
 });
 
-test.skipIf(!isInstalled('pdfjs-dist'))('Korean text in a predefined encoding is read', async () => {
+test('Korean text in a predefined encoding is read', async () => {
   expect((await extract(makeKscPdf('c7d1b1dbb9aebcad'))).text).toBe('한글문서');
 });
 
@@ -161,7 +154,45 @@ test('a PDF that is cut off before its catalog is corrupt', async () => {
   await expect(extract(whole.subarray(0, 200))).rejects.toMatchObject({ category: 'corrupt' });
 });
 
-test('a page that cannot be read does not take the others with it', async () => {
+test('a page that cannot be read is named and does not take the others with it', async () => {
+  const page = (content: number) =>
+    `/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${content} 0 R/Resources<</Font<</F1 6 0 R>>>>`;
+  const text = (words: string) => ({ dict: '', stream: Buffer.from(`BT /F1 11 Tf 72 700 Td (${words}) Tj ET`) });
+  const damaged = makeRawPdf([
+    { dict: '/Type/Catalog/Pages 2 0 R' },
+    { dict: '/Type/Pages/Kids[3 0 R 8 0 R 5 0 R]/Count 3' },
+    { dict: page(4) },
+    text('before'),
+    { dict: page(7) },
+    { dict: '/Type/Font/Subtype/Type1/BaseFont/Helvetica' },
+    text('after'),
+    // Says that there is a page below it; there is none.
+    { dict: '/Type/Pages/Parent 2 0 R/Kids[99 0 R]/Count 1' },
+  ]);
+  const document = await extract(damaged);
+  expect(document).toMatchObject({ pages: 3, failedPages: [2], emptyPages: [] });
+  expect(document.blocks.map(({ text, page }) => [text, page])).toEqual([
+    ['before', 1],
+    ['after', 3],
+  ]);
+});
+
+test('the first pages are handed on before the last ones are read', async () => {
+  const paragraphs = Array.from({ length: 6 }, (_, i) => sampleParagraph(`item ${i + 1}`));
+  const pages = Array.from({ length: 120 }, () => ({ paragraphs }));
+  const pdf = await makePdf(pages);
+  const file = { open: () => Readable.from([pdf]), sizeBytes: pdf.length, fileName: 'book.pdf' };
+  const seen: number[][] = [];
+  const take = async ({ blocks }: TextWindow) => {
+    seen.push(blocks.map(({ page = 0 }) => page));
+  };
+  await extractWindows(file, take, 5_000);
+  expect(seen.length).toBeGreaterThan(1);
+  expect(seen[0]?.at(-1)).toBeLessThanOrEqual(50);
+  expect(seen.flat()).toEqual(pages.flatMap((_, i) => paragraphs.map(() => i + 1)));
+});
+
+test('a page with damaged content is empty', async () => {
   const bad = makeOnePagePdf(
     { dict: '/Filter/FlateDecode', stream: Buffer.from('not deflated') },
     { dict: '/Type/Font' },

@@ -3,13 +3,19 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ExtractError } from '../../src/ingest/extract/errors.ts';
+import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import { drawText } from '../support/draw-text.ts';
+import { encodeJpeg } from '../support/encode-image.ts';
 import { bombs, deceptions, goodFiles, type HostileFile, xmlAttacks } from '../support/hostile-files.ts';
 import { MUTATION_NAMES, mutate, mutateXml } from '../support/hostile-mutations.ts';
 import { docxParagraph, makeDocx, makeOdf, makeXlsx } from '../support/office-samples.ts';
 import { extract } from '../support/read-document.ts';
+import { makePdf } from '../support/sample-files.ts';
+import { encodeTiff, faxImage, greyImage, makeScanPdf } from '../support/scan-samples.ts';
 
 const MIB = 1024 * 1024;
 const SECRET = 'the canary sings in the coal mine';
@@ -43,7 +49,10 @@ async function survive(files: readonly HostileFile[]): Promise<Map<string, numbe
   const limit = pLimit(2);
   const read = async ({ what, name, bytes }: HostileFile) => {
     const limits = { deadlineMs: 8_000, memoryBytesMax: 512 * MIB };
-    const ending = await extract(bytes, name, limits).then(
+    const ending = await extractDocument({
+      ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName: name, limits },
+      pictures: { strategy: 'always', read: async () => 'a picture' },
+    }).then(
       ({ text, peakMemoryBytes }) => {
         expect(text, what).not.toContain(SECRET);
         expect(peakMemoryBytes ?? 0, what).toBeLessThanOrEqual(512 * MIB);
@@ -72,6 +81,28 @@ function childrenOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   return existsSync(file) ? readFileSync(file, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number) : [];
 }
+
+test('damaged scans and pictures end in text or in an answer', async () => {
+  const bitmap = drawText(['FAX'], { letterPx: 12, marginPx: 5 });
+  const jpeg = { width: bitmap.width * 8, height: bitmap.height * 8, stream: encodeJpeg(bitmap) };
+  const good = {
+    'grey.pdf': makeScanPdf([{ images: [greyImage(bitmap)] }, { text: 'words', images: [greyImage(bitmap)] }]),
+    'fax.pdf': makeScanPdf([{ images: [faxImage(bitmap)] }]),
+    'photo.pdf': makeScanPdf([
+      { images: [{ ...jpeg, dict: '/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode' }] },
+    ]),
+    'fax.tif': encodeTiff([bitmap, bitmap]),
+  };
+  const other = await makePdf([{ heading: 'One' }]);
+  const files = Object.entries(good).flatMap(([name, bytes], index) =>
+    MUTATION_NAMES.map((mutation, nth) => {
+      const seed = SEED * 2000 + index * 10 + nth;
+      return { what: `${name}: ${mutation} (${seed})`, name, bytes: mutate(mutation, bytes, seed, other) };
+    }),
+  );
+  const endings = await survive(files);
+  expect(endings.get('text')).toBeGreaterThan(files.length / 4);
+}, 120_000);
 
 test('damaged files of every format', async () => {
   const good = Object.entries(await goodFiles());

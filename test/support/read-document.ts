@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { BlockDraft } from '../../src/ingest/extract/blocks.ts';
-import { detectFormat } from '../../src/ingest/extract/detect-format.ts';
+import { detectFormat, isPictureFormat } from '../../src/ingest/extract/detect-format.ts';
 import { loadReader } from '../../src/ingest/extract/document-readers.ts';
 import { type ExtractedDocument, extractDocument } from '../../src/ingest/extract/extract-document.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from '../../src/ingest/extract/limits.ts';
@@ -37,11 +37,15 @@ export async function readHere(
     const file = { format, charset, source: Readable.from([bytes]), sizeBytes: bytes.length };
     return { ...(await readInWorker(file, sink)), blocks };
   }
+  if (isPictureFormat(format)) throw new Error('pictures are not read here');
   const read = await loadReader(format);
   const { pagesMax, htmlBytesMax, textCharsMax } = limits;
   const budget = { bytesLeft: limits.unpackedBytesMax, entriesLeft: limits.entriesMax };
-  const reading = { sink, budget, pagesMax, htmlBytesMax };
-  return { ...(await read(Uint8Array.from(bytes), reading, { charset, cmapFolder: null, textCharsMax })), blocks };
+  const reading = { sink, budget, images: null, pagesMax, htmlBytesMax };
+  return {
+    ...(await read(Uint8Array.from(bytes), reading, { charset, cmapFolder: null, wasmFolder: null, textCharsMax })),
+    blocks,
+  };
 }
 
 /** Blocks in one line each: kind, level, page, text. Those without text, which are dropped later, are left out. */

@@ -32,7 +32,15 @@ export class ImageFault extends Error {
  * @throws ImageFault
  */
 export function decodeImage(text: string): DecodedImage {
-  const bytes = decodeBase64(text, startOfBase64(text));
+  return checkImage(decodeBase64(text, startOfBase64(text)));
+}
+
+/**
+ * Looks at the header of an image file; the magic bytes decide on its format.
+ *
+ * @throws ImageFault
+ */
+export function checkImage(bytes: Uint8Array<ArrayBuffer>): DecodedImage {
   if (formatOf(bytes) === null) {
     throw new ImageFault(`is ${foreignFormatOf(bytes)}; PNG, JPEG, WebP and GIF are accepted`);
   }
@@ -40,12 +48,14 @@ export function decodeImage(text: string): DecodedImage {
   if (header === null || header.width === 0 || header.height === 0) {
     throw new ImageFault('has a damaged header');
   }
-  if (header.width * header.height > IMAGE_PIXELS_MAX) {
-    throw new ImageFault(
-      `has ${header.width} x ${header.height} pixels; up to ${IMAGE_PIXELS_MAX / 1e6} megapixels are accepted`,
-    );
-  }
+  checkPixels(header);
   return { bytes, ...header };
+}
+
+/** @throws ImageFault */
+export function checkPixels({ width, height }: { readonly width: number; readonly height: number }): void {
+  if (width * height <= IMAGE_PIXELS_MAX) return;
+  throw new ImageFault(`has ${width} x ${height} pixels; up to ${IMAGE_PIXELS_MAX / 1e6} megapixels are accepted`);
 }
 
 function startOfBase64(text: string): number {

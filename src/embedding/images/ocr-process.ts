@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { IMAGE_BYTES_MAX } from './decode-images.ts';
 import { IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
 
 /**
@@ -32,6 +31,8 @@ export interface OcrProcessLimits {
   /** Memory of the process, by the kernel's data limit; POSIX only. */
   readonly memoryBytesMax: number;
   readonly textCharsMax: number;
+  /** An image larger than this ends the process. */
+  readonly imageBytesMax: number;
 }
 
 const MIB = 1024 * 1024;
@@ -224,7 +225,7 @@ function parseLine(line: string): OcrLine | null {
 }
 
 function spawnChild(limits: OcrProcessLimits): Child {
-  const { argument, readable } = installation(limits.textCharsMax);
+  const { argument, readable } = installation(limits);
   const node = [
     process.execPath,
     '--permission',
@@ -268,7 +269,7 @@ interface Installation {
 }
 
 /** Where npm put the recogniser and its data; everything is read from there, nothing from a network. */
-function installation(textCharsMax: number): Installation {
+function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Installation {
   const require = createRequire(import.meta.url);
   const here = path.dirname(fileURLToPath(import.meta.url));
   try {
@@ -285,7 +286,7 @@ function installation(textCharsMax: number): Installation {
           code,
           path: path.join(folder, TRAINED_DATA, `${code}.traineddata.gz`),
         })),
-        imageBytesMax: IMAGE_BYTES_MAX,
+        imageBytesMax,
         textCharsMax,
       },
       readable: [here, path.join(here, '../../../package.json'), core, ...data.map(({ folder }) => folder)],

@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { DecodedImage } from './decode-images.ts';
+import { type DecodedImage, IMAGE_BYTES_MAX } from './decode-images.ts';
 import { firstFrameOf } from './first-frame.ts';
 import { OCR_CPU_SECONDS_MAX, OcrFault, OcrProcess, type OcrProcessLimits } from './ocr-process.ts';
 import { Slots } from './slots.ts';
+import type { TiffPage } from './tiff-pages.ts';
 import type { Transcriber } from './transcriber.ts';
 
 export interface OcrOptions extends Partial<OcrProcessLimits> {
@@ -23,15 +24,20 @@ const RESIDENT_BYTES_KEPT_MAX = 400 * MIB;
 /** A process that died over an image may have died of something else, once. */
 const TRIES_MAX = 2;
 
+/** A transcriber that takes pages of TIFF files, too. */
+export interface Ocr extends Transcriber {
+  transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string>;
+}
+
 /**
  * Optical character recognition of English and Korean, by Tesseract on this machine and without any network.
  * Processes start with the first image and end when they are idle.
  */
-export function openOcr(logger: Logger, options: OcrOptions = {}): Transcriber {
+export function openOcr(logger: Logger, options: OcrOptions = {}): Ocr {
   return new OcrPool(logger, options);
 }
 
-class OcrPool implements Transcriber {
+class OcrPool implements Ocr {
   readonly #logger: Logger;
   readonly #limits: OcrProcessLimits;
   readonly #idleMs: number;
@@ -48,6 +54,7 @@ class OcrPool implements Transcriber {
       secondLookMs: options.secondLookMs ?? 5_000,
       memoryBytesMax: options.memoryBytesMax ?? 1024 * MIB,
       textCharsMax: options.textCharsMax ?? 100_000,
+      imageBytesMax: options.imageBytesMax ?? IMAGE_BYTES_MAX,
     };
     this.#idleMs = options.idleMs ?? 60_000;
     this.#slots = new Slots(options.processesMax ?? Math.min(PROCESSES_MAX, availableParallelism()), {
@@ -55,7 +62,7 @@ class OcrPool implements Transcriber {
     });
   }
 
-  async transcribe(image: DecodedImage, signal: AbortSignal): Promise<string> {
+  async transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     try {
       return await this.#slots.run(either, () => this.#read(image, either));
@@ -69,8 +76,8 @@ class OcrPool implements Transcriber {
     for (const process of this.#processes.keys()) this.#end(process);
   }
 
-  async #read(image: DecodedImage, signal: AbortSignal): Promise<string> {
-    const frame = firstFrameOf(image);
+  async #read(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string> {
+    const frame = image.format === 'tiff' ? image.bytes : firstFrameOf(image);
     for (let tries = 1; ; tries++) {
       const process = await this.#take(signal);
       try {

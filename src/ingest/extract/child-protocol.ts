@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { BlockDraft } from './blocks.ts';
 import { DOCUMENT_FORMATS, type FileFormat } from './detect-format.ts';
+import type { OcrStrategy } from './reader.ts';
 
 /** Formats with a parser of their own, each read in a child process. */
 export type ChildFormat = Extract<FileFormat, 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
 
-/** What to read, and its bounds. */
+/** What to read, and its bounds: a line of JSON on stdin, before the file. */
 export interface ChildTask {
   readonly format: ChildFormat;
   readonly sizeBytes: number;
@@ -15,12 +16,19 @@ export interface ChildTask {
   readonly htmlBytesMax: number;
   readonly unpackedBytesMax: number;
   readonly entriesMax: number;
+  /** Whether pictures are handed on to be read; null: they are not. */
+  readonly ocrStrategy: OcrStrategy | null;
+  readonly imagesMax: number;
 }
 
-/** The child's only argument, in JSON. The file follows on stdin, which stays open afterwards. */
-export interface ChildArgument extends ChildTask {
+/** The child's only argument, in JSON. Task and file follow on stdin, which stays open afterwards. */
+export interface ChildArgument {
+  /** The format whose code is loaded at once. */
+  readonly preload: ChildFormat;
   /** Folder, ending in a slash, of the predefined CMaps of East Asian PDFs; null where they are not installed. */
   readonly cmapFolder: string | null;
+  /** Folder, ending in a slash, of the decoders of fax and JPEG 2000 images; null where they are not installed. */
+  readonly wasmFolder: string | null;
 }
 
 const OF_THE_DOCUMENT = ['unsupported_type', 'encrypted', 'corrupt', 'too_large'] as const;
@@ -28,6 +36,12 @@ const OF_THE_DOCUMENT = ['unsupported_type', 'encrypted', 'corrupt', 'too_large'
 /** One line of JSON on the child's stdout; the last one is `done` or `failed`. */
 export const ChildLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blocks'), blocks: z.array(BlockDraft) }),
+  z.object({
+    type: z.literal('image'),
+    page: z.int().min(1),
+    /** The file in base64. */
+    data: z.string(),
+  }),
   z.object({
     type: z.literal('done'),
     format: z.enum(DOCUMENT_FORMATS),

@@ -5,24 +5,28 @@
 import fs from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import type { BlockDraft } from './blocks.ts';
-import type { ChildArgument, ChildLine } from './child-protocol.ts';
+import type { ChildArgument, ChildLine, ChildTask } from './child-protocol.ts';
 import { loadReader } from './document-readers.ts';
 import { ExtractError, isOutOfMemory, outOfMemory } from './errors.ts';
-import type { BlockSink } from './reader.ts';
+import type { BlockSink, ImageSink, OcrStrategy, PageImage } from './reader.ts';
 
 const BLOCKS_PER_LINE = 256;
 const CHARS_PER_LINE = 256 * 1024;
 const WARNINGS_MAX = 20;
 
 async function main(): Promise<void> {
-  const task = JSON.parse(process.argv[2] ?? '') as ChildArgument;
-  const read = await loadReader(task.format);
+  const { preload, ...folders } = JSON.parse(process.argv[2] ?? '') as ChildArgument;
+  const input = new TaskInput();
+  const preloaded = await loadReader(preload);
+  const task = await input.task;
+  const read = task.format === preload ? preloaded : await loadReader(task.format);
   giveUpRights();
-  const bytes = await readStdin(task.sizeBytes);
+  const bytes = await input.file;
   const sink = new PrintingSink(task.textCharsMax);
   const { pagesMax, htmlBytesMax } = task;
   const budget = { bytesLeft: task.unpackedBytesMax, entriesLeft: task.entriesMax };
-  const result = await read(bytes, { sink, budget, pagesMax, htmlBytesMax }, task);
+  const images = task.ocrStrategy === null ? null : new PrintingImages(sink, task.ocrStrategy, task.imagesMax);
+  const result = await read(bytes, { sink, images, budget, pagesMax, htmlBytesMax }, { ...task, ...folders });
   await sink.finish();
   await print({ type: 'done', ...result });
 }
@@ -61,6 +65,26 @@ class PrintingSink implements BlockSink {
   }
 }
 
+/** Prints images behind the blocks before them. */
+class PrintingImages implements ImageSink {
+  readonly strategy: OcrStrategy;
+  readonly #sink: PrintingSink;
+  #left: number;
+
+  constructor(sink: PrintingSink, strategy: OcrStrategy, imagesMax: number) {
+    this.#sink = sink;
+    this.strategy = strategy;
+    this.#left = imagesMax;
+  }
+
+  async take({ file, page }: PageImage): Promise<boolean> {
+    if (this.#left-- <= 0) return false;
+    await this.#sink.finish();
+    await print({ type: 'image', page, data: Buffer.from(file).toString('base64') });
+    return true;
+  }
+}
+
 /** Node 24 has no permission for the network, so the ways to it that JavaScript has are closed by hand. */
 function giveUpRights(): void {
   const refuse = () => {
@@ -73,20 +97,46 @@ function giveUpRights(): void {
   Object.assign(process, { getBuiltinModule, kill: refuse, binding: refuse, dlopen: refuse });
 }
 
-/** Exactly `sizeBytes` bytes. After them stdin is a lifeline: when the parent is gone, it ends and so do we. */
-function readStdin(sizeBytes: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(sizeBytes);
-  let filled = 0;
-  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
-  const orphaned = () => process.exit(3);
-  process.stdin.on('data', (chunk: Buffer) => {
-    if (filled + chunk.length > sizeBytes) return orphaned();
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-    if (filled === sizeBytes) resolve(bytes);
-  });
-  process.stdin.on('end', orphaned).on('error', orphaned);
-  return promise;
+/** A line that is the task, then the file. After them stdin is a lifeline: when the parent is gone, it ends and so do we. */
+class TaskInput {
+  readonly task: Promise<ChildTask>;
+  readonly file: Promise<Uint8Array>;
+  readonly #gotTask: (task: ChildTask) => void;
+  readonly #gotFile: (bytes: Uint8Array) => void;
+  #line = '';
+  #bytes: Uint8Array | null = null;
+  #filled = 0;
+
+  constructor() {
+    ({ promise: this.task, resolve: this.#gotTask } = Promise.withResolvers<ChildTask>());
+    ({ promise: this.file, resolve: this.#gotFile } = Promise.withResolvers<Uint8Array>());
+    const orphaned = () => process.exit(3);
+    process.stdin
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .on('end', orphaned)
+      .on('error', orphaned);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#bytes !== null) {
+      this.#fill(this.#bytes, chunk);
+      return;
+    }
+    const end = chunk.indexOf(10);
+    this.#line += chunk.toString('latin1', 0, end < 0 ? chunk.length : end);
+    if (end < 0) return;
+    const task = JSON.parse(this.#line) as ChildTask;
+    this.#bytes = new Uint8Array(task.sizeBytes);
+    this.#gotTask(task);
+    this.#fill(this.#bytes, chunk.subarray(end + 1));
+  }
+
+  #fill(bytes: Uint8Array, chunk: Buffer): void {
+    if (this.#filled + chunk.length > bytes.length) process.exit(3);
+    bytes.set(chunk, this.#filled);
+    this.#filled += chunk.length;
+    if (this.#filled === bytes.length) this.#gotFile(bytes);
+  }
 }
 
 function print(line: ChildLine): Promise<void> {
@@ -97,7 +147,7 @@ function print(line: ChildLine): Promise<void> {
 
 function failure(error: unknown): ChildLine {
   const fault = isOutOfMemory(String(error)) ? outOfMemory() : error;
-  if (fault instanceof ExtractError && fault.category !== 'timeout') {
+  if (fault instanceof ExtractError && fault.category !== 'timeout' && fault.category !== 'upstream_rejected') {
     return { type: 'failed', category: fault.category, message: fault.message };
   }
   if (error instanceof RangeError)

@@ -30,6 +30,15 @@ export class Deadline {
     }
   }
 
+  /** Allows for so much more. */
+  extend(ms: number): void {
+    this.#leftMs += ms;
+    if (this.#pauses > 0 || this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#leftMs -= performance.now() - this.#startedAt;
+    this.#start();
+  }
+
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -22,6 +22,11 @@ export const DOCUMENT_FORMATS = [
   'eml',
   'hwp',
   'hwpx',
+  'png',
+  'jpeg',
+  'webp',
+  'gif',
+  'tiff',
 ] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
@@ -38,7 +43,17 @@ export type FileFormat =
   | 'rtf'
   | 'eml'
   | 'zip'
-  | 'cfb';
+  | 'cfb'
+  | PictureFormat;
+
+/** Files that are a picture as a whole. */
+export type PictureFormat = Extract<DocumentFormat, 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff'>;
+
+const PICTURE_FORMATS: ReadonlySet<FileFormat> = new Set<PictureFormat>(['png', 'jpeg', 'webp', 'gif', 'tiff']);
+
+export function isPictureFormat(format: FileFormat): format is PictureFormat {
+  return PICTURE_FORMATS.has(format);
+}
 
 export interface DetectedFormat {
   readonly format: FileFormat;
@@ -141,6 +156,11 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) return 'zip';
   if (start.startsWith('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1')) return 'cfb';
   if (start.startsWith('{\\rtf')) return 'rtf';
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
+  if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
+  if (/^GIF8[79]a/.test(start)) return 'gif';
+  if (/^RIFF....WEBP/s.test(start)) return 'webp';
+  if (start.startsWith('II*\0') || start.startsWith('MM\0*')) return 'tiff';
   if (start.startsWith(HWP_3)) {
     throw new ExtractError('unsupported_type', 'Hancom documents before version 5 are not supported; save it anew');
   }

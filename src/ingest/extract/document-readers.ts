@@ -1,5 +1,6 @@
 import type { ChildFormat } from './child-protocol.ts';
-import { detectFormat, type FileFormat } from './detect-format.ts';
+import { detectFormat, type FileFormat, isPictureFormat, type PictureFormat } from './detect-format.ts';
+import { ExtractError } from './errors.ts';
 import type { ContainedDocument } from './mail/read-mail.ts';
 import { type Reading, type ReadResult, resultOf } from './reader.ts';
 
@@ -7,6 +8,7 @@ import { type Reading, type ReadResult, resultOf } from './reader.ts';
 export interface ReadOptions {
   readonly charset: string | null;
   readonly cmapFolder: string | null;
+  readonly wasmFolder: string | null;
   readonly textCharsMax: number;
 }
 
@@ -15,7 +17,7 @@ export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: Read
 type Loader = () => Promise<DocumentReader>;
 
 /** Each loads its own code only: that is what a child process takes its time for. */
-const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml'>, Loader>> = {
+const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
     const { readHtml } = await import('./read-html.ts');
     return async (bytes, { sink }, { charset }) => {
@@ -24,13 +26,11 @@ const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml'>, Loader>> = {
     };
   },
   pdf: async () => {
-    const { preparePdf, readPdf } = await import('./read-pdf.ts');
-    await preparePdf();
-    return async (bytes, { sink, pagesMax }, { cmapFolder, textCharsMax }) => {
-      const { blocks, ...found } = await readPdf(bytes, { pagesMax, textCharsMax, cmapFolder });
-      for (const block of blocks) sink.add(block);
-      return resultOf('pdf', found);
-    };
+    const { loadPdfJs } = await import('./load-pdfjs.ts');
+    const { readPdf } = await import('./read-pdf.ts');
+    await loadPdfJs();
+    return async (bytes, { sink, images, pagesMax }, { cmapFolder, wasmFolder, textCharsMax }) =>
+      resultOf('pdf', await readPdf(bytes, sink, { images, pagesMax, textCharsMax, cmapFolder, wasmFolder }));
   },
   zip: async () => (await import('./read-zip.ts')).readZip,
   cfb: async () => (await import('./read-cfb.ts')).readCfb,
@@ -94,11 +94,12 @@ async function loadMailReader(): Promise<DocumentReader> {
     const readContained = async (document: ContainedDocument, own: Reading): Promise<ReadResult> => {
       const { bytes: content, fileName, contentType, depth } = document;
       const { format, charset } = await detectFormat({ head: content, fileName, contentType });
+      if (isPictureFormat(format)) throw new ExtractError('unsupported_type', 'attached pictures are not read');
       const reader = readers.get(format);
       return reader === undefined
         ? readMail(content, own, depth, readContained)
         : reader(content, own, { ...options, charset });
     };
-    return readMail(bytes, reading, 0, readContained);
+    return readMail(bytes, { ...reading, images: null }, 0, readContained);
   };
 }

@@ -3,7 +3,14 @@ import type { ErrorCategory } from '../../jobs/schema.ts';
 /** The part of the job error categories that reading a document can end in. */
 export type ExtractCategory = Extract<
   ErrorCategory,
-  'unsupported_type' | 'encrypted' | 'corrupt' | 'too_large' | 'timeout' | 'out_of_memory' | 'internal'
+  | 'unsupported_type'
+  | 'encrypted'
+  | 'corrupt'
+  | 'too_large'
+  | 'timeout'
+  | 'out_of_memory'
+  | 'upstream_rejected'
+  | 'internal'
 >;
 
 /** Only these may go better next time: a slow host, a child that died for a reason of ours. */
@@ -22,6 +29,13 @@ export class ExtractError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.category = category;
     this.retryable = RETRYABLE.has(category);
+  }
+}
+
+/** A document ran out of memory while its pictures were decoded, too: its text alone may fit. */
+export class PicturesDoNotFit extends ExtractError {
+  constructor({ category, message, cause }: ExtractError) {
+    super(category, message, cause);
   }
 }
 

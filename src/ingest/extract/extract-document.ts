@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream';
 import type { Block, BlockDraft, TextWindow } from './blocks.ts';
+import type { ChildPool } from './child-pool.ts';
 import type { ChildTask } from './child-protocol.ts';
 import { Deadline } from './deadline.ts';
-import { detectFormat, type FileFormat, HEAD_BYTES } from './detect-format.ts';
-import { ExtractError, tooSlow } from './errors.ts';
+import { detectFormat, type FileFormat, HEAD_BYTES, isPictureFormat } from './detect-format.ts';
+import { ExtractError, PicturesDoNotFit, tooSlow } from './errors.ts';
+import { type ImageReading, ImageTexts } from './image-texts.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
 import { isTextFormat, readInWorker } from './read-in-worker.ts';
-import type { ReadResult } from './reader.ts';
+import { readPicture } from './read-picture.ts';
+import { type ReadResult, resultOf } from './reader.ts';
 import { recogniseType } from './recognise-type.ts';
 import { runChild } from './run-child.ts';
 import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
@@ -22,6 +25,8 @@ export interface StoredFile {
 
 /** What is known of a document once it was read. */
 export interface ExtractSummary extends ReadResult {
+  /** Pages, from 1, whose text was read in their pictures. */
+  readonly recognisedPages: number[];
   /** Largest resident memory of the child; null where there was none or the system does not tell. */
   readonly peakMemoryBytes: number | null;
 }
@@ -37,6 +42,10 @@ export interface ExtractRequest extends StoredFile {
   readonly limits?: Partial<ExtractLimits>;
   /** Waits for a turn to run a child process; the waiting does not count against the deadline. */
   readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Where a process to read in is taken from; left out, one is started. */
+  readonly children?: ChildPool;
+  /** Null: the text in pictures is not wanted. */
+  readonly pictures?: ImageReading | null;
 }
 
 /** `extractWindows` with all windows in one. */
@@ -63,7 +72,7 @@ export async function extractWindows(
   windowChars: number = WINDOW_CHARS,
 ): Promise<ExtractSummary> {
   const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
-  const { signal, sizeBytes, inTurn = (run) => run() } = file;
+  const { signal, sizeBytes, inTurn = (run) => run(), pictures = null } = file;
   signal?.throwIfAborted();
   if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
   const stream = file.open();
@@ -74,6 +83,7 @@ export async function extractWindows(
   const late = () => tooSlow(limits.deadlineMs);
   const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(late()));
   let deadline = newDeadline();
+  let texts: ImageTexts | null = null;
   try {
     const { head, whole } = await peek(stream);
     const { fileName, contentType = null } = file;
@@ -84,29 +94,51 @@ export async function extractWindows(
       sink.watch(deadline, late);
       const result = await readInWorker({ format, charset, source: whole, sizeBytes }, sink);
       await sink.finish();
-      return { ...result, peakMemoryBytes: null };
+      return { ...result, recognisedPages: [], peakMemoryBytes: null };
+    }
+    const put = (blocks: BlockDraft[]) => {
+      for (const block of blocks) sink.add(block);
+      return sink.flush();
+    };
+    texts = pictures && new ImageTexts(pictures, { ms: limits.imagesMs, signal, put });
+    if (isPictureFormat(format)) {
+      if (texts === null)
+        throw new ExtractError('unsupported_type', 'the file is a picture, and ocr_strategy is never');
+      const pages = await readPicture({ format, source: whole, sizeBytes, pagesMax: limits.imagesMax }, texts);
+      await sink.finish();
+      return { ...texts.settle(resultOf(format, pages)), peakMemoryBytes: null };
     }
     deadline.stop();
+    const order = texts;
     const result = await inTurn(() => {
       signal?.throwIfAborted();
       deadline = newDeadline();
-      const onBlocks = (blocks: BlockDraft[]) => {
-        for (const block of blocks) sink.add(block);
-        return deadline.pause(sink.flush());
-      };
-      return runChild(taskOf({ format, charset }, sizeBytes, limits), whole, { limits, signal, onBlocks });
+      const ocrStrategy = pictures?.strategy ?? null;
+      const reading = runChild(taskOf({ format, charset, ocrStrategy }, sizeBytes, limits), whole, {
+        ...{ limits, signal, children: file.children },
+        onBlocks: (blocks) => deadline.pause(order === null ? put(blocks) : order.addBlocks(blocks)),
+        onImage: ({ data, page }) =>
+          deadline.pause((order as ImageTexts).addImage({ file: Uint8Array.from(Buffer.from(data, 'base64')), page })),
+      });
+      return order !== null && format === 'pdf' ? reading.catch(blamePictures) : reading;
     });
     deadline.stop();
+    await order?.finish();
     await sink.finish();
-    return result;
+    return order === null ? { ...result, recognisedPages: [] } : order.settle(result);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
     deadline.stop();
+    await texts?.abandon();
     signal?.removeEventListener('abort', onAbort);
     stream.destroy();
   }
+}
+
+function blamePictures(error: unknown): never {
+  throw error instanceof ExtractError && error.category === 'out_of_memory' ? new PicturesDoNotFit(error) : error;
 }
 
 function charsMaxOf(format: FileFormat, limits: ExtractLimits): number {
@@ -121,9 +153,14 @@ function charsMaxOf(format: FileFormat, limits: ExtractLimits): number {
   }
 }
 
-function taskOf(detected: Pick<ChildTask, 'format' | 'charset'>, sizeBytes: number, limits: ExtractLimits): ChildTask {
-  const { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax } = limits;
-  return { ...detected, sizeBytes, pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax };
+function taskOf(
+  detected: Pick<ChildTask, 'format' | 'charset' | 'ocrStrategy'>,
+  sizeBytes: number,
+  limits: ExtractLimits,
+): ChildTask {
+  const { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax, imagesMax } = limits;
+  const bounds = { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax, imagesMax };
+  return { ...detected, ...bounds, sizeBytes };
 }
 
 function refuseLarge(format: FileFormat, sizeBytes: number, limits: ExtractLimits): void {
@@ -151,6 +188,12 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
     case 'txt':
     case 'md':
       return limits.textBytesMax;
+    case 'png':
+    case 'jpeg':
+    case 'webp':
+    case 'gif':
+    case 'tiff':
+      return limits.imageBytesMax;
     default:
       return limits.dataBytesMax;
   }

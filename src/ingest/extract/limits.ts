@@ -20,6 +20,12 @@ export interface ExtractLimits {
   readonly entriesMax: number;
   readonly pagesMax: number;
   readonly blocksMax: number;
+  /** Pictures of a document whose text is read. */
+  readonly imagesMax: number;
+  /** Wall clock of reading them, beside the deadline of the document. */
+  readonly imagesMs: number;
+  /** A picture that is uploaded as a document. */
+  readonly imageBytesMax: number;
   /** Characters (UTF-16 units) of extracted text. */
   readonly textCharsMax: number;
   /** What a child may print before it is killed. */
@@ -45,6 +51,9 @@ export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
   entriesMax: 20_000,
   pagesMax: 20_000,
   blocksMax: 1_000_000,
+  imagesMax: 2_000,
+  imagesMs: 3_600_000,
+  imageBytesMax: 32 * MIB,
   textCharsMax: 64 * MIB,
   outputBytesMax: 128 * MIB,
   deadlineMs: 60_000,

@@ -1,4 +1,3 @@
-import type { BlockDraft } from './blocks.ts';
 import type { PdfLine } from './pdf-lines.ts';
 
 export interface PdfParagraph {
@@ -11,8 +10,6 @@ export interface PdfParagraph {
 
 const BULLET = /^(?:[•‣◦▪▫●○■□▶►∙·⁃※]|[-–*](?=\s)|(?:\d{1,2}|[a-z]|[가나다라마바사아자차카타파하])[.)](?=\s)|[①-⑳])\s*/;
 const SENTENCE_END = /[.!?…:;。！？]["'”’)\]]?$/;
-const HEADING_CHARS_MAX = 200;
-const HEADING_SIZE_RATIO = 1.15;
 
 /**
  * Lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
@@ -91,35 +88,4 @@ export function joinLines(lines: readonly string[]): string {
     else text += ` ${line}`;
   }
   return text.replaceAll('\u00ad', '');
-}
-
-/**
- * Paragraphs of the whole document to blocks. Body size is the median font size by character; short paragraphs set
- * at least 15 % larger are headings, their level the rank of their size.
- */
-export function toBlocks(paragraphs: readonly PdfParagraph[]): BlockDraft[] {
-  const body = medianSize(paragraphs);
-  const isHeading = (paragraph: PdfParagraph) =>
-    paragraph.fontSize >= body * HEADING_SIZE_RATIO &&
-    paragraph.lineCount <= 4 &&
-    paragraph.text.length <= HEADING_CHARS_MAX &&
-    /\p{L}/u.test(paragraph.text);
-  const sizes = [...new Set(paragraphs.filter(isHeading).map((paragraph) => paragraph.fontSize))].sort((a, b) => b - a);
-  return paragraphs.map((paragraph) => {
-    const { text, page } = paragraph;
-    if (isHeading(paragraph))
-      return { kind: 'heading', text, page, level: Math.min(sizes.indexOf(paragraph.fontSize) + 1, 6) };
-    return { kind: paragraph.isListItem ? 'list_item' : 'paragraph', text, page };
-  });
-}
-
-function medianSize(paragraphs: readonly PdfParagraph[]): number {
-  const bySize = paragraphs.toSorted((a, b) => a.fontSize - b.fontSize);
-  const half = bySize.reduce((sum, paragraph) => sum + paragraph.text.length, 0) / 2;
-  let seen = 0;
-  for (const paragraph of bySize) {
-    seen += paragraph.text.length;
-    if (seen >= half) return paragraph.fontSize;
-  }
-  return 0;
 }

@@ -50,7 +50,7 @@ export async function readInWorker(
 }
 
 /** @throws ExtractError where there are more or fewer bytes than were recorded */
-async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
+export async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
   let read = 0;
   for await (const chunk of source) {
     read += chunk.length;
@@ -60,7 +60,10 @@ async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): As
   if (read !== sizeBytes) throw wrongSize();
 }
 
-async function collectBytes(source: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Uint8Array> {
+export async function collectBytes(
+  source: AsyncIterable<Uint8Array>,
+  sizeBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(sizeBytes);
   let filled = 0;
   for await (const chunk of source) {

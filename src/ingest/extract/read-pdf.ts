@@ -1,11 +1,13 @@
-import { getResolvedPDFJS } from 'unpdf';
-import type { BlockDraft } from './blocks.ts';
 import { ExtractError, isOutOfMemory } from './errors.ts';
+import { loadPdfJs, type PdfDocument, type PdfPage } from './load-pdfjs.ts';
+import { PdfHeadings } from './pdf-headings.ts';
+import { imagesOf } from './pdf-images.ts';
 import { linesInReadingOrder, type PdfTextItem } from './pdf-lines.ts';
-import { type PdfParagraph, toBlocks, toParagraphs } from './pdf-paragraphs.ts';
+import { type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
+import type { BlockSink, ImageSink } from './reader.ts';
 
-export interface PdfContent {
-  readonly blocks: BlockDraft[];
+/** What is known of a PDF once its text was handed on. */
+export interface PdfSummary {
   readonly pages: number;
   /** Pages, from 1, that hold no text (scans, pictures). */
   readonly emptyPages: number[];
@@ -13,76 +15,119 @@ export interface PdfContent {
   readonly failedPages: number[];
 }
 
-/** Fonts and other shared resources are dropped after so many pages. */
-const CLEANUP_PAGES = 50;
-
-/** Loads pdf.js, so that `readPdf` needs no module any more. */
-export async function preparePdf(): Promise<void> {
-  await getResolvedPDFJS();
+export interface PdfOptions {
+  readonly pagesMax: number;
+  readonly textCharsMax: number;
+  readonly cmapFolder: string | null;
+  /** Null: fax, JBIG2 and JPEG 2000 images cannot be decoded. */
+  readonly wasmFolder: string | null;
+  /** Null: pages without text stay empty. */
+  readonly images: ImageSink | null;
 }
 
+/** Text is handed on after so many pages or characters; fonts and other shared resources are dropped then. */
+const WINDOW_PAGES = 50;
+const WINDOW_CHARS = 1024 * 1024;
+/** A4 at 600 dots per inch has 35 million; decoding takes up to ten bytes of each. */
+const IMAGE_PIXELS_MAX = 36_000_000;
+
 /**
- * Text of a PDF, page by page. `data` is taken over (it is detached). Without `cmapFolder` the text of fonts in a
- * predefined East Asian encoding is lost.
+ * Text of a PDF, handed to `sink` a window of pages at a time, so that what is held does not grow with their number.
+ * `data` is taken over (it is detached). Without `cmapFolder` the text of fonts in a predefined East Asian encoding
+ * is lost.
  *
  * @throws ExtractError `encrypted` (a password is needed), `corrupt`, `too_large`
  */
-export async function readPdf(
-  data: Uint8Array,
-  options: { pagesMax: number; textCharsMax: number; cmapFolder: string | null },
-): Promise<PdfContent> {
-  const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
-  const task = getDocument({
-    data,
-    verbosity: VerbosityLevel.WARNINGS,
-    // Glyph outlines and pictures are of no interest, and no resource may be looked for elsewhere.
-    disableFontFace: true,
-    useSystemFonts: false,
-    useWorkerFetch: false,
-    useWasm: false,
-    enableXfa: false,
-    ...(options.cmapFolder === null ? {} : { cMapUrl: options.cmapFolder, cMapPacked: true }),
-  });
-  const document = await task.promise.catch((error: unknown) => {
-    throw openingFault(error);
-  });
+export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOptions): Promise<PdfSummary> {
+  const document = await open(data, options);
   const pages = document.numPages;
   if (pages > options.pagesMax) {
     throw new ExtractError('too_large', `the PDF has ${pages} pages; at most ${options.pagesMax} are read`);
   }
-  const paragraphs: PdfParagraph[] = [];
+  const { images } = options;
   const emptyPages: number[] = [];
   const failedPages: number[] = [];
-  let chars = 0;
+  const headings = new PdfHeadings();
+  let window: PdfParagraph[] = [];
+  let windowChars = 0;
+  let charsLeft = options.textCharsMax;
+  const handOver = async () => {
+    for (const block of headings.toBlocks(window)) sink.add(block);
+    window = [];
+    windowChars = 0;
+    await sink.flush();
+  };
+  const handOverImages = async (page: PdfPage, to: ImageSink) => {
+    const { files, isDamaged } = await imagesOf(page);
+    if (files.length > 0) await handOver();
+    let areTaken = true;
+    for (const file of files) areTaken &&= await to.take({ file, page: page.pageNumber });
+    return areTaken && !isDamaged;
+  };
   for (let number = 1; number <= pages; number++) {
     try {
       const page = await document.getPage(number);
-      const items: PdfTextItem[] = [];
-      const reader = page.streamTextContent().getReader();
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        for (const item of (part.value as { items: unknown[] }).items) {
-          const own = toItem(item as RawItem);
-          if (own === null) continue;
-          chars += own.str.length;
-          if (chars > options.textCharsMax) {
-            throw new ExtractError('too_large', `the PDF holds more than ${options.textCharsMax} characters of text`);
-          }
-          items.push(own);
-        }
-      }
+      const items = await textOf(page, charsLeft);
       const [left = 0, , right = 0] = page.view;
       const found = toParagraphs(linesInReadingOrder(items, right - left), number);
-      if (found.length === 0) emptyPages.push(number);
-      for (const paragraph of found) paragraphs.push(paragraph);
+      for (const paragraph of found) window.push(paragraph);
+      const chars = items.reduce((sum, item) => sum + item.str.length, 0);
+      charsLeft -= chars;
+      windowChars += chars;
+      const mayShowText = images !== null && (found.length === 0 || images.strategy === 'always');
+      if (mayShowText && !(await handOverImages(page, images))) failedPages.push(number);
+      else if (found.length === 0) emptyPages.push(number);
       page.cleanup();
     } catch (error) {
       if (error instanceof ExtractError || isOutOfMemory(String(error))) throw error;
       failedPages.push(number);
     }
-    if (number % CLEANUP_PAGES === 0) await document.cleanup();
+    if (number % WINDOW_PAGES !== 0 && windowChars < WINDOW_CHARS) continue;
+    await handOver();
+    await document.cleanup();
   }
   if (failedPages.length === pages) throw new ExtractError('corrupt', 'no page of the PDF can be read');
-  return { blocks: toBlocks(paragraphs), pages, emptyPages, failedPages };
+  await handOver();
+  return { pages, emptyPages, failedPages };
+}
+
+async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): Promise<PdfDocument> {
+  const { getDocument, VerbosityLevel } = await loadPdfJs();
+  const task = getDocument({
+    data,
+    verbosity: VerbosityLevel.WARNINGS,
+    // Glyph outlines are of no interest, and no resource may be looked for elsewhere.
+    disableFontFace: true,
+    useSystemFonts: false,
+    useWorkerFetch: false,
+    enableXfa: false,
+    // Pictures come as plain pixels, and never more than fit.
+    isOffscreenCanvasSupported: false,
+    isImageDecoderSupported: false,
+    maxImageSize: IMAGE_PIXELS_MAX,
+    ...(wasmFolder === null ? { useWasm: false } : { wasmUrl: wasmFolder }),
+    ...(cmapFolder === null ? {} : { cMapUrl: cmapFolder, cMapPacked: true }),
+  });
+  return task.promise.catch((error: unknown) => {
+    throw openingFault(error);
+  });
+}
+
+/** @throws ExtractError `too_large` past `charsLeft` */
+async function textOf(page: PdfPage, charsLeft: number): Promise<PdfTextItem[]> {
+  const items: PdfTextItem[] = [];
+  let chars = 0;
+  const reader = page.streamTextContent().getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (const item of (part.value as { items: unknown[] }).items) {
+      const own = toItem(item as RawItem);
+      if (own === null) continue;
+      chars += own.str.length;
+      if (chars > charsLeft) throw new ExtractError('too_large', 'the PDF holds more text than is allowed');
+      items.push(own);
+    }
+  }
+  return items;
 }
 
 function openingFault(error: unknown): unknown {

@@ -9,6 +9,21 @@ export interface BlockSink {
   flush(): Promise<void>;
 }
 
+/** Where the pictures of a document go whose text is wanted; they are read elsewhere. */
+export interface ImageSink {
+  /** `always`: pictures on pages that have text, too. */
+  readonly strategy: OcrStrategy;
+  /** An image file in reading order among the blocks; settles when there is room for more. False: no more are taken. */
+  take(image: PageImage): Promise<boolean>;
+}
+
+export type OcrStrategy = 'auto' | 'always';
+
+export interface PageImage {
+  readonly file: Uint8Array;
+  readonly page: number;
+}
+
 /** What may still be unpacked; a mail and all that is attached to it share one. */
 export interface UnpackBudget {
   bytesLeft: number;
@@ -19,6 +34,8 @@ export interface UnpackBudget {
 export interface Reading {
   readonly sink: BlockSink;
   readonly budget: UnpackBudget;
+  /** Null: the text in pictures is not wanted. */
+  readonly images: ImageSink | null;
   readonly pagesMax: number;
   readonly htmlBytesMax: number;
 }

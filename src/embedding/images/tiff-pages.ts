@@ -1,0 +1,62 @@
+import { viewOf } from './image-header.ts';
+
+/** One page of a TIFF file, as a file whose first directory it is; the bytes of the pages are not copied apart. */
+export interface TiffPage {
+  readonly format: 'tiff';
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Pixels, as the directory declares them. */
+  readonly width: number;
+  readonly height: number;
+  /** The decoder looks after the tag for it: always 1. */
+  readonly orientation: 1;
+}
+
+const HEADER_BYTES = 8;
+const ENTRY_BYTES = 12;
+const IMAGE_WIDTH = 256;
+const IMAGE_LENGTH = 257;
+const SHORT = 3;
+const LONG = 4;
+
+/** Whether the first bytes are those of a TIFF file (TIFF 6.0, 2); BigTIFF is another format. */
+export function isTiff(bytes: Uint8Array): boolean {
+  const start = viewOf(bytes).toString('latin1', 0, 4);
+  return start === 'II*\0' || start === 'MM\0*';
+}
+
+/**
+ * Pages of a TIFF file, without their pixels: where each directory stands and what size it declares. A chain of
+ * directories that leaves the file or comes back to itself ends there.
+ *
+ * @param pagesMax pages past it are not looked for
+ */
+export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffPage> {
+  const file = viewOf(bytes);
+  const isLittle = file[0] === 0x49;
+  const u16 = (at: number) => (isLittle ? file.readUInt16LE(at) : file.readUInt16BE(at));
+  const u32 = (at: number) => (isLittle ? file.readUInt32LE(at) : file.readUInt32BE(at));
+  const seen = new Set<number>();
+  let at = file.length < HEADER_BYTES ? 0 : u32(4);
+  while (at >= HEADER_BYTES && at + 2 <= file.length && !seen.has(at) && seen.size < pagesMax) {
+    seen.add(at);
+    const end = at + 2 + u16(at) * ENTRY_BYTES;
+    if (end + 4 > file.length) return;
+    const size = { width: 0, height: 0 };
+    for (let entry = at + 2; entry < end; entry += ENTRY_BYTES) {
+      const [tag, type] = [u16(entry), u16(entry + 2)];
+      const value = type === SHORT ? u16(entry + 8) : type === LONG ? u32(entry + 8) : 0;
+      if (tag === IMAGE_WIDTH) size.width = value;
+      if (tag === IMAGE_LENGTH) size.height = value;
+    }
+    yield { format: 'tiff', bytes: startingAt(file, at, isLittle), ...size, orientation: 1 };
+    at = u32(end);
+  }
+}
+
+/** A reader of one image takes the first directory: the header is made to name this one. */
+function startingAt(file: Buffer, directory: number, isLittle: boolean): Uint8Array<ArrayBuffer> {
+  const copy = new Uint8Array(file);
+  const view = new DataView(copy.buffer);
+  view.setUint32(4, directory, isLittle);
+  return copy;
+}

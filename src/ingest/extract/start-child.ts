@@ -1,0 +1,111 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { ChildArgument, ChildFormat } from './child-protocol.ts';
+import { ExtractError } from './errors.ts';
+import type { ExtractLimits } from './limits.ts';
+
+export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+export type ChildLimits = Pick<ExtractLimits, 'deadlineMs' | 'memoryBytesMax'>;
+
+const MIB = 1024 * 1024;
+/** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
+const CODE_RANGE_BYTES = 512 * MIB;
+/** For the pictures of a scanned book, beyond what reading text may take. */
+const IMAGES_CPU_SECONDS = 600;
+/** Of the memory allowed, what is not for the JavaScript heap: the program itself and array buffers. */
+const OFF_HEAP_BYTES = 128 * MIB;
+
+/**
+ * Starts a process that waits for a task on stdin. It may read its own code and nothing else, write no file, start no
+ * process, load no addon, make no code from strings, and has an empty environment.
+ *
+ * @param preload the format whose code it loads meanwhile; it can read any other one, too
+ */
+export function startChild(limits: ChildLimits, preload: ChildFormat): Child {
+  const heapMib = Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB));
+  const { paths, cmapFolder, wasmFolder } = readable();
+  const argument: ChildArgument = { preload, cmapFolder, wasmFolder };
+  const node = [
+    process.execPath,
+    '--permission',
+    ...paths.map((path) => `--allow-fs-read=${path}`),
+    '--disallow-code-generation-from-strings',
+    `--max-old-space-size=${heapMib}`,
+    '--v8-pool-size=1',
+    '--no-warnings',
+    fileURLToPath(new URL('./child.ts', import.meta.url)),
+    JSON.stringify(argument),
+  ];
+  // CPU seconds end a busy child whose parent was killed and can watch no more.
+  const cpuSeconds = Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS;
+  const dataKib = Math.ceil((limits.memoryBytesMax + CODE_RANGE_BYTES) / 1024);
+  const script = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; exec "$@" 2>&3 3>&-';
+  const [command, ...args] =
+    process.platform === 'win32'
+      ? node
+      : ['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, 'extract', String(cpuSeconds), String(dataKib), ...node];
+  return spawn(command as string, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: {},
+    cwd: '/',
+    // Its own process group: a Ctrl-C at the terminal is for the worker, which may finish this document.
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  });
+}
+
+interface Readables {
+  readonly paths: string[];
+  readonly cmapFolder: string | null;
+  readonly wasmFolder: string | null;
+}
+
+let readables: Readables | null = null;
+
+/** Packages that the readers import. */
+const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-dist', 'postal-mime', 'saxes', 'yauzl'];
+
+/** The child's own code: this folder and the packages of the readers, not the rest of the installation. */
+function readable(): Readables {
+  if (readables !== null) return readables;
+  const here = dirname(fileURLToPath(import.meta.url));
+  const packages = new Set<string>();
+  for (const name of READER_PACKAGES) addPackage(name, import.meta.url, packages);
+  const pdfjs = packageFolder('pdfjs-dist', import.meta.url);
+  const cmapFolder = pdfjs === null ? null : join(pdfjs, 'cmaps/');
+  const wasmFolder = pdfjs === null ? null : join(pdfjs, 'wasm/');
+  const paths = [here, join(here, '../../../package.json'), ...packages];
+  if (cmapFolder !== null) paths.push(cmapFolder);
+  if (wasmFolder !== null) paths.push(wasmFolder);
+  readables = { paths, cmapFolder, wasmFolder };
+  return readables;
+}
+
+/** A package and all that it depends on. */
+function addPackage(name: string, base: string, folders: Set<string>): void {
+  const folder = requiredPackage(name, base);
+  if (folders.has(folder)) return;
+  folders.add(folder);
+  const manifest = join(folder, 'package.json');
+  const { dependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8')) as { dependencies?: Record<string, string> };
+  for (const dependency of Object.keys(dependencies)) addPackage(dependency, pathToFileURL(manifest).href, folders);
+}
+
+function requiredPackage(name: string, base: string): string {
+  const folder = packageFolder(name, base);
+  if (folder === null) throw new ExtractError('internal', `the package ${name} is not installed`);
+  return folder;
+}
+
+function packageFolder(name: string, base: string): string | null {
+  try {
+    const path = findPackageJSON(name, base);
+    return path === undefined ? null : dirname(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,33 @@
+import type { IngestOptions } from '../documents/schema.ts';
+import type { DocumentImages } from '../embedding/images/document-images.ts';
+import { asJobError } from '../jobs/embedding-failure.ts';
+import { AppError } from '../platform/errors.ts';
+import { type ExtractCategory, ExtractError } from './extract/errors.ts';
+import type { ImageReading } from './extract/image-texts.ts';
+
+/** What is wrong with one picture; everything else keeps all of them from being read. */
+const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
+  image_unreadable: 'corrupt',
+  image_too_slow: 'too_large',
+  upstream_rejected: 'upstream_rejected',
+};
+
+/** How the pictures of a document are read that was uploaded with `strategy`; null: not at all. */
+export function pictureReading(images: DocumentImages, strategy: IngestOptions['ocr_strategy']): ImageReading | null {
+  if (strategy === 'never') return null;
+  return {
+    strategy,
+    async read(file, signal) {
+      try {
+        return await images.read(file, signal);
+      } catch (error) {
+        const category = error instanceof AppError ? CATEGORY_BY_CODE[error.code] : undefined;
+        if (error instanceof AppError && category !== undefined) {
+          const message = category === 'upstream_rejected' ? error.message : `the picture ${error.message}`;
+          throw new ExtractError(category, message, error);
+        }
+        throw asJobError(error);
+      }
+    },
+  };
+}
