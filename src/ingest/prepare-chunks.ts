@@ -40,9 +40,9 @@ const INLINE_CHARS_MAX = 16_384;
 const PACKED_CHARS_MIN = 1024 * 1024;
 
 /** Bound on the chunks of one document. */
-export const CHUNKS_MAX = 100_000;
-/** Chunks that are embedded, stored and indexed together: 4 MB of vectors, and up to 6 MB as the model gave them. */
-export const PAGE_CHUNKS = 1_000;
+export const CHUNKS_MAX = 200_000;
+/** Chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB as the model gave them. */
+export const PAGE_CHUNKS = 512;
 
 /** Cut a window into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
 export function prepareWindow(

@@ -4,6 +4,7 @@ import { buildTokenIndex, type LanceTables } from './lance.ts';
 import type { TableContext } from './replace-table.ts';
 import { findReprojection, findRetiredTablesOf, forgetRetiredTable } from './reprojection-store.ts';
 import { settle } from './settle.ts';
+import { dropVectorIndex } from './vector-index.ts';
 import { asIndexWriter, lockLost } from './writer-lock.ts';
 
 /** Versions are dated by the clocks of their writers, some of which may be ahead of ours. */
@@ -11,8 +12,8 @@ const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 /**
  * Take the bytes of removed chunks off the storage, where LanceDB may keep them for ever: it merges a file only once a
- * tenth of its rows are deleted, and its keyword index keeps the words of rows that are gone. So all rows are written to
- * new files, the keyword index is built anew, and every older version of the table goes at once. A search that is at one
+ * tenth of its rows are deleted, and its indexes keep what rows that are gone said. So all rows are written to new files,
+ * the indexes are built anew, and every older version of the table goes at once. A search that is at one
  * of those fails, and is done again at the new version, which PostgreSQL names before the old ones go.
  *
  * Takes time and, meanwhile, space in proportion to the bucket. Doing it again changes nothing.
@@ -54,7 +55,7 @@ async function expunge(
   if (!(await tables.has(name))) return;
   const table = await tables.write(name);
   await checkHeld();
-  await tables.reach(writeAnew(table));
+  await tables.reach(writeAnew(tables, table));
   await publish(await table.version());
   await checkHeld();
   const later = new Date(Date.now() + CLOCKS_DIFFER_MS);
@@ -62,10 +63,11 @@ async function expunge(
   await tables.reach(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
 }
 
-async function writeAnew(table: Table): Promise<void> {
+async function writeAnew(tables: LanceTables, table: Table): Promise<void> {
   // An update moves rows into new files, whatever it changes.
   if ((await table.countRows()) > 0) await table.update({ where: 'true', valuesSql: { modality: 'modality' } });
+  await dropVectorIndex(table);
   await buildTokenIndex(table);
   // Whatever there is to merge now is not found later, when old versions go: that would make one more old version.
-  await settle(table);
+  await settle(tables, table);
 }

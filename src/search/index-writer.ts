@@ -206,11 +206,22 @@ export class IndexWriter {
     }
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
-    const settled = await isDueToSettle(table);
-    if (settled) await this.#tables.reach(settle(table));
+    const settled = (await isDueToSettle(table)) && (await this.#settleInPassing(bucketId, table));
     await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
     if (!(await stillHeld())) await this.#takeBack(bucketId, comparable);
     for (const append of comparable) append.resolve();
+  }
+
+  /** Between commits, which do not fail for it: the rows are there, and searches find them. */
+  async #settleInPassing(bucketId: string, table: Table): Promise<boolean> {
+    try {
+      await settle(this.#tables, table);
+      return true;
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'settle_failed')) throw error;
+      this.#logger.warn({ err: error, bucket_id: bucketId }, 'index was not settled');
+      return false;
+    }
   }
 
   /** Into the table that will take the place of the bucket's own: nobody reads it, so it is settled once, at the end. */
@@ -308,7 +319,7 @@ export class IndexWriter {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
       const table = await this.#tables.write(own.name);
-      await settle(table);
+      await settle(this.#tables, table);
       await markSettled(this.#sql, bucketId, await table.version());
     });
   }

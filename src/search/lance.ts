@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { type Connection, connect, Index, type Table } from '@lancedb/lancedb';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
 import { CHUNK_SCHEMA } from './chunk-table.ts';
+import { bindLance } from './lance-environment.ts';
 
 /**
  * The analysed text is matched token by token: all analysis is ours (`analyser.ts`). A new one for each table, since
@@ -30,16 +30,6 @@ export async function buildTokenIndex(table: Table): Promise<void> {
 }
 
 /**
- * On a machine of up to four cores LanceDB 0.31 has as many threads for writing a keyword index as that has writers, each
- * of which waits for one more: an index of some 100,000 distinct words is never finished, and its lock never released
- * (lancedb/lancedb#3568). LanceDB reads this variable when it first computes something.
- */
-function ensureThreads(): void {
-  // biome-ignore lint/style/noProcessEnv: LanceDB takes the number of its threads from nowhere else
-  process.env['LANCE_CPU_THREADS'] ??= String(Math.max(4, availableParallelism()));
-}
-
-/**
  * LanceDB tables, opened once per process and brought up to date on demand. A bucket's first one has the bucket's id for
  * a name; one that takes its place, that and more (`nextTableName`).
  */
@@ -59,8 +49,13 @@ export class LanceTables {
     this.#storageOptions = storageOptions;
   }
 
+  /** What another process needs to open the same tables; its storage options may hold secrets. */
+  get place(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
+    return { uri: this.#uri, storageOptions: this.#storageOptions };
+  }
+
   async #connect(): Promise<Connection> {
-    ensureThreads();
+    bindLance();
     this.#connection ??= connect(this.#uri, { storageOptions: this.#storageOptions });
     try {
       return await this.#connection;

@@ -1,5 +1,14 @@
-import { BooleanQuery, type FullTextQuery, MatchQuery, Occur, type Table } from '@lancedb/lancedb';
+import {
+  BooleanQuery,
+  type FullTextQuery,
+  MatchQuery,
+  Occur,
+  type Query,
+  type Table,
+  type VectorQuery,
+} from '@lancedb/lancedb';
 import type { WeightedTerms } from './analyser.ts';
+import { throughIndex } from './vector-index.ts';
 
 /** A chunk that one leg of a search found. */
 export interface Candidate {
@@ -23,15 +32,17 @@ export interface LegOptions {
 
 /** Nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the index are. */
 export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<Candidate[]> {
-  let query = table
-    .vectorSearch(vector)
-    .column('vector')
+  return toCandidates(await vectorQuery(table, vector, options).toArrow(), '_distance', (distance) => 1 - distance);
+}
+
+/** What `searchVectors` asks of LanceDB. */
+export function vectorQuery(table: Table, vector: Float32Array, { limit, documentIds }: LegOptions): VectorQuery {
+  const query = throughIndex(table.vectorSearch(vector).column('vector'))
     // Of unit vectors the same as cosine, in less than half the time.
     .distanceType('dot')
-    .limit(options.limit)
+    .limit(limit)
     .select([...COLUMNS, '_distance']);
-  if (options.documentIds) query = query.where(membership(options.documentIds));
-  return toCandidates(await query.toArrow(), '_distance', (distance) => 1 - distance);
+  return documentIds ? query.where(membership(documentIds)) : query;
 }
 
 /** Chunks by BM25 over analysed text. `terms`: what `analyse` and `weighTerms` made of the query. */
@@ -41,13 +52,17 @@ export async function searchKeywords(
   options: LegOptions,
 ): Promise<Candidate[]> {
   if (terms.length === 0) return [];
-  let query = table
+  return toCandidates(await keywordQuery(table, terms, options).toArrow(), '_score', (score) => score);
+}
+
+/** What `searchKeywords` asks of LanceDB. */
+export function keywordQuery(table: Table, terms: readonly WeightedTerms[], { limit, documentIds }: LegOptions): Query {
+  const query = table
     .query()
     .fullTextSearch(matchAny(terms))
-    .limit(options.limit)
+    .limit(limit)
     .select([...COLUMNS, '_score']);
-  if (options.documentIds) query = query.where(membership(options.documentIds));
-  return toCandidates(await query.toArrow(), '_score', (score) => score);
+  return documentIds ? query.where(membership(documentIds)) : query;
 }
 
 function matchAny(groups: readonly WeightedTerms[]): FullTextQuery {

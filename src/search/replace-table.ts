@@ -43,7 +43,7 @@ export async function swapTable(
 ): Promise<boolean> {
   const name = run.tableName as string;
   // Apart, since it may take long and other writers of the bucket wait.
-  await asIndexWriter(direct, run.bucketId, async () => settle(await tables.write(name)));
+  await asIndexWriter(direct, run.bucketId, async () => settle(tables, await tables.write(name)));
   return asIndexWriter(direct, run.bucketId, async (stillHeld) => {
     const table = await tables.write(name);
     if (!(await stillHeld())) throw lockLost();

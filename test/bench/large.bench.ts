@@ -1,19 +1,25 @@
 /**
- * Ingest of one large table with the built-in model, in a process that does nothing else: how long each phase takes,
- * and the most memory the process ever held. An argument sets the megabytes, 100 by default.
+ * Ingest of one large table with the built-in model, by a worker process that does nothing else: how long each phase
+ * takes, and the most memory that the process ever held, and each kind of its children. An argument sets the megabytes,
+ * 100 by default.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { peakMb, watchChildMemory } from './child-memory.ts';
 
 const MB = 1e6;
 const BYTES = Number(process.argv[2] ?? 100) * MB;
@@ -41,11 +47,17 @@ const { size } = await stat(file);
 const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
   logger: openLogger('warn'),
 });
-const worker = appliance.ingestWorker();
+// As operators start it: with the flags of a worker.
+const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
+const worker = spawn(service, ['worker', 'ingest', '--json', '--data-dir', dataDir], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const pid = worker.pid as number;
 try {
+  await once(createInterface({ input: worker.stdout }), 'line');
   const operator = await appliance.operator('default');
-  await worker.start(new AbortController().signal);
-  const beforeKib = process.resourceUsage().maxRSS;
+  const children = watchChildMemory(pid);
+  const beforeMb = peakMb(pid);
   const began = performance.now();
   const content = { file, fileName: 'table.csv', contentType: 'text/csv' };
   const { job_id: jobId } = await uploadDocument(
@@ -70,13 +82,20 @@ try {
     await setTimeout(20);
   }
   if (phase === 'failed') throw new Error(String(job['error_message']));
-  const peakMb = (process.resourceUsage().maxRSS * 1024) / MB;
   console.log(
     `large    table of ${(size / MB).toFixed(0)} MB: ${job['chunks_count']} chunks in ${seconds(performance.now() - began)} ` +
-      `(${phases.join(', ')}), at most ${peakMb.toFixed(0)} MB resident (${((beforeKib * 1024) / MB).toFixed(0)} MB before)`,
+      `(${phases.join(', ')})`,
+  );
+  // The last settling of the index comes after it, and may take the most memory.
+  while ((await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length > 0) await setTimeout(100);
+  const kinds = Array.from(children.stop(), ([name, mb]) => `, ${name} ${mb.toFixed(0)} MB`);
+  console.log(
+    `large    index at rest after ${seconds(performance.now() - began)}; resident at most: ` +
+      `worker ${peakMb(pid).toFixed(0)} MB (${beforeMb.toFixed(0)} MB before)${kinds.join('')}`,
   );
 } finally {
-  await worker.stop();
+  worker.kill('SIGTERM');
+  await once(worker, 'exit');
   await appliance.close();
   remove();
 }

@@ -15,15 +15,15 @@ export async function ingestAll(
   appliance: Appliance,
   caller: Caller,
   bucket: string,
-  documents: readonly { id: string; fileName: string; text: string }[],
+  documents: readonly { id: string; fileName: string; text: string; metadata?: Record<string, string> }[],
 ): Promise<{ idOf: Map<string, string>; perSecond: number }> {
   const idOf = new Map<string, string>();
   const beganMs = performance.now();
   const queue = documents.values();
   const uploader = async () => {
-    for (const { id, fileName, text } of queue) {
+    for (const { id, fileName, text, metadata } of queue) {
       const content = { bytes: Buffer.from(text), fileName, contentType: null };
-      const request = UploadRequest.parse({ on_duplicate: 'allow' });
+      const request = UploadRequest.parse({ on_duplicate: 'allow', ...(metadata === undefined ? {} : { metadata }) });
       idOf.set((await uploadDocument(appliance.uploads, caller, bucket, content, request)).id, id);
     }
   };

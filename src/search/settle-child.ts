@@ -1,0 +1,24 @@
+/**
+ * Main of the process that does one step of settling a large table: which one comes as a line of JSON on stdin, which stays
+ * open afterwards; when it ends, whoever holds the table's writer lock is gone, and so are we.
+ */
+import { createInterface } from 'node:readline';
+import { LanceTables } from './lance.ts';
+import { SettleTask } from './settle-process.ts';
+import { buildVectorIndex } from './vector-index.ts';
+
+async function settle(line: string): Promise<void> {
+  const { uri, storageOptions, name, step, cleanupOlderThanMs } = SettleTask.parse(JSON.parse(line));
+  const table = await new LanceTables(uri, storageOptions).write(name);
+  if (step === 'index_vectors') await buildVectorIndex(table);
+  else await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
+}
+
+const lines = createInterface({ input: process.stdin });
+lines.once('line', (line) => {
+  settle(line).then(
+    () => process.exit(0),
+    (error: unknown) => process.stderr.write(String(error), () => process.exit(1)),
+  );
+});
+lines.once('close', () => process.exit(3));

@@ -1,0 +1,164 @@
+/**
+ * `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP at a server in a process of its own, one
+ * search at a time; beside each, in the same run and on the same table, the raw LanceDB calls that such a search makes.
+ * An argument sets the number of chunks.
+ */
+import { createKey } from '../../src/access/keys.ts';
+import { createBucket } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { openAppliance } from '../../src/platform/compose.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
+import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
+import { analyse, weighTerms } from '../../src/search/analyser.ts';
+import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { IndexWriter } from '../../src/search/index-writer.ts';
+import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { drawQueries, readPassages } from '../support/real-passages.ts';
+import { startServiceProcess } from '../support/service-process.ts';
+
+const CHUNKS = Number(process.argv[2] ?? 50_000);
+const CHUNKS_PER_DOCUMENT = 5;
+const TEAMS = 200;
+const QUERIES = 300;
+/** A server that has just started runs code that is not compiled yet. */
+const WARM_UP = 150;
+/** What a search asks of each leg at first, when ten results are wanted. */
+const CANDIDATES = 60;
+const APPENDS_AT_ONCE = 800;
+
+type Mode = 'hybrid' | 'vector' | 'keyword';
+interface Row {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly filter: Record<string, unknown> | undefined;
+}
+const ROWS: readonly Row[] = [
+  { name: 'hybrid', mode: 'hybrid', filter: undefined },
+  { name: 'vector', mode: 'vector', filter: undefined },
+  { name: 'keyword', mode: 'keyword', filter: undefined },
+  { name: `hybrid, filter (1 in ${TEAMS})`, mode: 'hybrid', filter: { team: 'team-7' } },
+];
+
+const { dataDir, remove } = makeDataDir();
+const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
+const passages = readPassages(CHUNKS);
+const appliance = await openAppliance(config, { logger: openLogger('warn') });
+const { sql } = appliance;
+try {
+  const operator = await appliance.operator('default');
+  const { id: bucketId } = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
+  await fill(operator.orgId, bucketId);
+  const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
+  const server = await startServiceProcess(['serve', '--no-workers', '--port', '0', '--data-dir', dataDir], {});
+  try {
+    await measure(`${server.ready['url']}/v2/buckets/large/search`, key.reveal(), bucketId);
+  } finally {
+    await server.end('SIGTERM');
+  }
+} finally {
+  await appliance.close();
+  remove();
+}
+
+/** As an ingest would leave them: documents of a few chunks each, of as many teams. */
+async function fill(orgId: string, bucketId: string): Promise<void> {
+  const documents = Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT);
+  await sql`
+    INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
+                           status, active_generation, metadata)
+    SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'file-' || n || '.md', 'md', 1, '\\x00', 'k', '{}', 'ready', n,
+           jsonb_build_object('team', 'team-' || n % ${TEAMS}::int)
+    FROM generate_series(1, ${documents}::int) n`;
+  await sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'k', ${CHUNKS_PER_DOCUMENT}, 'm', ${LEXICAL_SPACE}
+    FROM generate_series(1, ${documents}::int) n`;
+  await sql`ANALYZE documents`;
+  const writer = new IndexWriter({
+    ...{ sql, direct: sql, tables: appliance.search.tables },
+    logger: openLogger('warn'),
+  });
+  for (let first = 1; first <= documents; first += APPENDS_AT_ONCE) {
+    const last = Math.min(documents, first + APPENDS_AT_ONCE - 1);
+    const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
+    await Promise.all(numbers.map((number) => writer.append(bucketId, generationOf(number), LEXICAL_SPACE)));
+  }
+  await writer.close();
+}
+
+function generationOf(number: number): IndexedGeneration {
+  const from = (number - 1) * CHUNKS_PER_DOCUMENT;
+  const texts = passages.slice(from, from + CHUNKS_PER_DOCUMENT);
+  return {
+    vectors: embedLexicalPassages(texts),
+    chunks: texts.map((text, index) => ({
+      ...{ chunkId: `doc_${number}_${number}_${index}`, documentId: `doc_${number}`, generation: number },
+      ...{ collectionId: null, chunkIndex: index, text, tokens: analyse(text).join(' ') },
+      locator: { page: null, heading_path: [], start: 0, end: text.length },
+      ...{ modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
+    })),
+  };
+}
+
+async function measure(url: string, key: string, bucketId: string): Promise<void> {
+  const own = await getIndexTable(sql, bucketId);
+  const table = own && (await appliance.search.tables.read(own.name, own.version));
+  if (!table) throw new Error('there is no index');
+  const queries = drawQueries(passages, QUERIES);
+  const team = Array.from({ length: Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT) }, (_, nth) => nth + 1)
+    .filter((number) => number % TEAMS === 7)
+    .map((number) => `doc_${number}`);
+  const search = async (query: string, { mode, filter }: Row) => {
+    const body = JSON.stringify({ query, mode, filter, top_k: 10 });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const beganMs = performance.now();
+    const reply = await fetch(url, { method: 'POST', headers, body });
+    const { results } = (await reply.json()) as { results: unknown[] };
+    const tookMs = performance.now() - beganMs;
+    if (!reply.ok || results.length === 0) throw new Error(`nothing is found for "${query}": ${reply.status}`);
+    return tookMs;
+  };
+  const callRaw = async (query: string, { mode, filter }: Row) => {
+    const options = { limit: CANDIDATES, documentIds: filter === undefined ? null : team };
+    const terms = weighTerms(analyse(query));
+    const vector = embedLexical([query]).subarray(0, INDEX_DIMENSIONS);
+    const beganMs = performance.now();
+    await Promise.all([
+      mode === 'vector' ? null : keywordQuery(table, terms, options).toArrow(),
+      mode === 'keyword' ? null : vectorQuery(table, vector, options).toArrow(),
+    ]);
+    return performance.now() - beganMs;
+  };
+  for (const row of ROWS) {
+    const times = { service: [] as number[], raw: [] as number[] };
+    for (const [nth, query] of queries.entries()) {
+      const service = await search(query, row);
+      const raw = await callRaw(query, row);
+      if (nth < WARM_UP) continue;
+      times.service.push(service);
+      times.raw.push(raw);
+    }
+    const [service, raw] = [times.service.sort(ascending), times.raw.sort(ascending)];
+    console.log(
+      `search   ${row.name.padEnd(24)} of ${CHUNKS} chunks: ${at(service, 0.5)} ms p50, ${at(service, 0.99)} p99; ` +
+        `raw LanceDB ${at(raw, 0.5)}, ${at(raw, 0.99)}; over it at p50 ${(quantile(service, 0.5) - quantile(raw, 0.5)).toFixed(1)} ms`,
+    );
+  }
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
+}
+
+function quantile(sorted: readonly number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
+}
+
+function at(sorted: readonly number[], part: number): string {
+  return quantile(sorted, part).toFixed(1);
+}

@@ -1,0 +1,209 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openLogger } from '../../src/platform/logger.ts';
+import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
+import { weighTerms } from '../../src/search/analyser.ts';
+import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { IndexWriter } from '../../src/search/index-writer.ts';
+import { LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
+import { searchKeywords } from '../../src/search/legs.ts';
+import { settleInProcess } from '../../src/search/settle-process.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const BUCKET = 'bkt_settle';
+/** Two generations of so many are settled between commits, in a process of its own. */
+const ROWS = 5_000;
+const signal = new AbortController().signal;
+
+let db: TestDatabase;
+let directory: { dataDir: string; remove: () => void };
+let tables: LanceTables;
+let writer: IndexWriter;
+let cleanups: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  db = await createTestDatabase();
+  directory = makeDataDir();
+  tables = new LanceTables(path.join(directory.dataDir, 'index'));
+  writer = new IndexWriter({ sql: db.sql, direct: db.sql, tables, logger: openLogger('silent') });
+});
+afterEach(async () => {
+  for (const cleanup of cleanups) await cleanup();
+  cleanups = [];
+  await writer.close();
+  await tables.close();
+  await db.drop();
+  directory.remove();
+});
+
+function generation(id: number): IndexedGeneration {
+  const vectors = new Float32Array(ROWS * INDEX_DIMENSIONS);
+  for (let row = 0; row < ROWS; row++) vectors[row * INDEX_DIMENSIONS + (row % INDEX_DIMENSIONS)] = 1;
+  return {
+    vectors,
+    chunks: Array.from({ length: ROWS }, (_, index) => ({
+      ...{ chunkId: `doc_${id}_${id}_${index}`, documentId: `doc_${id}`, generation: id, collectionId: null },
+      ...{ chunkIndex: index, text: `heron ${id} ${index}`, tokens: `heron word${id}x${index}` },
+      locator: { page: null, heading_path: [], start: 0, end: 5 },
+      ...{ modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
+    })),
+  };
+}
+
+async function append(id: number): Promise<void> {
+  await db.sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${ROWS}, 'm', 'lexical-1')`;
+  await writer.append(BUCKET, generation(id), 'lexical-1');
+}
+
+async function read() {
+  const own = await getIndexTable(db.sql, BUCKET);
+  const table = own && (await tables.read(own.name, own.version));
+  if (!table) throw new Error('no table');
+  return table;
+}
+
+async function expectWhole(): Promise<void> {
+  const table = await read();
+  expect(await table.countRows()).toBe(2 * ROWS);
+  for (const word of ['word1x0', `word1x${ROWS - 1}`, 'word2x17', `word2x${ROWS - 1}`]) {
+    const found = await searchKeywords(table, weighTerms([word]), { limit: 10, documentIds: null });
+    expect(found.map((each) => each.chunkId)).toHaveLength(1);
+  }
+}
+
+const unindexed = async () => (await (await read()).indexStats(TOKEN_INDEX_NAME))?.numUnindexedRows;
+
+/** Processes that this one has started to settle a table. */
+function settling(): number[] {
+  return readdirSync(`/proc/${process.pid}/task`).flatMap((thread) => {
+    const children = readFileSync(`/proc/${process.pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean);
+    return children.filter((pid) => about(pid, 'cmdline').includes('settle-child.ts')).map(Number);
+  });
+}
+
+function about(pid: number | string, what: 'cmdline' | 'environ'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${what}`, 'utf8');
+  } catch {
+    return ''; // It has ended meanwhile.
+  }
+}
+
+async function killFirst(): Promise<number> {
+  const [pid] = await until(async () => (settling().length > 0 ? settling() : null), { everyMs: 5, what: 'a child' });
+  process.kill(pid as number, 'SIGKILL');
+  return pid as number;
+}
+
+/** An object store that takes connections and never answers. */
+async function openSilentStore(): Promise<{
+  uri: string;
+  storageOptions: Record<string, string>;
+  asked: () => boolean;
+}> {
+  let isAsked = false;
+  const server = createServer((socket) => {
+    isAsked = true;
+    socket.on('error', () => {});
+    cleanups.push(() => socket.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanups.push(() => server.close());
+  const storageOptions = {
+    aws_endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...{ aws_region: 'us-east-1', allow_http: 'true', timeout: '60s' },
+    ...{ aws_access_key_id: 'canary-id-4711', aws_secret_access_key: 'canary-secret-0815' },
+  };
+  return { uri: 's3://bucket/index', storageOptions, asked: () => isAsked };
+}
+
+it('settles a large table in a process of its own, and searches find all of it', async () => {
+  await append(1);
+  const seen: number[] = [];
+  const watch = setInterval(() => seen.push(...settling()), 5);
+  cleanups.push(() => clearInterval(watch));
+  await append(2);
+  expect(new Set(seen).size).toBe(1);
+  expect(settling()).toEqual([]);
+  expect(await unindexed()).toBe(0);
+  await expectWhole();
+});
+
+it('a commit does not fail when the settling behind it is killed', async () => {
+  await append(1);
+  await Promise.all([append(2), killFirst()]);
+  await expectWhole();
+  await writer.optimize(BUCKET, signal);
+  expect(await unindexed()).toBe(0);
+  await expectWhole();
+});
+
+it('a settling that is killed at any moment is an error to try again, and harms nothing', async () => {
+  await append(1);
+  await Promise.all([append(2), killFirst()]);
+  for (const afterMs of [0, 300, 450, 600]) {
+    const settled = writer.optimize(BUCKET, signal).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const [pid] = await until(async () => (settling().length > 0 ? settling() : null), { everyMs: 5 });
+    const timer = setTimeout(() => about(pid as number, 'cmdline') && process.kill(pid as number, 'SIGKILL'), afterMs);
+    cleanups.push(() => clearTimeout(timer));
+    const error = await settled;
+    // The last ones may have come too late.
+    if (afterMs === 0 || error !== null) {
+      expect(error).toMatchObject({ code: 'settle_failed', status: 503, retryable: true });
+    }
+    await expectWhole();
+  }
+  await writer.optimize(BUCKET, signal);
+  expect(await unindexed()).toBe(0);
+  await expectWhole();
+});
+
+function startChild(): ChildProcess {
+  const module = fileURLToPath(new URL('../../src/search/settle-child.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--no-warnings', module], { stdio: ['pipe', 'ignore', 'ignore'] });
+  cleanups.push(() => child.kill('SIGKILL'));
+  return child;
+}
+
+it('ends with whoever started it, before it was told anything and in the middle of its work', async () => {
+  const untold = startChild();
+  untold.stdin?.end();
+  expect(await once(untold, 'exit')).toEqual([3, null]);
+  const { uri, storageOptions, asked } = await openSilentStore();
+  const told = startChild();
+  told.stdin?.write(
+    `${JSON.stringify({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 })}\n`,
+  );
+  await until(async () => asked(), { what: 'a request of the store' });
+  const exited = once(told, 'exit');
+  told.stdin?.end();
+  expect(await exited).toEqual([3, null]);
+});
+
+it('is told the secrets of the storage by nothing that other processes can see', async () => {
+  const { uri, storageOptions, asked } = await openSilentStore();
+  const settled = settleInProcess({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 });
+  settled.catch(() => {});
+  await until(async () => asked(), { what: 'a request of the store' });
+  const [pid = 0] = settling();
+  expect(about(pid, 'cmdline')).toContain('settle-child.ts');
+  expect(about(pid, 'environ')).toContain('LANCE_CPU_THREADS=');
+  for (const what of ['cmdline', 'environ'] as const) {
+    expect(about(pid, what)).not.toMatch(/canary|DATABASE_URL|SECRET/);
+  }
+  process.kill(pid, 'SIGKILL');
+  await expect(settled).rejects.toThrow('SIGKILL');
+});

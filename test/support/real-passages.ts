@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const FILE_BYTES_MAX = 400_000;
+const PASSAGE_CHARS = 480;
+const PASSAGE_CHARS_MIN = 80;
+
+/** Real texts that are always at hand: documentation and declarations of the installed packages, no passage twice. */
+export function readPassages(count: number): string[] {
+  const passages = new Set<string>();
+  for (const file of filesIn(PACKAGES)) {
+    if (statSync(file).size > FILE_BYTES_MAX) continue;
+    const text = readFileSync(file, 'utf8');
+    for (let at = 0; at < text.length; at += PASSAGE_CHARS) {
+      const passage = text
+        .slice(at, at + PASSAGE_CHARS)
+        .replace(/\s+/g, ' ')
+        .trim()
+        .toWellFormed();
+      if (passage.length >= PASSAGE_CHARS_MIN) passages.add(passage);
+      if (passages.size === count) return [...passages];
+    }
+  }
+  throw new Error(`the installed packages have only ${passages.size} passages`);
+}
+
+function* filesIn(folder: string): Generator<string> {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesIn(file);
+    else if (entry.isFile() && /\.(md|d\.ts|js)$/.test(entry.name)) yield file;
+  }
+}
+
+/** Some words in a row out of passages all over the list: what somebody might ask who has read them. */
+export function drawQueries(passages: readonly string[], count: number): string[] {
+  const wordsPerQuery = 8;
+  return Array.from({ length: count }, (_, nth) => {
+    const words = (passages[Math.floor(((nth + 0.5) * passages.length) / count)] as string).split(' ');
+    const start = Math.min(4, words.length - 1);
+    return words.slice(start, start + wordsPerQuery).join(' ');
+  });
+}
