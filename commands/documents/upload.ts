@@ -40,6 +40,10 @@ export default class DocumentsUpload extends BaseCommand {
       description: 'tokens that a chunk shares with the one before (default: 60)',
       env: 'SERVICE_CHUNK_OVERLAP',
     }),
+    'ocr-strategy': Flags.string({
+      description: 'text in pictures: auto reads those of pages without text, always all, never none (default: auto)',
+      env: 'SERVICE_OCR_STRATEGY',
+    }),
     'no-wait': Flags.boolean({ description: 'leave the work to a running service', env: 'SERVICE_NO_WAIT' }),
   };
 
@@ -55,6 +59,7 @@ export default class DocumentsUpload extends BaseCommand {
         on_duplicate: flags['on-duplicate'],
         chunk_size: flags['chunk-size'],
         chunk_overlap: flags['chunk-overlap'],
+        ocr_strategy: flags['ocr-strategy'],
       },
       { collection_id: '--collection' },
     );

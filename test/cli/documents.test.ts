@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { encodePng } from '../support/encode-image.ts';
 import { makePdf, sampleParagraph } from '../support/sample-files.ts';
 import { until } from '../support/until.ts';
 import { CAN_MAKE_TERMINAL, runOnTerminal, runService, startService } from './service.ts';
@@ -116,6 +117,20 @@ test('the same files again are linked, and --recursive takes the folders below',
   );
   expect(rejected).toMatchObject({ code: 4 });
   expect(rejected.json().data[0].error.category).toBe('duplicate_document');
+});
+
+test('--ocr-strategy says whether pictures are read', async () => {
+  const picture = path.join(folder, 'picture.png');
+  writeFileSync(picture, encodePng({ width: 40, height: 30, pixels: new Uint8Array(1_200).fill(255) }));
+  const never = await service('documents', 'upload', picture, '--ocr-strategy', 'never', '--json');
+  expect(never).toMatchObject({ code: 4 });
+  expect(never.json().data[0].error).toMatchObject({
+    category: 'unsupported_type',
+    message: expect.stringContaining('never'),
+  });
+  const wrong = await service('documents', 'upload', picture, '--ocr-strategy', 'sometimes');
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--ocr-strategy') });
+  rmSync(picture);
 });
 
 test('failures are told with their category, and exit with 4', async () => {
