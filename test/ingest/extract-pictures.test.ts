@@ -105,6 +105,15 @@ test('a picture that cannot be read is a failed page, and the others are read', 
   });
 });
 
+test('pages whose pictures cannot be read keep their text, also where that is every page', async () => {
+  const pdf = makeScanPdf([{ text: 'a page', images: [damagedImage()] }]);
+  const document = await extract(pdf, 'a.pdf', undefined, { strategy: 'always' });
+  expect(document).toMatchObject({ text: 'a page', failedPages: [1], emptyPages: [] });
+  await expect(extract(makeScanPdf([{ images: [damagedImage()] }]), 'a.pdf')).rejects.toMatchObject({
+    category: 'corrupt',
+  });
+});
+
 test('no more pictures are read than allowed, and no longer', async () => {
   const pages = Array.from({ length: 5 }, (_, i) => ({ images: [picture(100 + i)] }));
   const pdf = makeScanPdf(pages);

@@ -51,6 +51,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   let window: PdfParagraph[] = [];
   let windowChars = 0;
   let charsLeft = options.textCharsMax;
+  let hasText = false;
   const handOver = async () => {
     for (const block of headings.toBlocks(window)) sink.add(block);
     window = [];
@@ -71,6 +72,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
       const [left = 0, , right = 0] = page.view;
       const found = toParagraphs(linesInReadingOrder(items, right - left), number);
       for (const paragraph of found) window.push(paragraph);
+      hasText ||= found.length > 0;
       const chars = items.reduce((sum, item) => sum + item.str.length, 0);
       charsLeft -= chars;
       windowChars += chars;
@@ -86,7 +88,8 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
     await handOver();
     await document.cleanup();
   }
-  if (failedPages.length === pages) throw new ExtractError('corrupt', 'no page of the PDF can be read');
+  // Of a page with text it may be only the pictures that cannot be read.
+  if (failedPages.length === pages && !hasText) throw new ExtractError('corrupt', 'no page of the PDF can be read');
   await handOver();
   return { pages, emptyPages, failedPages };
 }
