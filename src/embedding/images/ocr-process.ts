@@ -1,8 +1,7 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { type ConfinedProcess, startConfined } from '../../platform/confined-process.ts';
 import { IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
 
 /**
@@ -35,9 +34,6 @@ export interface OcrProcessLimits {
   readonly imageBytesMax: number;
 }
 
-const MIB = 1024 * 1024;
-/** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
-const CODE_RANGE_BYTES = 512 * MIB;
 const HEAP_MIB = 128;
 const STDERR_CHARS_MAX = 2000;
 /** A character is up to six bytes in JSON. */
@@ -46,8 +42,6 @@ const JSON_BYTES_PER_CHAR = 6;
 /** A draft and what follows it. */
 const LINES_AHEAD_MAX = 2;
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
-
 /**
  * One process that reads text in images, one at a time.
  *
@@ -55,14 +49,14 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  * and no thread, and has an empty environment. It ends by itself when this process dies.
  */
 export class OcrProcess {
-  readonly #child: Child;
+  readonly #child: ConfinedProcess;
   readonly #limits: OcrProcessLimits;
   readonly #lines = new LineReader();
   #stderr = '';
   #residentBytes = 0;
   #cpuSeconds = 0;
 
-  private constructor(child: Child, limits: OcrProcessLimits) {
+  private constructor(child: ConfinedProcess, limits: OcrProcessLimits) {
     this.#child = child;
     this.#limits = limits;
     const lineBytesMax = limits.textCharsMax * JSON_BYTES_PER_CHAR + 4096;
@@ -224,34 +218,13 @@ function parseLine(line: string): OcrLine | null {
   }
 }
 
-function spawnChild(limits: OcrProcessLimits): Child {
+function spawnChild(limits: OcrProcessLimits): ConfinedProcess {
   const { argument, readable } = installation(limits);
-  const node = [
-    process.execPath,
-    '--permission',
-    ...readable.map((folder) => `--allow-fs-read=${folder}`),
-    '--disallow-code-generation-from-strings',
-    `--max-old-space-size=${HEAP_MIB}`,
-    '--v8-pool-size=1',
-    '--no-warnings',
-    fileURLToPath(new URL('./ocr-child.ts', import.meta.url)),
-    JSON.stringify(argument),
-  ];
-  const dataKib = Math.ceil((limits.memoryBytesMax + CODE_RANGE_BYTES) / 1024);
-  // Processor seconds end a busy process whose parent was killed and can end it no more.
-  const cpuSeconds = OCR_CPU_SECONDS_MAX + 2 * Math.ceil(limits.imageMs / 1000);
-  const script = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; exec "$@" 2>&3 3>&-';
-  const [command, ...args] =
-    process.platform === 'win32'
-      ? node
-      : ['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, 'ocr', String(cpuSeconds), String(dataKib), ...node];
-  return spawn(command as string, args, {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: {},
-    cwd: '/',
-    // Its own process group: a Ctrl-C at the terminal is for us, and we may finish this image.
-    detached: process.platform !== 'win32',
-    windowsHide: true,
+  return startConfined({
+    ...{ name: 'ocr', module: new URL('./ocr-child.ts', import.meta.url), argument, readable },
+    heapMib: HEAP_MIB,
+    memoryBytesMax: limits.memoryBytesMax,
+    cpuSeconds: OCR_CPU_SECONDS_MAX + 2 * Math.ceil(limits.imageMs / 1000),
   });
 }
 

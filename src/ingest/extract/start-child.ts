@@ -1,60 +1,34 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type ConfinedProcess, startConfined } from '../../platform/confined-process.ts';
 import type { ChildArgument, ChildFormat } from './child-protocol.ts';
 import { ExtractError } from './errors.ts';
 import type { ExtractLimits } from './limits.ts';
 
-export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+export type Child = ConfinedProcess;
 export type ChildLimits = Pick<ExtractLimits, 'deadlineMs' | 'memoryBytesMax'>;
 
 const MIB = 1024 * 1024;
-/** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
-const CODE_RANGE_BYTES = 512 * MIB;
 /** For the pictures of a scanned book, beyond what reading text may take. */
 const IMAGES_CPU_SECONDS = 600;
 /** Of the memory allowed, what is not for the JavaScript heap: the program itself and array buffers. */
 const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
- * Starts a process that waits for a task on stdin. It may read its own code and nothing else, write no file, start no
- * process, load no addon, make no code from strings, and has an empty environment.
+ * Starts a process that waits for a task on stdin, and may read its own code and nothing else.
  *
  * @param preload the format whose code it loads meanwhile; it can read any other one, too
  */
 export function startChild(limits: ChildLimits, preload: ChildFormat): Child {
-  const heapMib = Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB));
   const { paths, cmapFolder, wasmFolder } = readable();
   const argument: ChildArgument = { preload, cmapFolder, wasmFolder };
-  const node = [
-    process.execPath,
-    '--permission',
-    ...paths.map((path) => `--allow-fs-read=${path}`),
-    '--disallow-code-generation-from-strings',
-    `--max-old-space-size=${heapMib}`,
-    '--v8-pool-size=1',
-    '--no-warnings',
-    fileURLToPath(new URL('./child.ts', import.meta.url)),
-    JSON.stringify(argument),
-  ];
-  // CPU seconds end a busy child whose parent was killed and can watch no more.
-  const cpuSeconds = Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS;
-  const dataKib = Math.ceil((limits.memoryBytesMax + CODE_RANGE_BYTES) / 1024);
-  const script = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; exec "$@" 2>&3 3>&-';
-  const [command, ...args] =
-    process.platform === 'win32'
-      ? node
-      : ['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, 'extract', String(cpuSeconds), String(dataKib), ...node];
-  return spawn(command as string, args, {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: {},
-    cwd: '/',
-    // Its own process group: a Ctrl-C at the terminal is for the worker, which may finish this document.
-    detached: process.platform !== 'win32',
-    windowsHide: true,
+  return startConfined({
+    ...{ name: 'extract', module: new URL('./child.ts', import.meta.url), argument, readable: paths },
+    heapMib: Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB)),
+    memoryBytesMax: limits.memoryBytesMax,
+    cpuSeconds: Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS,
   });
 }
 

@@ -1,0 +1,55 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const MIB = 1024 * 1024;
+/** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
+const CODE_RANGE_BYTES = 512 * MIB;
+
+/**
+ * Starts a module in a process that handles what strangers sent. It may read `readable` and nothing else, write no file,
+ * start no process, load no addon, make no code from strings, and has an empty environment.
+ *
+ * @param options.name in the list of processes
+ * @param options.argument its only one, as JSON
+ * @param options.memoryBytesMax by the kernel's data limit; POSIX only
+ * @param options.cpuSeconds end a busy process whose parent was killed and can watch no more; POSIX only
+ */
+export function startConfined(options: {
+  readonly name: string;
+  readonly module: URL;
+  readonly argument: object;
+  /** Files and folders. */
+  readonly readable: readonly string[];
+  readonly heapMib: number;
+  readonly memoryBytesMax: number;
+  readonly cpuSeconds: number;
+}): ConfinedProcess {
+  const node = [
+    process.execPath,
+    '--permission',
+    ...options.readable.map((path) => `--allow-fs-read=${path}`),
+    '--disallow-code-generation-from-strings',
+    `--max-old-space-size=${options.heapMib}`,
+    '--v8-pool-size=1',
+    '--no-warnings',
+    fileURLToPath(options.module),
+    JSON.stringify(options.argument),
+  ];
+  const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
+  const script = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; exec "$@" 2>&3 3>&-';
+  const [command, ...args] =
+    process.platform === 'win32'
+      ? node
+      : ['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, options.name, ...limits, ...node];
+  return spawn(command as string, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: {},
+    cwd: '/',
+    // Its own process group: a Ctrl-C at the terminal is for us, and we may finish what it works on.
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  });
+}
