@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type AccessPolicy, seesEveryScope } from './access-policy.ts';
 import type {
   BucketPolicy,
@@ -41,9 +41,15 @@ export async function listBucketNames(sql: Sql, orgId: string): Promise<{ id: st
 /** `ref` is an id or a name. @throws AppError `bucket_not_found` (404) */
 export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
   const [row] = await sql`
-    SELECT * FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL AND (id = ${ref} OR name = ${ref})`;
+    SELECT * FROM buckets WHERE ${bucketNamed(sql, orgId, ref)}`;
   if (!row) throw notFound('bucket', ref);
   return toBucket(row as Row);
+}
+
+/** A condition on a row of `buckets`: the organization's one of this id or name. */
+export function bucketNamed(sql: Sql, orgId: string, ref: string): SqlFragment {
+  return sql`
+    buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
 }
 
 export async function insertCollection(

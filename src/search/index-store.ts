@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
-import type { DocumentView } from '../documents/schema.ts';
-import { toDocument, visibleTo } from '../documents/store.ts';
+import { bucketNamed, visibleTo } from '../documents/store.ts';
+import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type Filter, filterSql } from './filter.ts';
@@ -17,8 +17,29 @@ export interface IndexTable {
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
   const [row] = await sql`
     SELECT coalesce(table_name, bucket_id) AS name, version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
-  if (!row) return null;
+  return row ? toIndexTable(row) : null;
+}
+
+function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
   return { name: row['name'] as string, version: Number(row['version']), space: row['space'] as string | null };
+}
+
+/**
+ * A bucket, by id or name, with its index: all that a search needs to begin.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function findBucketIndex(
+  sql: Sql,
+  orgId: string,
+  bucketRef: string,
+): Promise<{ bucketId: string; indexTable: IndexTable | null }> {
+  const [row] = await sql`
+    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, space
+    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
+    WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
+  if (!row) throw notFound('bucket', bucketRef);
+  return { bucketId: row['id'] as string, indexTable: row['name'] === null ? null : toIndexTable(row) };
 }
 
 /**
@@ -92,7 +113,9 @@ export interface DocumentScope {
 /** A document that the caller may find, and the generation of its chunks that counts. */
 export interface LiveDocument {
   readonly generation: number;
-  readonly document: DocumentView;
+  readonly fileName: string;
+  readonly sourcePath: string | null;
+  readonly metadata: Record<string, string>;
 }
 
 /**
@@ -109,14 +132,19 @@ export async function findLiveDocuments(
   const rows = await inShapeOf(
     scope,
     sql`
-      SELECT * FROM documents WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
+      SELECT id, active_generation, file_name, source_path, metadata FROM documents
+      WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
   );
-  return new Map(
-    rows.map((row) => [
-      row['id'] as string,
-      { generation: Number(row['active_generation']), document: toDocument(row) },
-    ]),
-  );
+  return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
+}
+
+function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
+  return {
+    generation: Number(row['active_generation']),
+    fileName: row['file_name'] as string,
+    sourcePath: row['source_path'] as string | null,
+    metadata: row['metadata'] as Record<string, string>,
+  };
 }
 
 /** Ids of the documents that can be found at all within the scope; null when there are more than `limit`. */

@@ -13,7 +13,7 @@ export interface Candidates {
 
 /** A visible chunk in its place. */
 export interface RankedChunk extends Candidate {
-  readonly document: LiveDocument['document'];
+  readonly document: LiveDocument;
   readonly score: number;
   readonly rrf: number;
   readonly bm25: number | null;
@@ -47,7 +47,7 @@ export function rank({ keyword, vector, live }: Candidates, { weights, mode }: P
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
     return {
       ...candidate,
-      ...{ document: (live.get(candidate.documentId) as LiveDocument).document, score, rrf },
+      ...{ document: live.get(candidate.documentId) as LiveDocument, score, rrf },
       ...{ bm25: byKeyword.get(id)?.score ?? null, cosine: byVector.get(id)?.score ?? null },
     };
   });
@@ -63,8 +63,8 @@ export function toResult(chunk: RankedChunk): SearchResult {
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
     metadata: chunk.document.metadata,
     citation: {
-      file_name: chunk.document.file_name,
-      source_path: chunk.document.source_path,
+      file_name: chunk.document.fileName,
+      source_path: chunk.document.sourcePath,
       locator: JSON.parse(chunk.locator) as Locator,
       url: null,
     },
