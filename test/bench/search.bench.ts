@@ -25,9 +25,9 @@ import { Clients } from './embed/client.ts';
 const CHUNKS = Number(process.argv[2] ?? 50_000);
 const CHUNKS_PER_DOCUMENT = 5;
 const TEAMS = 200;
-const QUERIES = 450;
+const QUERIES = 600;
 /** A server that has just started runs code that is not compiled yet. */
-const WARM_UP = 150;
+const WARM_UP = 120;
 /** Service and raw calls take turns of so many queries; the first ones of each find the other's index in the CPU's caches. */
 const TURN = 30;
 const TURN_WARM_UP = 5;
