@@ -43,6 +43,7 @@ import { IndexWriter } from '../search/index-writer.ts';
 import { sweepTables } from '../search/replace-table.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
 import type { SearchContext } from '../search/search.ts';
+import { SeenIndexes } from '../search/seen-indexes.ts';
 import { sweepGenerations } from '../search/sweep.ts';
 import { type Account, type Meter, openMeter } from '../usage/meter.ts';
 import { openRateLimiter, type RateLimiter } from '../usage/rates.ts';
@@ -273,7 +274,7 @@ export async function openAppliance(config: Config, options: OpenOptions): Promi
       doorbell,
       jobOperations,
       uploads: { sql, objects, doorbell, logger },
-      search: { sql, tables, embedder, reranker },
+      search: { sql, tables, embedder, reranker, seen: new SeenIndexes() },
       metadata: {
         sql,
         doorbell,

@@ -14,6 +14,17 @@ export interface IndexTable {
   readonly space: string | null;
 }
 
+/** A bucket's index; null where nothing was ever written into it. */
+export interface BucketIndex {
+  readonly bucketId: string;
+  readonly indexTable: IndexTable | null;
+}
+
+/** Whether nothing was published between the two. */
+export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
+  return a?.name === b?.name && a?.version === b?.version && a?.space === b?.space;
+}
+
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
   const [row] = await sql`
     SELECT coalesce(table_name, bucket_id) AS name, version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
@@ -29,11 +40,7 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
  *
  * @throws AppError `bucket_not_found` (404)
  */
-export async function findBucketIndex(
-  sql: Sql,
-  orgId: string,
-  bucketRef: string,
-): Promise<{ bucketId: string; indexTable: IndexTable | null }> {
+export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
   const [row] = await sql`
     SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, space
     FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id

@@ -1,34 +1,20 @@
-import type { Table } from '@lancedb/lancedb';
 import type { Caller } from '../access/caller.ts';
 import { findCollection } from '../documents/store.ts';
-import type { EmbeddedTexts, Embedder } from '../embedding/embedder.ts';
+import type { Embedder } from '../embedding/embedder.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { analyse, type WeightedTerms, weighTerms } from './analyser.ts';
-import { collapse } from './collapse.ts';
-import {
-  type DocumentScope,
-  findBucketIndex,
-  findLiveDocuments,
-  getIndexTable,
-  type IndexTable,
-  listLiveDocumentIds,
-} from './index-store.ts';
+import { withoutWaiting } from '../platform/without-waiting.ts';
+import { analyse, weighTerms } from './analyser.ts';
+import { type BucketIndex, findBucketIndex, getIndexTable, isSameTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import { type Candidate, type LegOptions, searchKeywords, searchVectors } from './legs.ts';
-import { embedQuery, type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
-import { isAnyOvertaken, type RankedChunk, rank, toResult } from './rank.ts';
+import { embedQuery, type QueryVector } from './prepare-query.ts';
+import { toResult } from './rank.ts';
 import { rerankResults } from './rerank/rerank-results.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
+import { type Found, type IndexSearch, searchIndex } from './search-index.ts';
+import type { SeenIndexes } from './seen-indexes.ts';
 
-/** Candidates that each leg fetches first, and the most it is asked for when most of them may not be seen. */
-const CANDIDATES_MIN = 60;
-const CANDIDATES_MAX = 3_200;
-/** A filter that leaves at most this many documents is handed to the index; a wider one is applied after it. */
-const PREFILTER_DOCUMENTS_MAX = 1_000;
-/** When what may be seen is crowded out by what may not, up to this many documents are named to the index. */
-const VISIBLE_DOCUMENTS_MAX = 10_000;
 /** How often a search is done on an index that moves on under it. */
 const TRIES_MAX = 3;
 
@@ -37,6 +23,7 @@ export interface SearchContext {
   readonly tables: LanceTables;
   readonly embedder: Embedder;
   readonly reranker: Reranker | null;
+  readonly seen: SeenIndexes;
 }
 
 /**
@@ -54,17 +41,12 @@ export async function searchBucket(
   request: SearchRequest,
   signal?: AbortSignal,
 ): Promise<SearchResponse> {
-  const { sql } = context;
-  const { bucketId, indexTable } = await findBucketIndex(sql, caller.orgId, bucketRef);
-  const collection = request.collection ? await findCollection(sql, caller.orgId, bucketId, request.collection) : null;
   const rerankTopK = (request.rerank ? request.rerank_top_k : undefined) ?? request.top_k;
-  const search: IndexSearch = {
-    ...{ context, caller, request, signal },
-    scope: { bucketId, collectionId: collection?.id ?? null, filter: request.filter ?? null },
-    terms: weighTerms(analyse(request.query)),
+  const asked: Asked = {
+    ...{ context, caller, bucketRef, request, signal },
     wanted: Math.max(request.top_k, rerankTopK),
   };
-  const found = await searchNewest(search, indexTable);
+  const { bucketId, found } = await searchPresent(asked);
   const warnings = [...found.warnings];
   const fused = found.chunks.map(toResult);
   const ordered = request.rerank
@@ -81,118 +63,76 @@ export async function searchBucket(
   };
 }
 
-interface IndexSearch {
+interface Asked {
   readonly context: SearchContext;
   readonly caller: Caller;
-  readonly scope: DocumentScope;
+  readonly bucketRef: string;
   readonly request: SearchRequest;
-  /** Of the query, analysed. */
-  readonly terms: readonly WeightedTerms[];
   /** Chunks to find. */
   readonly wanted: number;
   readonly signal: AbortSignal | undefined;
 }
 
-interface Found {
-  readonly embedded: EmbeddedTexts | null;
-  readonly warnings: readonly string[];
-  /** At most as many as are wanted, best first. */
-  readonly chunks: readonly RankedChunk[];
-  /** Of a document that was found, PostgreSQL names other chunks by now, and none of those was found. */
-  readonly isOvertaken: boolean;
+/** A search that is under way. */
+interface Attempt {
+  readonly search: IndexSearch;
+  readonly at: BucketIndex;
+  readonly embedding: Promise<QueryVector>;
+  readonly outcome: Promise<Found>;
+}
+
+/**
+ * Search the bucket's index as it is now. While PostgreSQL says which that is, it is searched where this process last saw
+ * it, which is nearly always there; what was found elsewhere is thrown away.
+ */
+async function searchPresent(asked: Asked): Promise<{ bucketId: string; found: Found }> {
+  const { context, caller, bucketRef, request } = asked;
+  const seen = request.collection === undefined ? context.seen.get(caller.orgId, bucketRef) : undefined;
+  const early = seen && begin(asked, seen, null);
+  const at = await findBucketIndex(context.sql, caller.orgId, bucketRef);
+  context.seen.remember(caller.orgId, bucketRef, at);
+  if (early && early.at.bucketId === at.bucketId && isSameTable(early.at.indexTable, at.indexTable)) {
+    return { bucketId: at.bucketId, found: await searchNewest(asked, early) };
+  }
+  const { collection } = request;
+  const collectionId = collection
+    ? (await findCollection(context.sql, caller.orgId, at.bucketId, collection)).id
+    : null;
+  return { bucketId: at.bucketId, found: await searchNewest(asked, begin(asked, at, collectionId, early?.embedding)) };
+}
+
+function begin(
+  { context, caller, request, wanted, signal }: Asked,
+  at: BucketIndex,
+  collectionId: string | null,
+  embedding = withoutWaiting(embedQuery(context.embedder, caller, request, signal)),
+): Attempt {
+  const search: IndexSearch = {
+    ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
+    scope: { bucketId: at.bucketId, collectionId, filter: request.filter ?? null },
+    terms: weighTerms(analyse(request.query)),
+  };
+  return { search, at, embedding, outcome: withoutWaiting(searchIndex(search, at.indexTable, embedding)) };
 }
 
 /**
  * What is visible now may have been written under the search, into a newer version of the table or another table; and
  * where a deletion took the older one off the storage meanwhile, reading it fails. Then it is searched where it is now.
  */
-async function searchNewest(search: IndexSearch, newest: IndexTable | null): Promise<Found> {
-  const { context, caller, request, signal } = search;
-  const embed = () => withoutWaiting(embedQuery(context.embedder, caller, request, signal));
-  let indexTable = newest;
-  let embedding = embed();
+async function searchNewest(asked: Asked, first: Attempt): Promise<Found> {
+  const { bucketId } = first.at;
+  let attempt = first;
   for (let tries = 1; ; tries++) {
-    const outcome = await searchIndex(search, indexTable, embedding).catch((error: unknown) => {
-      if (error instanceof AppError || signal?.aborted) throw error;
+    const outcome = await attempt.outcome.catch((error: unknown) => {
+      if (error instanceof AppError || asked.signal?.aborted) throw error;
       return { error };
     });
     if (!('error' in outcome) && !outcome.isOvertaken) return outcome;
-    const present = await getIndexTable(context.sql, search.scope.bucketId);
-    const isThere = present?.name === indexTable?.name && present?.version === indexTable?.version;
-    if (isThere || tries === TRIES_MAX) {
+    const indexTable = await getIndexTable(asked.context.sql, bucketId);
+    if (isSameTable(indexTable, attempt.at.indexTable) || tries === TRIES_MAX) {
       if ('error' in outcome) throw outcome.error;
       return outcome;
     }
-    // Moved to another space, the bucket may be comparable by now.
-    if (present?.space !== indexTable?.space) embedding = embed();
-    indexTable = present;
+    attempt = begin(asked, { bucketId, indexTable }, attempt.search.scope.collectionId, attempt.embedding);
   }
-}
-
-/** A promise that is awaited later, if at all: that it fails is no news before. */
-function withoutWaiting<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}
-
-async function searchIndex(
-  search: IndexSearch,
-  indexTable: IndexTable | null,
-  embedding: Promise<QueryVector>,
-): Promise<Found> {
-  const { context, caller, scope, request, terms, wanted } = search;
-  const { sql } = context;
-  const table = indexTable && (await context.tables.read(indexTable.name, indexTable.version));
-  const isNarrowed = scope.filter !== null || scope.collectionId !== null;
-  let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
-  const preparing = withoutWaiting(
-    embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.space ?? null)),
-  );
-  const finish = async (chunks: readonly RankedChunk[], isOvertaken: boolean, ...more: string[]): Promise<Found> => {
-    const { embedded } = await embedding;
-    return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isOvertaken };
-  };
-  if (!table || documentIds?.length === 0) return finish([], false);
-
-  for (let limit = Math.max(CANDIDATES_MIN, wanted * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
-    const { keyword, vector } = await context.tables.reach(
-      searchLegs(table, search, preparing, { limit, documentIds }),
-    );
-    const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
-    const live = await findLiveDocuments(sql, caller, scope, [...ids]);
-    const candidates = { keyword, vector, live };
-    const perDocumentMax = request.max_per_document ?? null;
-    const chunks = collapse(rank(candidates, await preparing), { wanted, perDocumentMax });
-    const isOvertaken = isAnyOvertaken(candidates);
-    const isExhausted = keyword.length < limit && vector.length < limit;
-    if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
-      return finish(chunks, isOvertaken);
-    }
-    if (limit < CANDIDATES_MAX) continue;
-    // Nearly all that matches may not be seen: name what may be, so that it cannot be crowded out.
-    documentIds = await listLiveDocumentIds(sql, caller, scope, VISIBLE_DOCUMENTS_MAX);
-    if (documentIds === null) {
-      const warning =
-        'too many matches may not be shown, so some that may be are missing; narrow the search by a filter';
-      return finish(chunks, isOvertaken, warning);
-    }
-    if (documentIds.length === 0) return finish([], false);
-  }
-}
-
-/** Both legs at once; keywords are looked up while the query is still being embedded. */
-async function searchLegs(
-  table: Table,
-  { request, terms }: IndexSearch,
-  preparing: Promise<PreparedQuery>,
-  options: LegOptions,
-): Promise<{ keyword: Candidate[]; vector: Candidate[] }> {
-  const searchByTerms = () => searchKeywords(table, terms, options);
-  const [keyword, vector] = await Promise.all([
-    request.mode === 'vector'
-      ? preparing.then(({ mode }) => (mode === 'keyword' ? searchByTerms() : []))
-      : searchByTerms(),
-    preparing.then((query) => (query.vector ? searchVectors(table, query.vector, options) : [])),
-  ]);
-  return { keyword, vector };
 }
