@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createBucket, deleteBucket } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import type { BucketIndex } from '../../src/search/index-store.ts';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
+import { SeenIndexes } from '../../src/search/seen-indexes.ts';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { until } from '../support/until.ts';
+
+/** Two processes of one installation: what one has seen, the other changes. */
+let here: TestAppliance;
+let there: TestAppliance;
+let worker: ReturnType<TestAppliance['appliance']['ingestWorker']>;
+beforeAll(async () => {
+  here = await openTestAppliance();
+  there = await openTestAppliance({}, { beside: here });
+  worker = there.appliance.ingestWorker();
+  await worker.start(new AbortController().signal);
+});
+afterAll(async () => {
+  await worker.stop();
+  await there.close();
+  await here.close();
+});
+
+const makeBucket = (name: string) =>
+  createBucket(there.appliance.sql, there.operator, { name, policy: BucketPolicy.parse({}) });
+
+async function ingest(bucket: string, text: string): Promise<void> {
+  const { sql, uploads } = there.appliance;
+  const content = { bytes: Buffer.from(text), fileName: 'notes.txt', contentType: null };
+  const { id } = await uploadDocument(uploads, there.operator, bucket, content, UploadRequest.parse({}));
+  await until(async () => (await sql`SELECT 1 FROM documents WHERE id = ${id} AND status = 'ready'`).length > 0);
+}
+
+async function search(bucket: string, fields: Record<string, unknown> = {}) {
+  const request = SearchRequest.parse({ query: 'apple harvest', ...fields });
+  const { bucket_id, results } = await searchBucket(here.appliance.search, here.operator, bucket, request);
+  return { bucketId: bucket_id, texts: results.map(({ text }) => text).sort() };
+}
+
+it('finds what another process wrote, though it begins where it saw the index last', async () => {
+  const { id: bucketId } = await makeBucket('orchard');
+  expect(await search('orchard')).toEqual({ bucketId, texts: [] });
+  await ingest('orchard', 'The apple harvest begins in autumn.');
+  expect(await search('orchard')).toEqual({ bucketId, texts: ['The apple harvest begins in autumn.'] });
+  await ingest('orchard', 'An early apple harvest is in August.');
+  const both = ['An early apple harvest is in August.', 'The apple harvest begins in autumn.'];
+  expect(await search('orchard')).toEqual({ bucketId, texts: both });
+  expect(await search(bucketId)).toEqual({ bucketId, texts: both });
+});
+
+it('searches the bucket that has the name now', async () => {
+  const { id: first } = await makeBucket('cellar');
+  await ingest('cellar', 'Apple harvest of the first year.');
+  expect(await search('cellar')).toEqual({ bucketId: first, texts: ['Apple harvest of the first year.'] });
+  await deleteBucket(there.appliance.sql, there.operator, 'cellar', 'cellar');
+  await expect(search('cellar')).rejects.toMatchObject({ code: 'bucket_not_found' });
+  const { id: second } = await makeBucket('cellar');
+  expect(await search('cellar')).toEqual({ bucketId: second, texts: [] });
+  await ingest('cellar', 'Apple harvest of the second year.');
+  expect(await search('cellar')).toEqual({ bucketId: second, texts: ['Apple harvest of the second year.'] });
+});
+
+it('never searches for one organization what another saw, and forgets the oldest', () => {
+  const seen = new SeenIndexes();
+  const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null });
+  seen.remember('org_a', 'notes', at('bkt_a'));
+  seen.remember('org_b', 'notes', at('bkt_b'));
+  expect([seen.get('org_a', 'notes'), seen.get('org_b', 'notes'), seen.get('org_c', 'notes')]).toEqual([
+    at('bkt_a'),
+    at('bkt_b'),
+    undefined,
+  ]);
+  for (let n = 0; n < 999; n++) seen.remember('org_c', `bucket-${n}`, at(`bkt_${n}`));
+  expect(seen.get('org_a', 'notes')).toBeUndefined();
+  expect(seen.get('org_b', 'notes')).toEqual(at('bkt_b'));
+});
