@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { type Connection, connect, Index, type Table } from '@lancedb/lancedb';
+import { type Connection, connect, Index, Session, type Table } from '@lancedb/lancedb';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
 import { CHUNK_SCHEMA } from './chunk-table.ts';
@@ -21,6 +21,12 @@ function tokenIndex(): Index {
 }
 export const TOKEN_INDEX_NAME = 'tokens_idx';
 const OPEN_TABLES_MAX = 256;
+const WRITTEN_TABLES_MAX = 64;
+/**
+ * What writing keeps of indexes, and of descriptions of files. Each commit makes new ones, and LanceDB would keep up to
+ * 7 GB of them beside the old ones.
+ */
+const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
 /** A commit of the most rows, and the merging of fragments, take more than this. */
 const ROOM_BYTES_MIN = 32 * 1024 * 1024;
 
@@ -36,9 +42,12 @@ export async function buildTokenIndex(table: Table): Promise<void> {
 export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
-  #connection: Promise<Connection> | null = null;
-  /** Least recently used first. */
+  readonly #reading: LazyConnection;
+  /** It shares no memory with searches, which keep what they have read. */
+  readonly #writing: LazyConnection;
+  /** Least recently used first, both. */
   readonly #open = new Map<string, { table: Table; version: number }>();
+  readonly #written = new Map<string, Table>();
 
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
@@ -47,22 +56,15 @@ export class LanceTables {
   constructor(uri: string, storageOptions: Record<string, string> = {}) {
     this.#uri = uri;
     this.#storageOptions = storageOptions;
+    this.#reading = new LazyConnection(() => connect(uri, { storageOptions }));
+    this.#writing = new LazyConnection(() =>
+      connect(uri, { storageOptions, session: new Session(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES) }),
+    );
   }
 
   /** What another process needs to open the same tables; its storage options may hold secrets. */
   get place(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
     return { uri: this.#uri, storageOptions: this.#storageOptions };
-  }
-
-  async #connect(): Promise<Connection> {
-    bindLance();
-    this.#connection ??= connect(this.#uri, { storageOptions: this.#storageOptions });
-    try {
-      return await this.#connection;
-    } catch (error) {
-      this.#connection = null;
-      throw dependencyDown('index', 'the search index cannot be opened', error);
-    }
   }
 
   /**
@@ -108,10 +110,11 @@ export class LanceTables {
       this.#open.set(name, cached);
       return cached.table;
     }
-    const connection = await this.#connect();
+    const connection = await this.#reading.get();
     if (!(await connection.tableNames()).includes(name)) return null;
     const table = await connection.openTable(name);
-    this.#remember(name, table, version);
+    this.#open.set(name, { table, version });
+    dropOldest(this.#open, OPEN_TABLES_MAX);
     return table;
   }
 
@@ -125,41 +128,46 @@ export class LanceTables {
   }
 
   async #write(name: string): Promise<Table> {
-    const connection = await this.#connect();
-    const cached = this.#open.get(name)?.table;
-    if (cached) {
-      await cached.checkoutLatest();
-      return cached;
+    const connection = await this.#writing.get();
+    const held = this.#written.get(name);
+    if (held) {
+      this.#written.delete(name);
+      this.#written.set(name, held);
+      await held.checkoutLatest();
+      return held;
     }
     const table = await connection.createEmptyTable(name, CHUNK_SCHEMA, { mode: 'create', existOk: true });
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
       await buildTokenIndex(table);
     }
-    this.#remember(name, table, await table.version());
+    this.#written.set(name, table);
+    dropOldest(this.#written, WRITTEN_TABLES_MAX);
     return table;
   }
 
   async has(name: string): Promise<boolean> {
-    return (await (await this.#connect()).tableNames()).includes(name);
+    return (await (await this.#reading.get()).tableNames()).includes(name);
   }
 
   async drop(name: string): Promise<void> {
-    const connection = await this.#connect();
+    const connection = await this.#reading.get();
     this.#open.get(name)?.table.close();
     this.#open.delete(name);
+    this.#written.get(name)?.close();
+    this.#written.delete(name);
     if ((await connection.tableNames()).includes(name)) await connection.dropTable(name);
   }
 
   /** Every table that the bucket has or had. */
   async dropAll(bucketId: string): Promise<void> {
-    const names = await (await this.#connect()).tableNames();
+    const names = await (await this.#reading.get()).tableNames();
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
   /** Reaches the database; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
-    const connection = await this.#connect();
+    const connection = await this.#reading.get();
     await connection.tableNames({ limit: 1 }).catch((error: unknown) => {
       throw dependencyDown('index', 'the search index is out of reach', error);
     });
@@ -168,16 +176,42 @@ export class LanceTables {
   async close(): Promise<void> {
     for (const { table } of this.#open.values()) table.close();
     this.#open.clear();
-    if (this.#connection) (await this.#connection.catch(() => null))?.close();
-    this.#connection = null;
+    for (const table of this.#written.values()) table.close();
+    this.#written.clear();
+    await this.#reading.close();
+    await this.#writing.close();
+  }
+}
+
+/** A connection that is opened when it is first asked for, and again where that failed. */
+class LazyConnection {
+  readonly #open: () => Promise<Connection>;
+  #connection: Promise<Connection> | null = null;
+
+  constructor(open: () => Promise<Connection>) {
+    this.#open = open;
   }
 
-  #remember(name: string, table: Table, version: number): void {
-    this.#open.set(name, { table, version });
-    if (this.#open.size <= OPEN_TABLES_MAX) return;
-    const [oldest] = this.#open.keys();
-    if (oldest === undefined) return;
-    // Not closed here: a search may still be reading it. It is freed with its last reference.
-    this.#open.delete(oldest);
+  /** @throws AppError `index_unavailable` (503) */
+  async get(): Promise<Connection> {
+    bindLance();
+    this.#connection ??= this.#open();
+    try {
+      return await this.#connection;
+    } catch (error) {
+      this.#connection = null;
+      throw dependencyDown('index', 'the search index cannot be opened', error);
+    }
   }
+
+  async close(): Promise<void> {
+    (await this.#connection?.catch(() => null))?.close();
+    this.#connection = null;
+  }
+}
+
+/** Not closed: a search or a writer may still be at it. It is freed with its last reference. */
+function dropOldest(tables: Map<string, unknown>, sizeMax: number): void {
+  const [oldest] = tables.keys();
+  if (tables.size > sizeMax && oldest !== undefined) tables.delete(oldest);
 }
