@@ -1,40 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { type MailPart, makeMail } from '../support/make-mail.ts';
 import { docxParagraph, makeDocx } from '../support/office-samples.ts';
 import { brief, extract, readHere } from '../support/read-document.ts';
 import { makePdf } from '../support/sample-files.ts';
 import { writeZip } from '../support/write-zip.ts';
 
-interface Part {
-  readonly type: string;
-  readonly name?: string;
-  readonly body: string | Uint8Array;
-  readonly more?: string;
-}
-
-/** A mail of the parts given, in Base64. */
-function makeMail(parts: readonly Part[], head = 'Subject: Harbour =?utf-8?B?7ZWt66eM?='): Buffer {
-  const lines = [
-    head,
-    'From: =?euc-kr?B?sei8rbi3?= <kim@example.org>',
-    'To: Lee <lee@example.org>, office@example.org',
-    'Date: Thu, 14 Mar 2024 09:00:00 +0900',
-    'MIME-Version: 1.0',
-    'Content-Type: multipart/mixed; boundary="b0"',
-    '',
-  ];
-  for (const { type, name, body, more = '' } of parts) {
-    const file = name === undefined ? '' : `Content-Disposition: attachment; filename="${name}"\r\n`;
-    const base64 = Buffer.from(body).toString('base64').replace(/.{76}/g, '$&\r\n');
-    lines.push(`--b0\r\nContent-Type: ${type}\r\n${file}${more}Content-Transfer-Encoding: base64\r\n\r\n${base64}`);
-  }
-  return Buffer.from([...lines, '--b0--', ''].join('\r\n'));
-}
-
 const HEADS = [
   'heading1: Harbour 항만',
   'paragraph: From: 김서막 <kim@example.org>\nTo: Lee <lee@example.org>, office@example.org\nDate: 2024-03-14T00:00:00.000Z',
 ];
-const text = (body: string): Part => ({ type: 'text/plain; charset=utf-8', body });
+const text = (body: string): MailPart => ({ type: 'text/plain; charset=utf-8', body });
 
 describe('a mail', () => {
   test('gives its subject, who wrote to whom, its body and its attachments, each by its own reader', async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BlockDraft } from './blocks.ts';
 import { DOCUMENT_FORMATS, type FileFormat } from './detect-format.ts';
+import { PART_CATEGORIES } from './errors.ts';
 import type { OcrStrategy } from './reader.ts';
 
 /** Formats with a parser of their own, each read in a child process. */
@@ -39,6 +40,7 @@ export const ChildLine = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('image'),
     page: z.int().min(1),
+    part: z.string().optional(),
     /** The file in base64. */
     data: z.string(),
   }),
@@ -48,7 +50,7 @@ export const ChildLine = z.discriminatedUnion('type', [
     pages: z.int().nullable(),
     emptyPages: z.array(z.int()),
     failedPages: z.array(z.int()),
-    skipped: z.array(z.object({ name: z.string(), category: z.enum(OF_THE_DOCUMENT) })),
+    skipped: z.array(z.object({ name: z.string(), category: z.enum(PART_CATEGORIES) })),
   }),
   z.object({
     type: z.literal('failed'),

@@ -77,10 +77,10 @@ class PrintingImages implements ImageSink {
     this.#left = imagesMax;
   }
 
-  async take({ file, page }: PageImage): Promise<boolean> {
+  async take({ file, ...place }: PageImage): Promise<boolean> {
     if (this.#left-- <= 0) return false;
     await this.#sink.finish();
-    await print({ type: 'image', page, data: Buffer.from(file).toString('base64') });
+    await print({ type: 'image', ...place, data: Buffer.from(file).toString('base64') });
     return true;
   }
 }

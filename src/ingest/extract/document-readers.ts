@@ -2,7 +2,7 @@ import type { ChildFormat } from './child-protocol.ts';
 import { detectFormat, type FileFormat, isPictureFormat, type PictureFormat } from './detect-format.ts';
 import { ExtractError } from './errors.ts';
 import type { ContainedDocument } from './mail/read-mail.ts';
-import { type Reading, type ReadResult, resultOf } from './reader.ts';
+import { type ImageSink, type Reading, type ReadResult, resultOf } from './reader.ts';
 
 /** What a reader needs to know beside the bytes. */
 export interface ReadOptions {
@@ -84,6 +84,11 @@ export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
   return format === 'eml' ? loadMailReader() : LOADERS[format]();
 }
 
+async function handOverPicture(file: Uint8Array, images: ImageSink | null): Promise<void> {
+  if (images === null) throw new ExtractError('unsupported_type', 'pictures are not to be read');
+  if (!(await images.take({ file, page: 1 }))) throw new ExtractError('too_large', 'there are too many pictures');
+}
+
 /** Anything may be attached to a mail. */
 async function loadMailReader(): Promise<DocumentReader> {
   const { readMail } = await import('./mail/read-mail.ts');
@@ -94,12 +99,15 @@ async function loadMailReader(): Promise<DocumentReader> {
     const readContained = async (document: ContainedDocument, own: Reading): Promise<ReadResult> => {
       const { bytes: content, fileName, contentType, depth } = document;
       const { format, charset } = await detectFormat({ head: content, fileName, contentType });
-      if (isPictureFormat(format)) throw new ExtractError('unsupported_type', 'attached pictures are not read');
+      if (isPictureFormat(format)) {
+        await handOverPicture(content, own.images);
+        return resultOf('txt');
+      }
       const reader = readers.get(format);
       return reader === undefined
         ? readMail(content, own, depth, readContained)
         : reader(content, own, { ...options, charset });
     };
-    return readMail(bytes, { ...reading, images: null }, 0, readContained);
+    return readMail(bytes, reading, 0, readContained);
   };
 }

@@ -13,6 +13,21 @@ export type ExtractCategory = Extract<
   | 'internal'
 >;
 
+/** What can be wrong with one part of a document, such as an attachment, while the others are read. */
+export const PART_CATEGORIES = [
+  'unsupported_type',
+  'encrypted',
+  'corrupt',
+  'too_large',
+  'timeout',
+  'upstream_rejected',
+] as const satisfies readonly ExtractCategory[];
+export type PartCategory = (typeof PART_CATEGORIES)[number];
+
+export function isPartCategory(category: ExtractCategory): category is PartCategory {
+  return (PART_CATEGORIES as readonly ExtractCategory[]).includes(category);
+}
+
 /** Only these may go better next time: a slow host, a child that died for a reason of ours. */
 const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['timeout', 'internal']);
 

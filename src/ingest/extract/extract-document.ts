@@ -8,10 +8,10 @@ import { ExtractError, PicturesDoNotFit, tooSlow } from './errors.ts';
 import { type ImageReading, ImageTexts } from './image-texts.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
 import { isTextFormat, readInWorker } from './read-in-worker.ts';
-import { readPicture } from './read-picture.ts';
+import { pagesOfPicture, readPicture } from './read-picture.ts';
 import { type ReadResult, resultOf } from './reader.ts';
 import { recogniseType } from './recognise-type.ts';
-import { runChild } from './run-child.ts';
+import { type ImageLine, runChild } from './run-child.ts';
 import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
 
 export interface StoredFile {
@@ -104,7 +104,7 @@ export async function extractWindows(
     if (isPictureFormat(format)) {
       if (texts === null)
         throw new ExtractError('unsupported_type', 'the file is a picture, and ocr_strategy is never');
-      const pages = await readPicture({ format, source: whole, sizeBytes, pagesMax: limits.imagesMax }, texts);
+      const pages = await readPicture({ source: whole, sizeBytes, pagesMax: limits.imagesMax }, texts);
       await sink.finish();
       return { ...texts.settle(resultOf(format, pages)), peakMemoryBytes: null };
     }
@@ -117,10 +117,9 @@ export async function extractWindows(
       const reading = runChild(taskOf({ format, charset, ocrStrategy }, sizeBytes, limits), whole, {
         ...{ limits, signal, children: file.children },
         onBlocks: (blocks) => deadline.pause(order === null ? put(blocks) : order.addBlocks(blocks)),
-        onImage: ({ data, page }) =>
-          deadline.pause((order as ImageTexts).addImage({ file: Uint8Array.from(Buffer.from(data, 'base64')), page })),
+        onImage: (image) => deadline.pause(addPicture(order as ImageTexts, image, limits.imagesMax)),
       });
-      return order !== null && format === 'pdf' ? reading.catch(blamePictures) : reading;
+      return order !== null && (format === 'pdf' || format === 'eml') ? reading.catch(blamePictures) : reading;
     });
     deadline.stop();
     await order?.finish();
@@ -135,6 +134,14 @@ export async function extractWindows(
     signal?.removeEventListener('abort', onAbort);
     stream.destroy();
   }
+}
+
+/** One of a page, or one that is attached, which has pages of its own where it is a TIFF file. */
+async function addPicture(texts: ImageTexts, { data, page, part }: ImageLine, pagesMax: number): Promise<void> {
+  const file = Uint8Array.from(Buffer.from(data, 'base64'));
+  const pages = [...pagesOfPicture(file, pagesMax)];
+  if (pages.length > 1) for (const own of pages) await texts.addImage({ ...own, part });
+  else await texts.addImage({ file, page, part });
 }
 
 function blamePictures(error: unknown): never {

@@ -1,13 +1,15 @@
 import type { BlockDraft } from './blocks.ts';
 import { Deadline } from './deadline.ts';
-import { ExtractError } from './errors.ts';
-import type { OcrStrategy } from './reader.ts';
+import { ExtractError, isPartCategory, type PartCategory } from './errors.ts';
+import type { OcrStrategy, ReadResult } from './reader.ts';
 
 /** A picture of a document, as the file that it is. */
 export interface DocumentImage {
   readonly file: Uint8Array<ArrayBuffer>;
   /** From 1. */
   readonly page: number;
+  /** The attachment that it is, or that the page is of; left out, the page is one of the document itself. */
+  readonly part?: string | undefined;
 }
 
 /** Reads the text in pictures. */
@@ -42,6 +44,8 @@ export class ImageTexts {
   #waiting: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
+  /** Attachments with a picture that could not be read, and what was wrong with the first. */
+  readonly #failedParts = new Map<string, PartCategory>();
   #fault: ExtractError | null = null;
 
   /** @param options.ms wall clock of all pictures; those that are left then count as not readable */
@@ -84,18 +88,19 @@ export class ImageTexts {
   /** @throws ExtractError the first fault, where none of `pages` pages could be read */
   requireOne(pages: number): void {
     if (this.#failedPages.size < pages) return;
-    throw this.#fault ?? new ExtractError('timeout', 'reading the pictures took longer than is allowed');
+    throw this.#fault ?? tooLate();
   }
 
   /** What is known of a document's pages once its pictures were read. */
-  settle<Pages extends { readonly emptyPages: number[]; readonly failedPages: number[] }>(
-    found: Pages,
-  ): Pages & { recognisedPages: number[] } {
+  settle<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
+    found: Found,
+  ): Found & { recognisedPages: number[] } {
     const failed = [...new Set([...found.failedPages, ...this.#failedPages])].sort((a, b) => a - b);
     return {
       ...found,
       emptyPages: found.emptyPages.filter((page) => !this.#textPages.has(page) && !this.#failedPages.has(page)),
       failedPages: failed,
+      skipped: [...found.skipped, ...Array.from(this.#failedParts, ([name, category]) => ({ name, category }))],
       recognisedPages: [...this.#textPages].sort((a, b) => a - b),
     };
   }
@@ -113,23 +118,36 @@ export class ImageTexts {
     }
   }
 
-  async #read({ file, page }: DocumentImage): Promise<Drafts> {
-    const text = this.#isLate ? null : await this.#textOf(file);
-    if (text === null) this.#failedPages.add(page);
-    if (text === null || text.trim() === '') return [];
-    this.#textPages.add(page);
+  async #read({ file, page, part }: DocumentImage): Promise<Drafts> {
+    const text = await this.#textOf(file);
+    if (text instanceof ExtractError) {
+      this.#fault ??= text;
+      if (part === undefined) this.#failedPages.add(page);
+      else if (!this.#failedParts.has(part)) this.#failedParts.set(part, partCategoryOf(text));
+      return [];
+    }
+    if (text.trim() === '') return [];
+    if (part === undefined) this.#textPages.add(page);
     return paragraphsOf(text).map((paragraph) => ({ kind: 'paragraph', text: paragraph, page }));
   }
 
-  async #textOf(file: DocumentImage['file']): Promise<string | null> {
+  async #textOf(file: DocumentImage['file']): Promise<string | ExtractError> {
+    if (this.#isLate) return tooLate();
     try {
       return await this.#reading.read(file, this.#signal);
     } catch (error) {
-      if (!(error instanceof ExtractError)) throw error;
-      this.#fault ??= error;
-      return null;
+      if (error instanceof ExtractError) return error;
+      throw error;
     }
   }
+}
+
+function tooLate(): ExtractError {
+  return new ExtractError('timeout', 'reading the pictures took longer than is allowed');
+}
+
+function partCategoryOf({ category }: ExtractError): PartCategory {
+  return isPartCategory(category) ? category : 'corrupt';
 }
 
 /** Recognised lines between empty ones are a paragraph. */

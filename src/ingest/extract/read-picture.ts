@@ -1,8 +1,14 @@
-import { tiffPages } from '../../embedding/images/tiff-pages.ts';
-import type { PictureFormat } from './detect-format.ts';
+import { isTiff, tiffPages } from '../../embedding/images/tiff-pages.ts';
 import { ExtractError } from './errors.ts';
-import type { ImageTexts } from './image-texts.ts';
+import type { DocumentImage, ImageTexts } from './image-texts.ts';
 import { collectBytes, ofSize } from './read-in-worker.ts';
+
+/** The pages of a TIFF file, or the one that any other picture is, from 1. */
+export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number): Generator<DocumentImage> {
+  let page = 1;
+  if (!isTiff(file)) yield { file, page };
+  else for (const { bytes } of tiffPages(file, pagesMax)) yield { file: bytes, page: page++ };
+}
 
 /**
  * Text of a file that is a picture as a whole, or, as TIFF, one of several pages. Nothing of it is decoded here.
@@ -10,14 +16,16 @@ import { collectBytes, ofSize } from './read-in-worker.ts';
  * @throws ExtractError where none of its pages can be read, with the category of the first; errors of the source
  */
 export async function readPicture(
-  picture: { format: PictureFormat; source: AsyncIterable<Uint8Array>; sizeBytes: number; pagesMax: number },
+  picture: { source: AsyncIterable<Uint8Array>; sizeBytes: number; pagesMax: number },
   texts: ImageTexts,
 ): Promise<{ pages: number; emptyPages: number[] }> {
-  const { format, sizeBytes, pagesMax } = picture;
+  const { sizeBytes, pagesMax } = picture;
   const file = await collectBytes(ofSize(picture.source, sizeBytes), sizeBytes);
-  const files = format === 'tiff' ? tiffPages(file, pagesMax) : [{ bytes: file }];
   let count = 0;
-  for (const { bytes } of files) await texts.addImage({ file: bytes, page: ++count });
+  for (const image of pagesOfPicture(file, pagesMax)) {
+    await texts.addImage(image);
+    count++;
+  }
   await texts.finish();
   if (count === 0) throw new ExtractError('corrupt', 'the file has no page that can be found');
   texts.requireOne(count);

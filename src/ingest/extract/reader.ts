@@ -1,5 +1,6 @@
 import type { BlockDraft } from './blocks.ts';
 import type { DocumentFormat } from './detect-format.ts';
+import type { PartCategory } from './errors.ts';
 
 /** Where the blocks of a document go, in reading order. */
 export interface BlockSink {
@@ -21,7 +22,10 @@ export type OcrStrategy = 'auto' | 'always';
 
 export interface PageImage {
   readonly file: Uint8Array;
+  /** From 1. */
   readonly page: number;
+  /** The attachment that it is, or that the page is of; left out, the page is one of the document itself. */
+  readonly part?: string;
 }
 
 /** What may still be unpacked; a mail and all that is attached to it share one. */
@@ -43,7 +47,7 @@ export interface Reading {
 /** A part of a document, such as an attachment, that gave no text, and why. */
 export interface SkippedPart {
   readonly name: string;
-  readonly category: 'unsupported_type' | 'encrypted' | 'corrupt' | 'too_large';
+  readonly category: PartCategory;
 }
 
 /** What is known of a document once it was read. */

@@ -1,18 +1,19 @@
 import type { BlockDraft } from '../blocks.ts';
-import type { BlockSink } from '../reader.ts';
+import type { BlockSink, ImageSink, OcrStrategy, PageImage } from '../reader.ts';
 
 const HEADING_LEVEL = 2;
 
 /** Puts the blocks of an attachment under a heading of its name. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
-  readonly #name: string;
+  /** Of the attachment. */
+  readonly name: string;
   #isOpen = false;
   #isFull = false;
 
   constructor(outer: BlockSink, name: string) {
     this.#outer = outer;
-    this.#name = name;
+    this.name = name;
   }
 
   /** Whether the document as a whole may hold no more text. */
@@ -24,7 +25,7 @@ export class AttachmentSink implements BlockSink {
   open(page?: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    const heading: BlockDraft = { kind: 'heading', level: HEADING_LEVEL, text: this.#name };
+    const heading: BlockDraft = { kind: 'heading', level: HEADING_LEVEL, text: this.name };
     this.#put(page === undefined ? heading : { ...heading, page });
   }
 
@@ -44,5 +45,24 @@ export class AttachmentSink implements BlockSink {
       this.#isFull = true;
       throw error;
     }
+  }
+}
+
+/** Names the attachment that pictures are in, behind the heading of its name. */
+export class AttachmentImages implements ImageSink {
+  readonly strategy: OcrStrategy;
+  readonly #outer: ImageSink;
+  readonly #sink: AttachmentSink;
+
+  constructor(outer: ImageSink, sink: AttachmentSink) {
+    this.strategy = outer.strategy;
+    this.#outer = outer;
+    this.#sink = sink;
+  }
+
+  take({ part, ...image }: PageImage): Promise<boolean> {
+    this.#sink.open(image.page);
+    const { name } = this.#sink;
+    return this.#outer.take({ ...image, part: part === undefined ? name : `${name} / ${part}` });
   }
 }

@@ -1,9 +1,9 @@
 import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
-import { ExtractError, isOutOfMemory } from '../errors.ts';
+import { ExtractError, isOutOfMemory, isPartCategory } from '../errors.ts';
 import { readHtml } from '../read-html.ts';
 import { readText } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
-import { AttachmentSink } from './attachment-sink.ts';
+import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
 
 /** A mail attached to a mail attached to a mail is read; what is attached deeper is named only. */
 const DEPTH_MAX = 3;
@@ -24,7 +24,7 @@ export type ReadContained = (document: ContainedDocument, reading: Reading) => P
 /**
  * Text of a mail (RFC 5322, MIME): its subject as a heading, who wrote to whom and when, the body (HTML where there is
  * any), and every attachment as a section headed by its name, read as its own format is. What cannot be read is named
- * in the text and in `skipped`; pictures that the body shows are left out.
+ * in the text and in `skipped`. Pictures that the body shows are read where all pictures are to be.
  *
  * @param depth 0: the mail itself; a mail attached to it: 1
  */
@@ -50,7 +50,8 @@ export async function readMail(
   const skipped: SkippedPart[] = [];
   let unnamed = 0;
   for (const attachment of mail.attachments) {
-    if (attachment.related && attachment.mimeType.startsWith('image/')) continue;
+    const isShown = attachment.related && attachment.mimeType.startsWith('image/');
+    if (isShown && reading.images?.strategy !== 'always') continue;
     const name = attachment.filename?.trim() || `Attachment ${++unnamed}`;
     skipped.push(...(await readAttachment(attachment, name, reading, depth + 1, readContained)));
     await sink.flush();
@@ -72,20 +73,15 @@ async function readAttachment(
     const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content);
     const fileName = attachment.filename ?? (mimeType === 'message/rfc822' ? 'message.eml' : '');
     const document = { bytes, fileName, contentType: mimeType, depth };
-    const { skipped } = await readContained(document, { ...reading, sink });
-    return skipped.map((part) => ({ ...part, name: `${name} / ${part.name}` }));
+    const images = reading.images && new AttachmentImages(reading.images, sink);
+    const { skipped, failedPages } = await readContained(document, { ...reading, sink, images });
+    const pages: SkippedPart[] = failedPages.map((page) => ({ name: `page ${page}`, category: 'corrupt' }));
+    return [...pages, ...skipped].map((part) => ({ ...part, name: `${name} / ${part.name}` }));
   } catch (error) {
     // One that cannot be read is no reason to lose the others; one that takes all there is, is.
     if (!(error instanceof ExtractError) || sink.isFull) throw error;
-    switch (error.category) {
-      case 'unsupported_type':
-      case 'encrypted':
-      case 'corrupt':
-      case 'too_large':
-        return [{ name, category: error.category }];
-      default:
-        throw error;
-    }
+    if (!isPartCategory(error.category)) throw error;
+    return [{ name, category: error.category }];
   } finally {
     // Found by its name at least.
     sink.open();
