@@ -1,61 +1,21 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { ExtractError } from '../../src/ingest/extract/errors.ts';
 import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
-import type { ImageReading } from '../../src/ingest/extract/image-texts.ts';
-import type { ExtractLimits } from '../../src/ingest/extract/limits.ts';
 import { type Bitmap, drawText } from '../support/draw-text.ts';
 import { encodePng } from '../support/encode-image.ts';
-import { makeMail } from '../support/make-mail.ts';
-import { brief } from '../support/read-document.ts';
-import { damagedImage, encodeTiff, faxImage, greyImage, makeScanPdf, type ScanImage } from '../support/scan-samples.ts';
-
-interface Reading {
-  readonly limits?: Partial<ExtractLimits>;
-  readonly strategy?: 'auto' | 'always';
-  readonly signal?: AbortSignal;
-}
-
-/** Reads pictures by `read`, or as their size. */
-function extract(
-  bytes: Buffer,
-  fileName: string,
-  read: ImageReading['read'] = async (file) => sizeOf(file),
-  own: Reading = {},
-) {
-  const { strategy = 'auto', limits, signal } = own;
-  return extractDocument({
-    ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName, signal },
-    ...(limits ? { limits } : {}),
-    pictures: { strategy, read },
-  });
-}
-
-function sizeOf(png: Uint8Array): string {
-  const view = new DataView(png.buffer, png.byteOffset);
-  return `picture ${view.getUint32(16)} x ${view.getUint32(20)}`;
-}
-
-/** The pixels of a grey PNG without filters. */
-function decodePng(png: Uint8Array): Bitmap {
-  const file = Buffer.from(png);
-  const [width, height] = [file.readUInt32BE(16), file.readUInt32BE(20)];
-  const at = file.indexOf('IDAT');
-  const rows = inflateSync(file.subarray(at + 4, at + 4 + file.readUInt32BE(at - 4)));
-  const pixels = Buffer.concat(
-    Array.from({ length: height }, (_, y) => rows.subarray(y * (width + 1) + 1, (y + 1) * (width + 1))),
-  );
-  return { width, height, pixels: new Uint8Array(pixels) };
-}
-
-/** No two pixels of a row or column are alike, so that every way to turn it shows. */
-function gradient(width: number, height: number): Bitmap {
-  return { width, height, pixels: Uint8Array.from({ length: width * height }, (_, i) => (i * 7) % 251) };
-}
-
-const picture = (width: number, height = 60) => greyImage(gradient(width, height));
+import { decodePng, extract, gradient, picture, sizeOf } from '../support/read-pictures.ts';
+import {
+  damagedImage,
+  encodeTiff,
+  faxImage,
+  greyImage,
+  jbig2Image,
+  jpeg2000Image,
+  makeScanPdf,
+  type ScanImage,
+} from '../support/scan-samples.ts';
 
 test('the text of a scanned page stands where the page does', async () => {
   const pdf = makeScanPdf([
@@ -114,84 +74,6 @@ test('pages whose pictures cannot be read keep their text, also where that is ev
   await expect(extract(makeScanPdf([{ images: [damagedImage()] }]), 'a.pdf')).rejects.toMatchObject({
     category: 'corrupt',
   });
-});
-
-/** A mail to which scans and pictures are attached; its body shows one more. */
-const mailOfPictures = () => {
-  const tiff = encodeTiff([gradient(50, 60), gradient(51, 60)]);
-  const scan = makeScanPdf([{ text: 'printed' }, { images: [picture(90)] }, { images: [picture(91)] }]);
-  return makeMail([
-    { type: 'text/plain', body: 'See below.' },
-    { type: 'image/png', name: 'photo.png', body: encodePng(gradient(70, 60)) },
-    { type: 'application/pdf', name: 'scan.pdf', body: scan },
-    { type: 'image/tiff', name: 'fax.tiff', body: tiff },
-    {
-      type: 'message/rfc822',
-      name: 'older.eml',
-      body: makeMail([{ type: 'image/png', name: 'inner.png', body: encodePng(gradient(71, 60)) }], 'Subject: older'),
-    },
-  ]);
-};
-/** PNG by its size, TIFF by its kind. */
-const nameOf = async (file: Uint8Array) => (file[0] === 0x89 ? sizeOf(file) : 'fax');
-
-test('pictures and scans that are attached to a mail are read where they are attached', async () => {
-  const mail = await extract(mailOfPictures(), 'a.eml', nameOf);
-  expect(brief(mail.blocks).slice(2)).toEqual([
-    'paragraph: See below.',
-    'heading2@1: photo.png',
-    'paragraph@1: picture 70 x 60',
-    'heading2@1: scan.pdf',
-    'paragraph@1: printed',
-    'paragraph@2: picture 90 x 60',
-    'paragraph@3: picture 91 x 60',
-    'heading2@1: fax.tiff',
-    'paragraph@1: fax',
-    'paragraph@2: fax',
-    'heading2: older.eml',
-    'heading3: older',
-    'paragraph: From: 김서막 <kim@example.org>\nTo: Lee <lee@example.org>, office@example.org\nDate: 2024-03-14T00:00:00.000Z',
-    'heading4@1: inner.png',
-    'paragraph@1: picture 71 x 60',
-  ]);
-  // The pages are those of attachments.
-  expect(mail).toMatchObject({ pages: null, failedPages: [], recognisedPages: [], emptyPages: [], skipped: [] });
-});
-
-test('attached pictures that cannot be read are named, and the others are read', async () => {
-  const read = async (file: Uint8Array) => {
-    const name = await nameOf(file);
-    if (/7[01] x|91 x/.test(name)) throw new ExtractError('upstream_rejected', 'refused');
-    return name;
-  };
-  const mail = await extract(mailOfPictures(), 'a.eml', read);
-  expect(mail.skipped).toEqual([
-    { name: 'photo.png', category: 'upstream_rejected' },
-    { name: 'scan.pdf', category: 'upstream_rejected' },
-    { name: 'older.eml / inner.png', category: 'upstream_rejected' },
-  ]);
-  expect(mail.text).toContain('picture 90 x 60');
-  const damaged = makeScanPdf([{ text: 'printed' }, { images: [damagedImage()] }]);
-  const other = makeMail([{ type: 'application/pdf', name: 'scan.pdf', body: damaged }]);
-  expect((await extract(other, 'a.eml')).skipped).toEqual([{ name: 'scan.pdf / page 2', category: 'corrupt' }]);
-  const few = await extract(mailOfPictures(), 'a.eml', nameOf, { limits: { imagesMax: 2 } });
-  expect(few.skipped).toEqual([
-    { name: 'scan.pdf / page 3', category: 'corrupt' },
-    { name: 'fax.tiff', category: 'too_large' },
-    { name: 'older.eml / inner.png', category: 'too_large' },
-  ]);
-});
-
-test('pictures that the body of a mail shows are read only where that is asked for', async () => {
-  const png = encodePng(gradient(70, 60)).toString('base64');
-  const mail = Buffer.from(
-    'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n' +
-      '--x\r\nContent-Type: text/html\r\n\r\n<p>words <img src="cid:logo"></p>\r\n' +
-      `--x\r\nContent-Type: image/png\r\nContent-ID: <logo>\r\nContent-Transfer-Encoding: base64\r\n\r\n${png}\r\n--x--\r\n`,
-  );
-  expect((await extract(mail, 'a.eml')).text).not.toContain('picture');
-  const always = await extract(mail, 'a.eml', undefined, { strategy: 'always' });
-  expect(brief(always.blocks).slice(-2)).toEqual(['heading2@1: Attachment 1', 'paragraph@1: picture 70 x 60']);
 });
 
 test('no more pictures are read than allowed, and no longer', async () => {
@@ -318,19 +200,34 @@ test('black and white pictures, colours and masks are read alike', async () => {
   expect(seen).toEqual(images.map(() => ({ ...size, pixels: expected })));
 });
 
-test('a fax is decoded', async () => {
+test.each([
+  ['a fax', faxImage],
+  ['JBIG2', jbig2Image],
+])('%s is decoded', async (_, encode) => {
   const bitmap = drawText(['FAX'], { letterPx: 12, marginPx: 5 });
+  const { width, height, pixels } = await pictureOf(encode(bitmap));
+  expect([width, height]).toEqual([bitmap.width * 8, bitmap.height * 8]);
+  const middle = (_: unknown, i: number) =>
+    pixels[(Math.floor(i / bitmap.width) * 8 + 4) * width + (i % bitmap.width) * 8 + 4];
+  expect(Array.from(bitmap.pixels, middle)).toEqual(Array.from(bitmap.pixels, (grey) => (grey < 128 ? 0 : 255)));
+});
+
+test('JPEG 2000 is decoded', async () => {
+  const { width, height, pixels } = await pictureOf(jpeg2000Image());
+  expect([width, height]).toEqual([32, 24]);
+  const isBlack = Array.from(pixels, (grey) => (grey < 128 ? 1 : 0));
+  expect(isBlack).toEqual(Array.from({ length: 32 * 24 }, (_, i) => (i % 32 >= 8 && i % 32 < 16 ? 1 : 0)));
+});
+
+/** What is handed on of a page that is one image. */
+async function pictureOf(image: ScanImage): Promise<Bitmap> {
   const seen: Bitmap[] = [];
-  await extract(makeScanPdf([{ images: [faxImage(bitmap)] }]), 'fax.pdf', async (file) => {
+  await extract(makeScanPdf([{ images: [image] }]), 'scan.pdf', async (file) => {
     seen.push(decodePng(file));
     return 'text';
   });
-  const { width, height } = seen[0] as Bitmap;
-  expect([width, height]).toEqual([bitmap.width * 8, bitmap.height * 8]);
-  const middle = (_: unknown, i: number) =>
-    seen[0]?.pixels[(Math.floor(i / bitmap.width) * 8 + 4) * width + (i % bitmap.width) * 8 + 4];
-  expect(Array.from(bitmap.pixels, middle)).toEqual(Array.from(bitmap.pixels, (grey) => (grey < 128 ? 0 : 255)));
-});
+  return seen[0] as Bitmap;
+}
 
 test('a picture file is read as a whole', async () => {
   const document = await extract(encodePng(gradient(50, 40)), 'photo.png');

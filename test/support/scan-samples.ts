@@ -137,6 +137,37 @@ export function faxImage({ width, height, pixels }: Bitmap): ScanImage {
   return { ...size, dict: `/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/CCITTFaxDecode${parameters}`, stream };
 }
 
+/** The same in JBIG2 (ITU-T T.88, 7.2 and 7.4): a page, and one generic region of it, coded by MMR. */
+export function jbig2Image(bitmap: Bitmap): ScanImage {
+  const { width, height, stream = Buffer.alloc(0) } = faxImage(bitmap);
+  const size = Buffer.alloc(8);
+  size.writeUInt32BE(width, 0);
+  size.writeUInt32BE(height, 4);
+  const page = Buffer.concat([size, Buffer.alloc(11)]);
+  const region = Buffer.concat([size, Buffer.alloc(9), Buffer.of(1), stream]);
+  const segments = [jbig2Segment(0, 48, page), jbig2Segment(1, 38, region)];
+  const dict = '/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/JBIG2Decode';
+  return { width, height, dict, stream: Buffer.concat(segments) };
+}
+
+function jbig2Segment(number: number, type: number, data: Buffer): Buffer {
+  const header = Buffer.alloc(11);
+  header.writeUInt32BE(number, 0);
+  header[4] = type;
+  header[6] = 1;
+  header.writeUInt32BE(data.length, 7);
+  return Buffer.concat([header, data]);
+}
+
+/** 32 x 24 pixels of JPEG 2000, lossless: white, but for columns 8 to 15, which are black. */
+export function jpeg2000Image(): ScanImage {
+  return { width: 32, height: 24, dict: '/ColorSpace/DeviceGray/Filter/JPXDecode', stream: JPEG_2000 };
+}
+const JPEG_2000 = Buffer.from(
+  '/0//UQApAAAAAAAgAAAAGAAAAAAAAAAAAAAAIAAAABgAAAAAAAAAAAABBwEB/1IADAAAAAEAAgQEAAH/XAAKQEBISFBISFD/ZAAlAAFDcmVhdGVkIGJ5IE9wZW5KUEVHIHZlcnNpb24gMi41LjT/kAAKAAAAAABzAAH/k9+BcBfVgZIDRSWdGqVa+5bwYLvqCgFL4gq2Yq2l45kdKf6+G8nR10iwUSdLXufd3EHPwFAX1YKfdfOKBPBxd0BG4c0Rym8Sj8/AaCIaQdD/RnSW9O6oCwPhT3dlEwHKRCV6AVq8/9k=',
+  'base64',
+);
+
 /** Lengths of white and black runs in turn, the first of them white. */
 function runsOf(line: Uint8Array): number[] {
   const runs: number[] = [0];
