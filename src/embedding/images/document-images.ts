@@ -9,6 +9,8 @@ import { openVision } from './vision.ts';
 
 /** Larger than what a request may carry: scans are stored with little compression. */
 export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** A page full of small print takes 10 s on a core that does nothing else; nobody waits at the other end of a request. */
+const IMAGE_MS_MAX = 120_000;
 /** Documents wait here by themselves. */
 const WAITING_MAX = 10_000;
 
@@ -36,7 +38,10 @@ export function openDocumentImages(options: {
   readonly ocr?: OcrOptions;
 }): DocumentImages {
   const { vision, logger } = options;
-  const ocr = openOcr(logger, { imageBytesMax: DOCUMENT_IMAGE_BYTES_MAX, waitingMax: WAITING_MAX, ...options.ocr });
+  const ocr = openOcr(logger, {
+    ...{ imageBytesMax: DOCUMENT_IMAGE_BYTES_MAX, imageMs: IMAGE_MS_MAX, waitingMax: WAITING_MAX },
+    ...options.ocr,
+  });
   const model: Transcriber | null = vision ? openVision(vision, logger) : null;
   return {
     async read(file, signal) {
