@@ -19,6 +19,7 @@ const CANDIDATES_MAX = 3_200;
 const PREFILTER_DOCUMENTS_MAX = 1_000;
 /** When what may be seen is crowded out by what may not, up to this many documents are named to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
+
 /** What is looked for in the index of one bucket. */
 export interface IndexSearch {
   readonly sql: Sql;
