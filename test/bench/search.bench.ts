@@ -20,7 +20,7 @@ import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
 import { startServiceProcess } from '../support/service-process.ts';
-import { Clients } from './embed/client.ts';
+import { LeanClient } from './lean-client.ts';
 
 const CHUNKS = Number(process.argv[2] ?? 50_000);
 const CHUNKS_PER_DOCUMENT = 5;
@@ -117,12 +117,13 @@ async function measure(url: string, key: string, bucketId: string): Promise<void
   const team = Array.from({ length: Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT) }, (_, nth) => nth + 1)
     .filter((number) => number % TEAMS === 7)
     .map((number) => `doc_${number}`);
-  const clients = new Clients({ url, headers: { authorization: `Bearer ${key}` }, pid: null }, 1);
+  const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
   const search = async (query: string, { mode, filter }: Row) => {
     const body = JSON.stringify({ query, mode, filter, top_k: 10 });
     const beganMs = performance.now();
-    const { results } = JSON.parse((await clients.send({ path: '', body })).body.toString()) as { results: unknown[] };
+    const reply = await client.post(body);
     const tookMs = performance.now() - beganMs;
+    const { results } = JSON.parse(reply.toString()) as { results: unknown[] };
     if (results.length === 0) throw new Error(`nothing is found for "${query}"`);
     return tookMs;
   };
@@ -156,6 +157,7 @@ async function measure(url: string, key: string, bucketId: string): Promise<void
         `raw LanceDB ${at(raw, 0.5)}, ${at(raw, 0.99)}; over it at p50 ${(quantile(service, 0.5) - quantile(raw, 0.5)).toFixed(1)} ms`,
     );
   }
+  client.close();
 }
 
 function ascending(a: number, b: number): number {
