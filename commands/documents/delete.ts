@@ -2,6 +2,7 @@ import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { oneLine } from '../../src/platform/printable.ts';
 
 export default class DocumentsDelete extends BaseCommand {
   static override setsUp = false;
@@ -20,10 +21,10 @@ export default class DocumentsDelete extends BaseCommand {
     return this.withOperator(flags, async ({ sql, purge }, operator, signal) => {
       const { deleteDocument, getDocument } = await import('../../src/documents/documents.ts');
       const { id, file_name } = await getDocument(sql, operator, flags.bucket, args.id);
-      await confirm(`This deletes ${file_name} (${id}) for ever. Delete it?`, flags.yes, signal);
+      await confirm(`This deletes ${oneLine(file_name)} (${id}) for ever. Delete it?`, flags.yes, signal);
       await deleteDocument(sql, operator, flags.bucket, id);
       await purge(signal);
-      this.log(`deleted ${file_name} (${id})`);
+      this.log(`deleted ${oneLine(file_name)} (${id})`);
       return { id, deleted: true };
     });
   }

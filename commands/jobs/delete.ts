@@ -2,6 +2,7 @@ import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { oneLine } from '../../src/platform/printable.ts';
 
 export default class JobsDelete extends BaseCommand {
   static override setsUp = false;
@@ -21,7 +22,11 @@ export default class JobsDelete extends BaseCommand {
       const { deleteJob } = await import('../../src/jobs/operations.ts');
       const { getJob } = await import('../../src/jobs/store.ts');
       const { id, file_name, status } = await getJob(sql, operator.orgId, args.id);
-      await confirm(`This removes the job ${id} (${file_name}, ${status}) for ever. Remove it?`, flags.yes, signal);
+      await confirm(
+        `This removes the job ${id} (${oneLine(file_name)}, ${status}) for ever. Remove it?`,
+        flags.yes,
+        signal,
+      );
       await deleteJob(jobOperations, operator, id);
       this.log(`deleted ${id}`);
       return { id, deleted: true };

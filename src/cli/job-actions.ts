@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { cancelJob, type JobOperations, reprocessJob } from '../jobs/operations.ts';
+import { oneLine } from '../platform/printable.ts';
 import type { JobActions } from '../tui/jobs-watch.ts';
 
 /** The operations on jobs as keys of the table do them, as the person at the command line. */
@@ -7,11 +8,11 @@ export function jobActions(operations: JobOperations, operator: Caller): JobActi
   return {
     async cancel(job, { force }) {
       const { detail } = await cancelJob(operations, operator, job.id, { force });
-      return detail ?? `cancelled ${job.file_name}`;
+      return detail ?? `cancelled ${oneLine(job.file_name)}`;
     },
     async reprocess(job) {
       const { id } = await reprocessJob(operations, operator, job.id);
-      return `queued again as ${id}: ${job.file_name}`;
+      return `queued again as ${id}: ${oneLine(job.file_name)}`;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
-import { formatCount, oneLine } from '../tui/figures.ts';
+import { oneLine } from '../platform/printable.ts';
+import { formatCount } from '../tui/figures.ts';
 import { describeDone, describeFinished, describeLive } from '../tui/jobs-table.ts';
 
 /** A line each time another tenth of a job is done. */

@@ -3,10 +3,11 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, conflict } from '../platform/errors.ts';
+import { fileNameOf } from '../platform/printable.ts';
 
 /** A name for a file in the working directory, out of whatever an uploader called it. */
 export function localName(fileName: string): string {
-  const name = fileName.replace(/[\p{Cc}/\\]/gu, '_');
+  const name = fileNameOf(fileName);
   return name === '' || name === '.' || name === '..' ? 'download' : name;
 }
 

@@ -1,3 +1,4 @@
+import { oneLine, printable } from '../platform/printable.ts';
 import type { SearchResponse, SearchResult } from '../search/schema.ts';
 import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
@@ -35,7 +36,7 @@ function titleOf(result: SearchResult, index: number): string {
         ];
   const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
   const place = [...pages, ...headings].map((part) => ` · ${part}`).join('');
-  const title = `${paint('bold', printable(source_path ?? file_name))}${paint('dim', printable(place))}`;
+  const title = `${paint('bold', oneLine(source_path ?? file_name))}${paint('dim', oneLine(place))}`;
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
 }
 
@@ -45,9 +46,4 @@ function highlighter(query: string): (line: string) => string {
   if (words.length === 0) return (line) => line;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'giu');
   return (line) => line.replace(pattern, (word) => paint(['bold', 'yellow'], word));
-}
-
-/** Text of a document may hold anything, control sequences of terminals too. */
-function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\r\t]/gu, '');
 }

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { oneLine } from '../platform/printable.ts';
 import { paint, terminalColumns } from './output.ts';
 
 const GAP = '  ';
@@ -63,7 +64,7 @@ function toText(value: unknown): string {
 /** One line, and nothing in it that a terminal would act on. */
 function toCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined || value === '') return '-';
-  return String(value).replace(/\p{Cc}+/gu, ' ');
+  return oneLine(String(value));
 }
 
 /** Take cells from the widest of the columns `cuttable` until all of them fit into `cells`. */

@@ -64,8 +64,3 @@ export function renderSparkline(values: readonly (number | null)[], cells: numbe
   });
   return line.join('').padStart(cells);
 }
-
-/** Text from outside on one line, with nothing in it that a terminal would act on. */
-export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ');
-}

@@ -1,7 +1,8 @@
 import { Box, Text, type TextProps } from 'ink';
 import { createElement, type ReactElement, useContext } from 'react';
 import type { WatchedJob } from '../jobs/watch.ts';
-import { formatClock, formatCount, formatDuration, formatPerSecond, oneLine, renderBar } from './figures.ts';
+import { oneLine } from '../platform/printable.ts';
+import { formatClock, formatCount, formatDuration, formatPerSecond, renderBar } from './figures.ts';
 import { stateStyle } from './jobs-table.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 

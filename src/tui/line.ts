@@ -1,6 +1,6 @@
 import { Box, Text, type TextProps } from 'ink';
 import { createContext, createElement, type ReactElement, useContext } from 'react';
-import { oneLine } from './figures.ts';
+import { oneLine } from '../platform/printable.ts';
 
 /** Whether a view may use colours and other styles (NO_COLOR). */
 export const Coloured = createContext(true);

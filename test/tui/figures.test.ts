@@ -5,7 +5,6 @@ import {
   formatLatency,
   formatPerSecond,
   formatShare,
-  oneLine,
   renderBar,
   renderSparkline,
 } from '../../src/tui/figures.ts';
@@ -47,9 +46,4 @@ test('a sparkline has one cell for each of the newest values, on their own scale
   expect(renderSparkline([0, 0], 3)).toBe(' ▁▁');
   expect(renderSparkline([], 3)).toBe('   ');
   expect(stringWidth(renderSparkline([0.001, 1_000], 2))).toBe(2);
-});
-
-test('text from outside becomes one harmless line', () => {
-  expect(oneLine('a\r\nb\tc\u001b[31m\u0000d\u202ee\u2028f')).toBe('a b c [31m d e f');
-  expect(oneLine('가나다 🎉')).toBe('가나다 🎉');
 });
