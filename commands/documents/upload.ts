@@ -41,7 +41,8 @@ export default class DocumentsUpload extends BaseCommand {
       env: 'SERVICE_CHUNK_OVERLAP',
     }),
     'ocr-strategy': Flags.string({
-      description: 'text in pictures: auto reads those of pages without text, always all, never none (default: auto)',
+      description:
+        'text in pictures: auto reads picture files, also attached ones, and pages without text; always all; never none (default: auto)',
       env: 'SERVICE_OCR_STRATEGY',
     }),
     'no-wait': Flags.boolean({ description: 'leave the work to a running service', env: 'SERVICE_NO_WAIT' }),
