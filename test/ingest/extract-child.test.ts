@@ -62,6 +62,7 @@ test('an abort kills the reader and gives its own reason', async () => {
     unpackedBytesMax: 1e9,
     entriesMax: 10,
     imagesMax: 0,
+    imageBytesMax: 0,
   };
   const task = { format: 'pdf', sizeBytes: bytes.length, charset: null, ocrStrategy: null, ...bounds } as const;
   const limits = { deadlineMs: 60_000, memoryBytesMax: 512 * MIB, outputBytesMax: MIB, imagesMs: 0 };

@@ -64,6 +64,9 @@ test('attached pictures that cannot be read are named, and the others are read',
   const damaged = makeScanPdf([{ text: 'printed' }, { images: [damagedImage()] }]);
   const other = makeMail([{ type: 'application/pdf', name: 'scan.pdf', body: damaged }]);
   expect((await extract(other, 'a.eml')).skipped).toEqual([{ name: 'scan.pdf / page 2', category: 'corrupt' }]);
+  const small = await extract(mailOfPictures(), 'a.eml', nameOf, { limits: { imageBytesMax: 4_500 } });
+  expect(small.skipped).toContainEqual({ name: 'fax.tiff', category: 'too_large' });
+  expect(small.text).toContain('picture 71 x 60');
   const few = await extract(mailOfPictures(), 'a.eml', nameOf, { limits: { imagesMax: 2 } });
   expect(few.skipped).toEqual([
     { name: 'scan.pdf / page 3', category: 'corrupt' },

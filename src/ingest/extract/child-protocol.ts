@@ -20,6 +20,7 @@ export interface ChildTask {
   /** Whether pictures are handed on to be read; null: they are not. */
   readonly ocrStrategy: OcrStrategy | null;
   readonly imagesMax: number;
+  readonly imageBytesMax: number;
 }
 
 /** The child's only argument, in JSON. Task and file follow on stdin, which stays open afterwards. */

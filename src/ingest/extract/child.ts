@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const sink = new PrintingSink(task.textCharsMax);
   const { pagesMax, htmlBytesMax } = task;
   const budget = { bytesLeft: task.unpackedBytesMax, entriesLeft: task.entriesMax };
-  const images = task.ocrStrategy === null ? null : new PrintingImages(sink, task.ocrStrategy, task.imagesMax);
+  const images = task.ocrStrategy === null ? null : new PrintingImages(sink, task.ocrStrategy, task);
   const result = await read(bytes, { sink, images, budget, pagesMax, htmlBytesMax }, { ...task, ...folders });
   await sink.finish();
   await print({ type: 'done', ...result });
@@ -69,16 +69,19 @@ class PrintingSink implements BlockSink {
 class PrintingImages implements ImageSink {
   readonly strategy: OcrStrategy;
   readonly #sink: PrintingSink;
+  readonly #bytesMax: number;
   #left: number;
 
-  constructor(sink: PrintingSink, strategy: OcrStrategy, imagesMax: number) {
+  constructor(sink: PrintingSink, strategy: OcrStrategy, task: Pick<ChildTask, 'imagesMax' | 'imageBytesMax'>) {
     this.#sink = sink;
     this.strategy = strategy;
-    this.#left = imagesMax;
+    this.#left = task.imagesMax;
+    this.#bytesMax = task.imageBytesMax;
   }
 
   async take({ file, ...place }: PageImage): Promise<boolean> {
-    if (this.#left-- <= 0) return false;
+    if (this.#left <= 0 || file.length > this.#bytesMax) return false;
+    this.#left--;
     await this.#sink.finish();
     await print({ type: 'image', ...place, data: Buffer.from(file).toString('base64') });
     return true;

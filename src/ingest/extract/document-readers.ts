@@ -86,7 +86,8 @@ export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
 
 async function handOverPicture(file: Uint8Array, images: ImageSink | null): Promise<void> {
   if (images === null) throw new ExtractError('unsupported_type', 'pictures are not to be read');
-  if (!(await images.take({ file, page: 1 }))) throw new ExtractError('too_large', 'there are too many pictures');
+  if (!(await images.take({ file, page: 1 })))
+    throw new ExtractError('too_large', 'it is too large, or one picture too many');
 }
 
 /** Anything may be attached to a mail. */

@@ -165,9 +165,10 @@ function taskOf(
   sizeBytes: number,
   limits: ExtractLimits,
 ): ChildTask {
-  const { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax, imagesMax } = limits;
-  const bounds = { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax, imagesMax };
-  return { ...detected, ...bounds, sizeBytes };
+  const { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax } = limits;
+  const bounds = { pagesMax, textCharsMax, htmlBytesMax, unpackedBytesMax, entriesMax };
+  const { imagesMax, imageBytesMax } = limits;
+  return { ...detected, ...bounds, imagesMax, imageBytesMax, sizeBytes };
 }
 
 function refuseLarge(format: FileFormat, sizeBytes: number, limits: ExtractLimits): void {

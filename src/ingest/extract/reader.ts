@@ -14,7 +14,7 @@ export interface BlockSink {
 export interface ImageSink {
   /** `always`: pictures on pages that have text, too. */
   readonly strategy: OcrStrategy;
-  /** An image file in reading order among the blocks; settles when there is room for more. False: no more are taken. */
+  /** An image file in reading order among the blocks; settles when there is room for more. False: too large, or too many. */
   take(image: PageImage): Promise<boolean>;
 }
 
