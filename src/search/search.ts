@@ -89,7 +89,11 @@ async function searchPresent(asked: Asked): Promise<{ bucketId: string; found: F
   const { context, caller, bucketRef, request } = asked;
   const seen = request.collection === undefined ? context.seen.get(caller.orgId, bucketRef) : undefined;
   const early = seen && begin(asked, seen, null);
-  const at = await findBucketIndex(context.sql, caller.orgId, bucketRef);
+  const at = await findBucketIndex(context.sql, caller.orgId, bucketRef).catch((error: unknown) => {
+    // Gone, maybe: no query is embedded for a bucket that is not there.
+    context.seen.forget(caller.orgId, bucketRef);
+    throw error;
+  });
   context.seen.remember(caller.orgId, bucketRef, at);
   if (early && early.at.bucketId === at.bucketId && isSameTable(early.at.indexTable, at.indexTable)) {
     return { bucketId: at.bucketId, found: await searchNewest(asked, early) };

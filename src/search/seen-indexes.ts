@@ -20,6 +20,10 @@ export class SeenIndexes {
     const [oldest] = this.#byName.keys();
     if (oldest !== undefined) this.#byName.delete(oldest);
   }
+
+  forget(orgId: string, bucketRef: string): void {
+    this.#byName.delete(keyOf(orgId, bucketRef));
+  }
 }
 
 /** Ids of organizations have no line breaks. */

@@ -65,6 +65,30 @@ it('searches the bucket that has the name now', async () => {
   expect(await search('cellar')).toEqual({ bucketId: second, texts: ['Apple harvest of the second year.'] });
 });
 
+it('embeds nothing for a bucket that it knows to be gone', async () => {
+  await makeBucket('shed');
+  await ingest('shed', 'Apple harvest tools.');
+  await search('shed');
+  await deleteBucket(there.appliance.sql, there.operator, 'shed', 'shed');
+  await expect(search('shed')).rejects.toMatchObject({ code: 'bucket_not_found' });
+  const { embedder } = here.appliance.search;
+  let embedded = 0;
+  const counting = Object.create(embedder, {
+    embed: {
+      value: (...request: Parameters<typeof embedder.embed>) => {
+        embedded++;
+        return embedder.embed(...request);
+      },
+    },
+  });
+  const context = { ...here.appliance.search, embedder: counting };
+  const request = SearchRequest.parse({ query: 'apple harvest' });
+  await expect(searchBucket(context, here.operator, 'shed', request)).rejects.toMatchObject({
+    code: 'bucket_not_found',
+  });
+  expect(embedded).toBe(0);
+});
+
 it('never searches for one organization what another saw, and forgets the oldest', () => {
   const seen = new SeenIndexes();
   const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null });
