@@ -48,7 +48,7 @@ export default class Embed extends BaseCommand {
     );
     await this.withOperator(flags, async ({ embedder }, operator, signal) => {
       const { axisOf } = await import('../src/embedding/embedder.ts');
-      const { renderEmbeddingList } = await import('../src/embedding/printing/print-floats.ts');
+      const { renderEmbeddingList } = await import('../src/printing/print-floats.ts');
       const result = await embedder.embed({
         texts: request.input,
         model: request.model,

@@ -1,8 +1,8 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import type { Appliance } from '../src/appliance/open-appliance.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
-import type { Appliance } from '../src/platform/compose.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';

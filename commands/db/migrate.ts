@@ -12,7 +12,7 @@ export default class DbMigrate extends BaseCommand {
     const { flags } = await this.parse(DbMigrate);
     return this.withDatabase(flags, async (sql) => {
       const { migrate } = await import('../../src/platform/migrate.ts');
-      const { MIGRATIONS } = await import('../../src/platform/stores.ts');
+      const { MIGRATIONS } = await import('../../src/appliance/stores.ts');
       const applied = await migrate(sql, { directory: MIGRATIONS });
       this.log(applied.length === 0 ? 'nothing to do: the schema is the newest' : `applied ${applied.join(', ')}`);
       return { applied };

@@ -12,7 +12,7 @@ export default class DbStatus extends BaseCommand {
     return this.withDatabase(flags, async (sql) => {
       const { migrationStatus } = await import('../../src/platform/migrate.ts');
       const { describeServer } = await import('../../src/platform/postgres/server.ts');
-      const { MIGRATIONS } = await import('../../src/platform/stores.ts');
+      const { MIGRATIONS } = await import('../../src/appliance/stores.ts');
       const migrations = await migrationStatus(sql, { directory: MIGRATIONS });
       const pending = migrations.filter((migration) => migration.applied_at === null).length;
       const { version: server_version } = await describeServer(sql);

@@ -1,12 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import type { Caller } from '../../src/access/caller.ts';
+import type { Appliance } from '../../src/appliance/open-appliance.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { ask, canAsk, confirm, notConfirmed } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 import { note, terminalColumns } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
-import type { Appliance } from '../../src/platform/compose.ts';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 
 /** Documents that are shown before a person is asked. */

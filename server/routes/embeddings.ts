@@ -1,7 +1,5 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
-import { JsonWriter } from '../../src/embedding/printing/json-writer.ts';
-import { renderEmbeddingList, writeVectorRowsInTurns } from '../../src/embedding/printing/print-floats.ts';
 import {
   EmbedBatchRequest,
   EmbedBatchResponse,
@@ -9,6 +7,8 @@ import {
   EmbeddingsResponse,
 } from '../../src/embedding/schema.ts';
 import { freeMemory } from '../../src/platform/free-memory.ts';
+import { JsonWriter } from '../../src/printing/json-writer.ts';
+import { renderEmbeddingList, writeVectorRowsInTurns } from '../../src/printing/print-floats.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 

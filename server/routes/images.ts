@@ -1,5 +1,5 @@
-import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../src/embedding/images/embed-images.ts';
-import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/images/schema.ts';
+import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../src/embedding/embed-images.ts';
+import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/image-schema.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { accountOf, vectorRowsReply } from './embeddings.ts';

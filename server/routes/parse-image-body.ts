@@ -1,4 +1,4 @@
-import { EmbedImageRequest } from '../../src/embedding/images/schema.ts';
+import { EmbedImageRequest } from '../../src/embedding/image-schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { handOver, type Threads } from '../../src/platform/threads.ts';
 import { parseJsonObject } from '../middleware/read-json.ts';

@@ -1,5 +1,5 @@
+import type { JobHandler } from '../jobs/handler.ts';
 import { type Lease, LeaseLost } from '../jobs/lease.ts';
-import type { JobHandler } from '../jobs/worker.ts';
 import type { BulkContext } from './bulk.ts';
 import { settleBulkUsage } from './bulk-jobs.ts';
 import { embedChunks } from './embed-chunks.ts';

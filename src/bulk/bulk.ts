@@ -1,6 +1,6 @@
 import type { Backends } from '../embedding/backends.ts';
 import type { Embedder } from '../embedding/embedder.ts';
-import type { Routing } from '../embedding/routing.ts';
+import type { Routing } from '../embedding/routing-store.ts';
 import type { Doorbell } from '../jobs/doorbell.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';

@@ -1,5 +1,5 @@
 import type { Backends } from '../embedding/backends.ts';
-import type { Routing } from '../embedding/routing.ts';
+import type { Routing } from '../embedding/routing-store.ts';
 import { ALIAS_ID, type Model } from '../models/catalog.ts';
 
 /** Who embeds a job, decided once for all of its texts. */

@@ -1,11 +1,11 @@
 import type { Caller } from '../access/caller.ts';
-import { JsonWriter } from '../embedding/printing/json-writer.ts';
-import { writeEmbeddingItems } from '../embedding/printing/print-floats.ts';
 import { AppError, notFound } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { takeTurn } from '../platform/turns.ts';
+import { JsonWriter } from '../printing/json-writer.ts';
+import { writeEmbeddingItems } from '../printing/print-floats.ts';
 import { type BulkContext, findBulkJob } from './bulk.ts';
 import { resultNotReady } from './bulk-jobs.ts';
 import { chunkKey } from './object-keys.ts';

@@ -1,6 +1,6 @@
 import { Command, Errors, Flags } from '@oclif/core';
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../platform/compose.ts';
+import type { Appliance } from '../appliance/open-appliance.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
@@ -99,7 +99,7 @@ export abstract class BaseCommand extends Command {
     const config = await this.loadSettings(flags, options.settings);
     if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
     return this.#whileOpen(async (signal) => {
-      const { openAppliance } = await import('../platform/compose.ts');
+      const { openAppliance } = await import('../appliance/open-appliance.ts');
       const { openLogger } = await import('../platform/logger.ts');
       const appliance = await openAppliance(
         config,
@@ -130,7 +130,7 @@ export abstract class BaseCommand extends Command {
   protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
     const config = await this.loadSettings(flags);
     return this.#whileOpen(async (signal) => {
-      const { openDatabase } = await import('../platform/stores.ts');
+      const { openDatabase } = await import('../appliance/stores.ts');
       const database = await openDatabase(config, await this.openCommandLogger(config));
       try {
         signal.throwIfAborted();

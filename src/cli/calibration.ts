@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/open-appliance.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { sampleChunks } from '../ingest/sample-chunks.ts';
-import type { Appliance } from '../platform/compose.ts';
 import type { CalibrationText } from '../projection/calibration.ts';
 import { readCorpusFile } from '../projection/corpus/read-corpus-file.ts';
 import type { FitPlan, FitSummary } from '../projection/fit-projection.ts';

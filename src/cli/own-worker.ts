@@ -1,6 +1,6 @@
+import type { Appliance } from '../appliance/open-appliance.ts';
 import type { JobKind } from '../jobs/schema.ts';
 import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
-import type { Appliance } from '../platform/compose.ts';
 import type { Service } from '../platform/lifecycle.ts';
 
 /** A command's worker hands jobs back this long after Ctrl-C. */

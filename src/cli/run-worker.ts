@@ -1,4 +1,4 @@
-import type { Appliance } from '../platform/compose.ts';
+import type { Appliance } from '../appliance/open-appliance.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import { note, printJson } from './output.ts';
 

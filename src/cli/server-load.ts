@@ -1,52 +1,13 @@
 import { AppError } from '../platform/errors.ts';
-import { MetricsDifference, type MetricsReading } from '../platform/metrics-difference.ts';
-import { readMetrics } from '../platform/read-metrics.ts';
+import { BREAKER_STATES, type ServerLoad } from '../tui/server-load.ts';
+import { MetricsDifference, type MetricsReading } from './metrics-difference.ts';
+import { readMetrics } from './read-metrics.ts';
 
 /** Rates and latencies are of this long at most. */
 const WINDOW_MS = 10_000;
 const HISTORY_MAX = 60;
 /** Neither is the vendor's fault: an input that it does not take, a call that nobody waited for. */
 const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
-const BREAKERS = ['closed', 'half-open', 'open'] as const;
-
-/** One server as it was over the last seconds, by its own metrics. Null: nothing happened that could be measured. */
-export interface ServerLoad {
-  readonly url: string;
-  /** Set: there is nothing to say of it, and why. */
-  readonly trouble: string | null;
-  readonly requests: {
-    readonly per_second: number;
-    /** Share of the answers that were 5xx. */
-    readonly fault_rate: number | null;
-    readonly p50_ms: number | null;
-    readonly p95_ms: number | null;
-    /** Requests per second at each reading, the newest last. */
-    readonly history: readonly number[];
-  };
-  readonly texts_per_second: number;
-  readonly cache: {
-    /** Share of the texts that needed no call to a provider. */
-    readonly hit_rate: number | null;
-    readonly texts_per_second: number;
-    readonly bytes: number;
-    readonly history: readonly (number | null)[];
-  };
-  readonly upstreams: readonly UpstreamLoad[];
-}
-
-/** Calls to one provider, each try counted. */
-export interface UpstreamLoad {
-  readonly provider: string;
-  readonly calls_per_second: number;
-  readonly error_rate: number | null;
-  readonly p50_ms: number | null;
-  readonly p95_ms: number | null;
-  readonly in_flight: number;
-  readonly queued_texts: number;
-  readonly breaker: (typeof BREAKERS)[number];
-  /** 95th percentile of the latency at each reading, the newest last. */
-  readonly history_p95_ms: readonly (number | null)[];
-}
 
 /** A gauge of one server, to be read about once a second: what it tells are differences between readings. */
 export class ServerGauge {
@@ -123,7 +84,7 @@ export class ServerGauge {
         p95_ms: since.quantileMs('service_upstream_call_seconds', 0.95, { provider }),
         in_flight: since.now('service_upstream_in_flight', { provider }),
         queued_texts: since.now('service_upstream_queued_texts', { provider }),
-        breaker: BREAKERS[since.now('service_upstream_breaker', { provider })] ?? 'closed',
+        breaker: BREAKER_STATES[since.now('service_upstream_breaker', { provider })] ?? 'closed',
         history_p95_ms: [...(this.#latencies.get(provider) ?? [])],
       })),
     };

@@ -1,8 +1,8 @@
 import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/open-appliance.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { findCollection } from '../documents/store.ts';
 import type { UploadRequest } from '../ingest/schema.ts';
-import type { Appliance } from '../platform/compose.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FileCollection } from './collect-files.ts';
 import { note } from './output.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/open-appliance.ts';
 import { getBulkJob } from '../bulk/bulk-jobs.ts';
 import type { BulkJobView } from '../bulk/schema.ts';
-import type { Appliance } from '../platform/compose.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';

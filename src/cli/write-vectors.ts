@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { BulkContext } from '../bulk/bulk.ts';
 import { readResult } from '../bulk/result-page.ts';
 import type { BulkJob } from '../bulk/store.ts';
-import { JsonWriter } from '../embedding/printing/json-writer.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
+import { JsonWriter } from '../printing/json-writer.ts';
 
 const ITEM_TEXT_BYTES = 64;
 const NPY_ALIGNMENT = 64;

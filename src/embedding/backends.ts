@@ -1,5 +1,5 @@
+import { loadLanguageDetector } from '../language/detect-language.ts';
 import { ALIAS_ID, type Catalog, LEXICAL_ID, type Model } from '../models/catalog.ts';
-import { loadLanguageDetector } from '../models/detect-language.ts';
 import { AppError } from '../platform/errors.ts';
 import { type Projections, spaceOf } from '../projection/projections.ts';
 import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';

@@ -1,5 +1,5 @@
-import { type Detection, detectByScript, detectLanguage } from '../models/detect-language.ts';
-import { SCRIPT_LANGUAGES } from '../models/scripts.ts';
+import { type Detection, detectByScript, detectLanguage } from '../language/detect-language.ts';
+import { SCRIPT_LANGUAGES } from '../language/scripts.ts';
 
 /** Which model the alias stands for, by language (ISO 639-1), and where none of these is found. */
 export interface AliasSettings {

@@ -7,7 +7,7 @@ import type { Account, Meter } from '../usage/meter.ts';
 import type { Axis } from '../usage/schema.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
-import type { Routing } from './routing.ts';
+import type { Routing } from './routing-store.ts';
 
 /** Whose quota a call counts against. */
 export interface Charge {

@@ -7,6 +7,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { Threads } from '../platform/threads.ts';
+import { openUpstreamMetrics, type UpstreamMetrics } from '../platform/upstream/upstream-metrics.ts';
 import type { EmbedNative } from '../projection/calibration.ts';
 import type { Projections } from '../projection/projections.ts';
 import type { Meter } from '../usage/meter.ts';
@@ -20,7 +21,6 @@ import { openProjector } from './projector.ts';
 import { openLocalProvider } from './providers/local-provider.ts';
 import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { openUpstreamMetrics, type UpstreamMetrics } from './providers/upstream-metrics.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
 
 /** Of the memory for cached vectors. */

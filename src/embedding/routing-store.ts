@@ -1,5 +1,13 @@
 import type { Sql } from '../platform/postgres.ts';
-import type { Routing } from './routing.ts';
+
+/** Which model embeds what names none, and which one steps in for it. */
+export interface Routing {
+  readonly primary: string;
+  readonly fallback: string | null;
+  readonly mode: 'fallback' | 'single';
+  /** Null: the default, never set by the organization. */
+  readonly updatedAt: Date | null;
+}
 
 interface RoutingRow {
   primary_model: string;

@@ -5,16 +5,7 @@ import { ALIAS_ID } from '../models/catalog.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Backends } from './backends.ts';
-import { selectRouting, upsertRouting } from './routing-store.ts';
-
-/** Which model embeds what names none, and which one steps in for it. */
-export interface Routing {
-  readonly primary: string;
-  readonly fallback: string | null;
-  readonly mode: 'fallback' | 'single';
-  /** Null: the default, never set by the organization. */
-  readonly updatedAt: Date | null;
-}
+import { type Routing, selectRouting, upsertRouting } from './routing-store.ts';
 
 const DEFAULT_ROUTING: Routing = { primary: ALIAS_ID, fallback: null, mode: 'single', updatedAt: null };
 

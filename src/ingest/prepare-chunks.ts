@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
+import { analyse } from '../language/analyser.ts';
 import { countTokens } from '../models/tokens.ts';
 import { handOver, type Threads } from '../platform/threads.ts';
-import { analyse } from '../search/analyser.ts';
 import { type Chunk, headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
 import type { TextWindow } from './extract/blocks.ts';
 

@@ -1,7 +1,7 @@
 import type { IngestOptions } from '../documents/schema.ts';
-import type { DocumentImages } from '../embedding/images/document-images.ts';
 import { asJobError } from '../jobs/embedding-failure.ts';
 import { AppError } from '../platform/errors.ts';
+import type { DocumentImages } from '../recognition/document-images.ts';
 import { type ExtractCategory, ExtractError } from './extract/errors.ts';
 import type { ImageReading } from './extract/image-texts.ts';
 

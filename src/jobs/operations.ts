@@ -5,10 +5,10 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
+import type { JobHandler } from './handler.ts';
 import { cancelRow, deleteRow } from './operation-store.ts';
 import { type CancelReply, isTerminal, type Job, type JobKind, type JobView, UNFINISHED } from './schema.ts';
 import { findJob } from './store.ts';
-import type { JobHandler } from './worker.ts';
 
 /** What one kind of job does at the operations on jobs; one implementation a kind, beside its handler. */
 export interface JobKindOperations extends Pick<JobHandler, 'kind' | 'onFailed'> {

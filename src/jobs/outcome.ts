@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import type { JobHandler } from './handler.ts';
 import { JobError, type Lease, LeaseLost } from './lease.ts';
 import { deferJob, failJob, type JobFailure, releaseJob, retryJob } from './store.ts';
-import type { JobHandler } from './worker.ts';
 
 /** Backoff of a job that waits for a dependency grows as after this many failures at most: about half a minute. */
 const PUT_OFFS_MAX = 5;

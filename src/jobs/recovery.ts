@@ -1,9 +1,9 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
+import type { JobHandler } from './handler.ts';
 import type { JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
-import type { JobHandler } from './worker.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
 
 /** Lost leases, without any progress in between, after which a job counts as one that kills its worker. */

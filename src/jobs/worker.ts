@@ -5,21 +5,12 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
+import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import { Draining, LeaseLapsed, OutcomeRecorder } from './outcome.ts';
-import type { Job, JobKind, JobPhase } from './schema.ts';
-import { claimJobs, hasDueSuspect, type JobFailure, renewLeases } from './store.ts';
+import type { Job } from './schema.ts';
+import { claimJobs, hasDueSuspect, renewLeases } from './store.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
-
-/** What one kind of job does; the engine around it knows nothing of documents or vectors. */
-export interface JobHandler {
-  readonly kind: JobKind;
-  readonly firstPhase: JobPhase;
-  /** Do the work and finish it by `lease.complete`. Throw JobError for what the owner can be told. */
-  run(lease: Lease): Promise<void>;
-  /** In the transaction that fails the job for good, also by a reaper: put what it worked on in order. */
-  onFailed(tx: Sql, job: Job, failure: JobFailure): Promise<void>;
-}
 
 export interface WorkerOptions {
   readonly concurrency: number;

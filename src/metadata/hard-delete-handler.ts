@@ -1,7 +1,7 @@
 import { findMarkedBy } from '../documents/deletion-store.ts';
 import { type RemovalContext, removeMarked } from '../documents/remove-documents.ts';
+import type { JobHandler } from '../jobs/handler.ts';
 import type { Lease } from '../jobs/lease.ts';
-import type { JobHandler } from '../jobs/worker.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**

@@ -2,7 +2,7 @@ import { userKeyFault } from '../documents/user-metadata.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { type BulkEdit, type DocumentEdit, LIMIT_DEFAULT } from './schema.ts';
 import { adviseOn } from './statement/advice.ts';
-import { isField } from './statement/keys.ts';
+import { isField } from './statement/fields.ts';
 import { parseStatement, STATEMENT_LIMITS } from './statement/parser.ts';
 import { readEdit } from './statement/read-edit.ts';
 import type { Condition, Statement, Subject } from './statement/syntax.ts';

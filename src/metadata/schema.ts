@@ -10,7 +10,7 @@ import {
   UserMetadata,
   UserMetadataInput,
 } from '../documents/user-metadata.ts';
-import { FIELD_NAMES } from './statement/keys.ts';
+import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 
 /** Documents that a bulk edit takes when nothing says how many. */

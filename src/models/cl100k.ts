@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import { type BytePairVocabulary, countMerged } from './byte-pairs.ts';
-import type { CountText } from './tokenizers.ts';
+import type { CountText } from './tokens.ts';
 
 /** Longest token of the vocabulary, in bytes: a text has at least its UTF-8 length divided by this many tokens. */
 export const CL100K_TOKEN_BYTES_MAX = 128;

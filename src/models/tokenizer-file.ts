@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
-
-import type { CountText } from './tokenizers.ts';
+import type { CountText } from './tokens.ts';
 
 /**
  * Texts are tokenised in segments of this length. The library takes quadratic time over a run of unknown characters in

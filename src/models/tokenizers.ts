@@ -1,13 +1,7 @@
 import type { TokenizerChoice } from './catalog.ts';
 import { loadCl100k } from './cl100k.ts';
 import { loadTokenizerFile } from './tokenizer-file.ts';
-import { countTokens } from './tokens.ts';
-
-/**
- * @returns tokens of one text: up to `stopAfter` as they are; once they are more, any number above it, so that a text
- * far beyond a limit is not read to its end
- */
-export type CountText = (text: string, stopAfter: number) => number;
+import { type CountText, countTokens } from './tokens.ts';
 
 /** A `tokenizer.json` that is missing or cannot be used. */
 export class TokenizerFileError extends Error {

@@ -1,4 +1,10 @@
 /**
+ * @returns tokens of one text: up to `stopAfter` as they are; once they are more, any number above it, so that a text
+ * far beyond a limit is not read to its end
+ */
+export type CountText = (text: string, stopAfter: number) => number;
+
+/**
  * Token counts for models whose tokenizer we do not have: an estimate of what the byte-pair encodings in use
  * (measured against cl100k_base) make of a text, from the lengths of its words and the scripts of its letters.
  * It does not undercount English or Korean by more than 10 %. Measured, estimate over count, texts of 50 words and more:

@@ -1,5 +1,5 @@
+import { detectLanguage } from '../language/detect-language.ts';
 import type { Model } from '../models/catalog.ts';
-import { detectLanguage } from '../models/detect-language.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import type { EmbedNative } from './calibration.ts';
 import { topK, visitSimilarities } from './fit/neighbours.ts';

@@ -1,4 +1,4 @@
-import { analyse } from './analyser.ts';
+import { analyse } from '../language/analyser.ts';
 
 /** Chunks share this part of all their terms when one says what the other has said. */
 const NEAR_DUPLICATE_SHARE = 0.9;

@@ -7,7 +7,7 @@ import {
   type Table,
   type VectorQuery,
 } from '@lancedb/lancedb';
-import type { WeightedTerms } from './analyser.ts';
+import type { WeightedTerms } from '../language/analyser.ts';
 import { throughIndex } from './vector-index.ts';
 
 /** A chunk that one leg of a search found. */

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import type { WeightedTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
-import type { WeightedTerms } from './analyser.ts';
 import { type LegWeights, weightsFor } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
 

@@ -1,9 +1,9 @@
 import type { Table } from '@lancedb/lancedb';
 import type { Caller } from '../access/caller.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
+import type { WeightedTerms } from '../language/analyser.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { withoutWaiting } from '../platform/without-waiting.ts';
-import type { WeightedTerms } from './analyser.ts';
 import { collapse } from './collapse.ts';
 import { type DocumentScope, findLiveDocuments, type IndexTable, listLiveDocumentIds } from './index-store.ts';
 import type { LanceTables } from './lance.ts';

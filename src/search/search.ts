@@ -1,10 +1,10 @@
 import type { Caller } from '../access/caller.ts';
 import { findCollection } from '../documents/store.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import { analyse, weighTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { withoutWaiting } from '../platform/without-waiting.ts';
-import { analyse, weighTerms } from './analyser.ts';
 import { type BucketIndex, findBucketIndex, getIndexTable, isSameTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';

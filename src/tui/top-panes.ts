@@ -1,6 +1,5 @@
 import type { TextProps } from 'ink';
 import type { ReactElement } from 'react';
-import type { ServerLoad, UpstreamLoad } from '../cli/server-load.ts';
 import type { QueueDepth, WorkerLoad } from '../jobs/queue-store.ts';
 import type { QueueLoad } from '../jobs/queues.ts';
 import {
@@ -12,6 +11,7 @@ import {
   renderSparkline,
 } from './figures.ts';
 import { line, lines as linesOf, type Piece, textLine } from './line.ts';
+import type { ServerLoad, UpstreamLoad } from './server-load.ts';
 
 /** A worker that is silent for longer than this has most likely gone: it gives a sign of life several times a lease. */
 const SILENT_SECONDS_MAX = 60;

@@ -1,10 +1,10 @@
 import { Box, useWindowSize } from 'ink';
 import { createElement, type ReactElement } from 'react';
-import type { ServerLoad } from '../cli/server-load.ts';
 import type { QueueLoad } from '../jobs/queues.ts';
 import { formatClock, formatLatency, formatPerSecond, formatShare, renderSparkline } from './figures.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 import { usePresses } from './presses.ts';
+import type { ServerLoad } from './server-load.ts';
 import { allotLines, queuePane, upstreamPane, workerPane } from './top-panes.ts';
 
 /** An installation at one moment: its queues and workers by the database, one server by its metrics. */

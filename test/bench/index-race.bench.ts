@@ -5,12 +5,12 @@
  */
 import path from 'node:path';
 import { connect } from '@lancedb/lancedb';
+import { MIGRATIONS } from '../../src/appliance/stores.ts';
 import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
-import { indexOnS3 } from '../../src/platform/index-on-s3.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres, postgresUrl } from '../../src/platform/postgres.ts';
-import { MIGRATIONS } from '../../src/platform/stores.ts';
+import { indexOnS3 } from '../../src/search/index-on-s3.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { type IndexPlace, runIndexRace } from '../support/index-race.ts';
 import { s3Available, s3Settings, startS3 } from '../support/s3.ts';

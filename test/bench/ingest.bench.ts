@@ -1,5 +1,5 @@
 /** Ingest of 1,000 text documents of 4 kB with the built-in model, from the first upload to the last one ready. */
-import { openAppliance } from '../../src/platform/compose.ts';
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';

@@ -1,16 +1,18 @@
+import type { JobHandler } from '../../src/jobs/handler.ts';
 /**
  * Claim and finish of empty jobs by four workers, each with connections of its own, beside bare PostgreSQL: the same
  * claim and the same finish, one job at a time on four connections, with nothing of the engine around them.
  */
+
+import { MIGRATIONS } from '../../src/appliance/stores.ts';
 import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
 import type { Lease } from '../../src/jobs/lease.ts';
-import { type JobHandler, JobWorker } from '../../src/jobs/worker.ts';
+import { JobWorker } from '../../src/jobs/worker.ts';
 import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { type Database, openPostgres } from '../../src/platform/postgres.ts';
-import { MIGRATIONS } from '../../src/platform/stores.ts';
 import { makeDataDir } from '../support/appliance.ts';
 
 const WORKERS = 4;

@@ -2,11 +2,12 @@
  * Statements over documents: an UPDATE of 2,000 of them without reindexing, and conditions that 100 documents of a
  * bucket of a million meet, one by one.
  */
+
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit, type BulkEditReply } from '../../src/metadata/schema.ts';
-import { openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';

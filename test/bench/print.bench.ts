@@ -2,7 +2,7 @@
  * Printing of embedding lists against `JSON.stringify`, on random unit vectors: `node test/bench/print.bench.ts`.
  * Both sides start from the Float32Array that the projection leaves and end with the bytes for the socket.
  */
-import { renderEmbeddingList } from '../../src/embedding/printing/print-floats.ts';
+import { renderEmbeddingList } from '../../src/printing/print-floats.ts';
 
 const ROUNDS = 40;
 const SHAPES: readonly [texts: number, dimensions: number][] = [

@@ -1,11 +1,13 @@
 /** Projecting a bucket anew from stored native vectors: 20,000 chunks of 1,536 dimensions, in place and into a new table. */
+
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { artifactKey } from '../../src/documents/documents.ts';
 import { encodeArtifact } from '../../src/ingest/artifact.ts';
 import { toHalves } from '../../src/ingest/half-floats.ts';
 import { type ReprojectContext, reprojectBucket } from '../../src/ingest/reproject-bucket.ts';
 import { registerGeneration } from '../../src/ingest/store.ts';
+import { analyse } from '../../src/language/analyser.ts';
 import { Catalog } from '../../src/models/catalog.ts';
-import { openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { seededRandom } from '../../src/projection/fit/split-pairs.ts';
@@ -13,7 +15,6 @@ import { loadMap } from '../../src/projection/kernel/loaded-map.ts';
 import { packPanels } from '../../src/projection/kernel/pack-panels.ts';
 import { projectRows } from '../../src/projection/kernel/project-rows.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import { analyse } from '../../src/search/analyser.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { syntheticTexts } from '../support/synthetic-models.ts';
 

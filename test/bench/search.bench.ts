@@ -4,15 +4,15 @@
  * An argument sets the number of chunks.
  */
 import { createKey } from '../../src/access/keys.ts';
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
-import { openAppliance } from '../../src/platform/compose.ts';
+import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import { analyse, weighTerms } from '../../src/search/analyser.ts';
 import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServerGauge } from '../../src/cli/server-load.ts';
 import { localServerUrl } from '../../src/cli/watch-top.ts';
 import { type CacheMetrics, openCacheMetrics } from '../../src/embedding/cache/cache-metrics.ts';
-import { openUpstreamMetrics, type UpstreamMetrics } from '../../src/embedding/providers/upstream-metrics.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
+import { openUpstreamMetrics, type UpstreamMetrics } from '../../src/platform/upstream/upstream-metrics.ts';
 
 let metrics: Metrics;
 let cache: CacheMetrics;

@@ -6,9 +6,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
+import { type Appliance, openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import { type Appliance, openAppliance } from '../../src/platform/compose.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';

@@ -1,4 +1,4 @@
-import { termsOf } from '../../src/models/words.ts';
+import { termsOf } from '../../src/language/words.ts';
 import { seededRandom } from '../../src/projection/fit/split-pairs.ts';
 import { matmul } from '../../src/projection/kernel/matmul.ts';
 

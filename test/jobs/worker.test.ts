@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
+import type { JobHandler } from '../../src/jobs/handler.ts';
 import { JobError, Lease } from '../../src/jobs/lease.ts';
 import { LeaseLapsed } from '../../src/jobs/outcome.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
 import { claimJobs, completeJob, enqueueJob, getJob, renewLeases, retryJob } from '../../src/jobs/store.ts';
-import { type JobHandler, JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
+import { JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';

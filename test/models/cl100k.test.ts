@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { countTokens as countByLibrary } from 'gpt-tokenizer/encoding/cl100k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CL100K_TOKEN_BYTES_MAX, loadCl100k } from '../../src/models/cl100k.ts';
-import type { CountText } from '../../src/models/tokenizers.ts';
+import type { CountText } from '../../src/models/tokens.ts';
 import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
 let countText: CountText;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadTokenizerFile } from '../../src/models/tokenizer-file.ts';
-import type { CountText } from '../../src/models/tokenizers.ts';
+import type { CountText } from '../../src/models/tokens.ts';
 import { BPE, UNIGRAM, WORD_PIECE, writeTokenizer } from './tokenizer-files.ts';
 
 const ALL = Number.POSITIVE_INFINITY;

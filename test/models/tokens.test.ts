@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadCl100k } from '../../src/models/cl100k.ts';
-import type { CountText } from '../../src/models/tokenizers.ts';
-import { countTokens, tokenUpperBound } from '../../src/models/tokens.ts';
+import { type CountText, countTokens, tokenUpperBound } from '../../src/models/tokens.ts';
 import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
 /** Retrieval collections of real texts, beside the checkout where there are any. */

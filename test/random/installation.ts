@@ -1,7 +1,7 @@
 import type { Caller } from '../../src/access/caller.ts';
+import type { Appliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket, createCollection } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import type { Appliance } from '../../src/platform/compose.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';

@@ -1,3 +1,4 @@
+import type { Appliance } from '../../src/appliance/open-appliance.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
 import { ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { rebuildIndex } from '../../src/ingest/rebuild-index.ts';
@@ -7,7 +8,6 @@ import { cancelJob, deleteJob, reprocessJob } from '../../src/jobs/operations.ts
 import { editDocument } from '../../src/metadata/edit-document.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit, SingleEdit } from '../../src/metadata/schema.ts';
-import type { Appliance } from '../../src/platform/compose.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { indexOnS3 } from '../../src/platform/index-on-s3.ts';
+import { indexOnS3 } from '../../src/search/index-on-s3.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { type IndexPlace, runIndexRace } from '../support/index-race.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import { analyse, weighTerms } from '../../src/search/analyser.ts';
 import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';

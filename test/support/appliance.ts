@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
-import { type Appliance, openAppliance } from '../../src/platform/compose.ts';
+import { type Appliance, openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../../src/access/caller.ts';
+import type { Appliance } from '../../src/appliance/open-appliance.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
-import type { Appliance } from '../../src/platform/compose.ts';
 import { until } from './until.ts';
 
 const UPLOADS_AT_ONCE = 8;

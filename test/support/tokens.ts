@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Role } from '../../src/access/caller.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import { createUser } from '../../src/access/users.ts';
-import type { Appliance } from '../../src/platform/compose.ts';
+import type { Appliance } from '../../src/appliance/open-appliance.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
-import type { ServerLoad, UpstreamLoad } from '../../src/cli/server-load.ts';
 import type { WorkerLoad } from '../../src/jobs/queue-store.ts';
+import type { ServerLoad, UpstreamLoad } from '../../src/tui/server-load.ts';
 import { Top, type TopSnapshot } from '../../src/tui/top.ts';
 import { allotLines } from '../../src/tui/top-panes.ts';
 import { showView } from './terminal.ts';

@@ -5,9 +5,9 @@
  * version: arithmetic is integers, +, *, / and the correctly rounded square root only. Whatever changes a vector
  * needs a new model id.
  */
-import { ENGLISH_COMMON_WORDS } from '../../models/english-words.ts';
-import { KOREAN_COMMON_WORDS } from '../../models/korean.ts';
-import { termsOf } from '../../models/words.ts';
+import { ENGLISH_COMMON_WORDS } from '../../language/english-words.ts';
+import { KOREAN_COMMON_WORDS } from '../../language/korean.ts';
+import { termsOf } from '../../language/words.ts';
 
 export const LEXICAL_DIMENSIONS = 1024;
 /** Features share all dimensions but the last, which only passages use. */

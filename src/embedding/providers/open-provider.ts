@@ -2,17 +2,17 @@ import { withoutVendor } from '../../models/catalog.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ProviderSettings } from '../../platform/provider-settings.ts';
 import type { Threads } from '../../platform/threads.ts';
-import { Breaker } from './breaker.ts';
+import { Breaker } from '../../platform/upstream/breaker.ts';
+import { RETRY_DEFAULTS } from '../../platform/upstream/retry.ts';
+import { HttpUpstream } from '../../platform/upstream/transport.ts';
+import { isRejection, providerUnavailable } from '../../platform/upstream/upstream-errors.ts';
+import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.ts';
 import { CapsFinder } from './caps-finder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Endpoints } from './endpoints.ts';
 import { protocolOf } from './protocols/protocol-of.ts';
 import type { Provider, ProviderCall } from './provider.ts';
-import { RETRY_DEFAULTS } from './retry.ts';
 import { shareTokens } from './share-tokens.ts';
-import { HttpUpstream } from './transport.ts';
-import { isRejection, providerUnavailable } from './upstream-errors.ts';
-import type { UpstreamMetrics } from './upstream-metrics.ts';
 import { type Endpoint, UpstreamSender } from './upstream-sender.ts';
 
 export interface ProviderOptions {

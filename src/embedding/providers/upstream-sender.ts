@@ -1,14 +1,15 @@
 import type { Secret } from '../../platform/secret.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { takeTurn } from '../../platform/turns.ts';
-import type { Breaker, Pass } from './breaker.ts';
+import type { Breaker, Pass } from '../../platform/upstream/breaker.ts';
+import { type RetryPolicy, retryDelayMs, waitMs } from '../../platform/upstream/retry.ts';
+import type { HttpReply, HttpUpstream } from '../../platform/upstream/transport.ts';
+import { causeOf, failedFor, providerUnavailable, upstreamRejected } from '../../platform/upstream/upstream-errors.ts';
+import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
 import type { EndpointSettings, Endpoints } from './endpoints.ts';
 import { parseOn } from './protocols/parse-reply.ts';
-import { type ParsedVectors, type Protocol, UpstreamFault } from './protocols/protocol.ts';
+import type { ParsedVectors, Protocol } from './protocols/protocol.ts';
 import type { ProtocolName, ProviderCall } from './provider.ts';
-import { type RetryPolicy, retryDelayMs, waitMs } from './retry.ts';
-import type { HttpReply, HttpUpstream } from './transport.ts';
-import { causeOf, failedFor, providerUnavailable, upstreamRejected } from './upstream-errors.ts';
 
 export interface Endpoint extends EndpointSettings {
   readonly http: HttpUpstream;

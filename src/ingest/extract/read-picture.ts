@@ -1,4 +1,4 @@
-import { isTiff, tiffPages } from '../../embedding/images/tiff-pages.ts';
+import { isTiff, tiffPages } from '../../recognition/tiff-pages.ts';
 import { ExtractError } from './errors.ts';
 import type { DocumentImage, ImageTexts } from './image-texts.ts';
 import { collectBytes, ofSize } from './read-in-worker.ts';

@@ -1,5 +1,5 @@
 import { findNearest } from '../../platform/nearest-word.ts';
-import { FIELD_NAMES } from './keys.ts';
+import { FIELD_NAMES } from './fields.ts';
 import type { Condition, Statement, Subject } from './syntax.ts';
 
 /** What is allowed and yet probably not meant: comparisons with NULL, and user keys that a slip makes of a field. */

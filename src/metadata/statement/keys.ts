@@ -1,29 +1,8 @@
 import { userKeyFault } from '../../documents/user-metadata.ts';
 import { findNearest } from '../../platform/nearest-word.ts';
 import { describe, statementFault } from './errors.ts';
+import { FIELD_NAMES, isField } from './fields.ts';
 import type { Subject } from './syntax.ts';
-
-/** Fields of a document that a condition can name, and what their text form is. */
-export const FIELDS = {
-  id: 'text',
-  file_name: 'text',
-  file_type: 'text',
-  collection_id: 'text',
-  searchable: 'boolean',
-  status: 'text',
-  created_at: 'time',
-  updated_at: 'time',
-  privacy_level: 'integer',
-  internal_accessible: 'boolean',
-  public_accessible: 'boolean',
-  classification: 'text',
-  review_status: 'text',
-  owner_department: 'text',
-  scope: 'text',
-  uploaded_by_user_id: 'text',
-} as const;
-export type FieldName = keyof typeof FIELDS;
-export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
 
 /** Fields that an UPDATE can set. */
 const SETTABLE_NAMES = [
@@ -35,10 +14,6 @@ export interface WrittenKey {
   readonly name: string;
   readonly quoted: boolean;
   readonly at: number;
-}
-
-export function isField(name: string): name is FieldName {
-  return Object.hasOwn(FIELDS, name);
 }
 
 /** @throws AppError `statement_invalid` for a name that no field and no user key can have */

@@ -1,4 +1,4 @@
-import { FIELDS } from './keys.ts';
+import { FIELDS } from './fields.ts';
 import type { Condition, Subject, Value } from './syntax.ts';
 
 /** Of a bucket's id and of a value, what the terms of documents hold; as in `document_terms` (migration 0007). */

@@ -1,5 +1,5 @@
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
-import { FIELDS } from './keys.ts';
+import { FIELDS } from './fields.ts';
 import { narrow } from './narrow.ts';
 import type { ComparisonOperator, Condition, Subject, Value } from './syntax.ts';
 

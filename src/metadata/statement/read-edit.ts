@@ -4,7 +4,7 @@ import type { AppError } from '../../platform/errors.ts';
 import { findNearest } from '../../platform/nearest-word.ts';
 import { DocumentEdit } from '../schema.ts';
 import { describe, statementFault } from './errors.ts';
-import { FIELDS, type FieldName } from './keys.ts';
+import { FIELDS, type FieldName } from './fields.ts';
 import type { Assignment, Statement, Value } from './syntax.ts';
 
 type Update = Extract<Statement, { kind: 'update' }>;

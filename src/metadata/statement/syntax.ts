@@ -1,4 +1,4 @@
-import type { FieldName } from './keys.ts';
+import type { FieldName } from './fields.ts';
 
 /** What a condition looks at. */
 export type Subject =

@@ -1,9 +1,10 @@
-import { faultsOf } from '../../embedding/providers/protocols/classify.ts';
-import type { UpstreamFault, UpstreamHeaders, UpstreamRequest } from '../../embedding/providers/protocols/protocol.ts';
-import { bearer, postJson } from '../../embedding/providers/protocols/request-parts.ts';
-import { badReply, field } from '../../embedding/providers/protocols/vectors.ts';
 import type { RerankSettings } from '../../platform/provider-settings.ts';
 import type { Secret } from '../../platform/secret.ts';
+import { faultsOf } from '../../platform/upstream/classify.ts';
+import { badReply, field } from '../../platform/upstream/parse-json.ts';
+import { bearer, postJson } from '../../platform/upstream/request-parts.ts';
+import type { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
+import type { UpstreamHeaders, UpstreamRequest } from '../../platform/upstream/upstream-message.ts';
 
 export interface RerankCall {
   readonly model: string | null;

@@ -1,11 +1,11 @@
-import { Breaker } from '../../embedding/providers/breaker.ts';
-import { UpstreamFault } from '../../embedding/providers/protocols/protocol.ts';
-import { parseJson } from '../../embedding/providers/protocols/vectors.ts';
-import { HttpUpstream } from '../../embedding/providers/transport.ts';
-import { causeOf, failedFor, providerUnavailable } from '../../embedding/providers/upstream-errors.ts';
-import type { UpstreamMetrics } from '../../embedding/providers/upstream-metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { RerankSettings } from '../../platform/provider-settings.ts';
+import { Breaker } from '../../platform/upstream/breaker.ts';
+import { parseJson } from '../../platform/upstream/parse-json.ts';
+import { HttpUpstream } from '../../platform/upstream/transport.ts';
+import { causeOf, failedFor, providerUnavailable } from '../../platform/upstream/upstream-errors.ts';
+import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
+import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.ts';
 import { rerankProtocolOf, scoresOf } from './protocols.ts';
 
 export interface Reranker {

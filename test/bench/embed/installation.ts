@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openAppliance } from '../../../src/platform/compose.ts';
+import { openAppliance } from '../../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { type FitRequest, fitProjection, planFit } from '../../../src/projection/fit-projection.ts';

@@ -5,8 +5,8 @@ import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDeadline } from '../../../src/embedding/deadline.ts';
 import { PROTOCOLS } from '../../../src/embedding/providers/provider.ts';
-import { openUpstreamMetrics } from '../../../src/embedding/providers/upstream-metrics.ts';
 import { Secret } from '../../../src/platform/secret.ts';
+import { openUpstreamMetrics } from '../../../src/platform/upstream/upstream-metrics.ts';
 import { fakeTokens } from '../../support/fake-upstream.ts';
 import {
   callOf,

@@ -1,8 +1,9 @@
 import type { TaskType } from '../../../models/task-types.ts';
-import { faultsOf } from './classify.ts';
+import { faultsOf } from '../../../platform/upstream/classify.ts';
+import { field, parseJson } from '../../../platform/upstream/parse-json.ts';
+import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
 import type { Protocol } from './protocol.ts';
-import { bearer, postJson, wellFormed } from './request-parts.ts';
-import { field, parseJson, placeInOrder, tokensOf } from './vectors.ts';
+import { placeInOrder, tokensOf } from './vectors.ts';
 
 const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
   retrieval_query: 'search_query',

@@ -1,8 +1,8 @@
 import type { TaskType } from '../../../models/task-types.ts';
-import { faultsOf } from './classify.ts';
+import { faultsOf } from '../../../platform/upstream/classify.ts';
+import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
 import { parseOpenAiShape } from './openai.ts';
 import type { Protocol } from './protocol.ts';
-import { bearer, postJson, wellFormed } from './request-parts.ts';
 
 const TASKS: Readonly<Record<TaskType, string>> = {
   retrieval_query: 'retrieval.query',

@@ -1,7 +1,8 @@
-import { faultsOf } from './classify.ts';
+import { faultsOf } from '../../../platform/upstream/classify.ts';
+import { field, parseJson } from '../../../platform/upstream/parse-json.ts';
+import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
 import type { Protocol } from './protocol.ts';
-import { bearer, postJson, wellFormed } from './request-parts.ts';
-import { field, parseJson, placeInOrder, tokensOf } from './vectors.ts';
+import { placeInOrder, tokensOf } from './vectors.ts';
 
 /** Ollama's `POST /api/embed`. Its queue holds 512 requests, and every text of a call is one. */
 export const ollama: Protocol = {

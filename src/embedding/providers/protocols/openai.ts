@@ -1,8 +1,10 @@
-import { faultsOf } from './classify.ts';
+import { faultsOf } from '../../../platform/upstream/classify.ts';
+import { field, parseJson } from '../../../platform/upstream/parse-json.ts';
+import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
+import type { UpstreamReply } from '../../../platform/upstream/upstream-message.ts';
 import { liftBase64 } from './lift-base64.ts';
-import type { ExpectedVectors, ParsedVectors, Protocol, UpstreamReply } from './protocol.ts';
-import { bearer, postJson, wellFormed } from './request-parts.ts';
-import { field, parseJson, placeByIndex, tokensOf } from './vectors.ts';
+import type { ExpectedVectors, ParsedVectors, Protocol } from './protocol.ts';
+import { placeByIndex, tokensOf } from './vectors.ts';
 
 /** The answer that OpenAI made common: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
 export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors {

@@ -1,7 +1,9 @@
 import { freeMemory, ownsMemory } from '../../../platform/free-memory.ts';
 import type { Threads } from '../../../platform/threads.ts';
+import { type FaultFields, UpstreamFault } from '../../../platform/upstream/upstream-fault.ts';
+import type { UpstreamHeaders } from '../../../platform/upstream/upstream-message.ts';
 import type { ProtocolName } from '../provider.ts';
-import { type FaultFields, type ParsedVectors, UpstreamFault, type UpstreamHeaders } from './protocol.ts';
+import type { ParsedVectors } from './protocol.ts';
 import { protocolOf } from './protocol-of.ts';
 
 /** Longer bodies are read on a thread. Measured: base64 takes 1.3 ms a megabyte, decimal numbers 2.2; a thread 0.5 ms. */

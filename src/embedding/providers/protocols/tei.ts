@@ -1,8 +1,9 @@
-import { faultsOf } from './classify.ts';
+import { faultsOf } from '../../../platform/upstream/classify.ts';
+import { badReply, field, parseJson } from '../../../platform/upstream/parse-json.ts';
+import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
+import { header } from '../../../platform/upstream/retry-after.ts';
 import type { Protocol } from './protocol.ts';
-import { bearer, postJson, wellFormed } from './request-parts.ts';
-import { header } from './retry-after.ts';
-import { badReply, field, parseJson, placeInOrder, tokensOf } from './vectors.ts';
+import { placeInOrder, tokensOf } from './vectors.ts';
 
 /**
  * Hugging Face text-embeddings-inference, `POST /embed`. The server holds one model, so that none is named.

@@ -1,36 +1,9 @@
+import { badReply, field } from '../../../platform/upstream/parse-json.ts';
 import type { ExpectedVectors } from './protocol.ts';
-import { UpstreamFault } from './protocol.ts';
 
 /** Squared norm may differ from 1 by this much (the norm by half of it) before a row is scaled. */
 const UNIT_SLACK = 2e-6;
 const FLOAT_BYTES = 4;
-
-/** A 200 whose body is not what was asked for: the vendor hiccuped, or something stands between us and it. */
-export function badReply(code: string, message: string): UpstreamFault {
-  return new UpstreamFault({ kind: 'transient', code, message: `unusable answer: ${message}` });
-}
-
-/**
- * @returns the body's JSON; the shape is not checked
- * @throws UpstreamFault `bad_json` for HTML, an empty or a cut-off body
- */
-export function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(textOf(body));
-  } catch {
-    throw badReply('bad_json', body.byteLength === 0 ? 'the body is empty' : 'the body is not JSON');
-  }
-}
-
-/** A view over the same bytes, not a copy, and Node's own UTF-8 decoder, which is quick on plain ASCII. */
-function textOf(body: Uint8Array): string {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-}
-
-/** `value[key]` where value is an object, else undefined. */
-export function field(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
-}
 
 /** A count of tokens as a vendor states it; null where it is missing, no count, or 0 (said by servers that do not count). */
 export function tokensOf(value: unknown): number | null {

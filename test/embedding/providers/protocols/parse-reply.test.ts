@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { isQuick, parseOn, parseReply } from '../../../../src/embedding/providers/protocols/parse-reply.ts';
-import { UpstreamFault } from '../../../../src/embedding/providers/protocols/protocol.ts';
 import { openThreads, type Threads } from '../../../../src/platform/threads.ts';
+import { UpstreamFault } from '../../../../src/platform/upstream/upstream-fault.ts';
 import { base64Of, vectorOf } from '../../../support/fake-upstream/vectors.ts';
 
 const DIMENSIONS = 512;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UpstreamFault } from '../../../../src/embedding/providers/protocols/protocol.ts';
 import { protocolOf } from '../../../../src/embedding/providers/protocols/protocol-of.ts';
 import { PROTOCOLS } from '../../../../src/embedding/providers/provider.ts';
+import { UpstreamFault } from '../../../../src/platform/upstream/upstream-fault.ts';
 import { type Behaviour, FakeUpstream, fakeTokens } from '../../../support/fake-upstream.ts';
 import { callOf, faultIn, send } from './send.ts';
 

@@ -1,9 +1,5 @@
-import type {
-  Protocol,
-  UpstreamCall,
-  UpstreamReply,
-  UpstreamRequest,
-} from '../../../../src/embedding/providers/protocols/protocol.ts';
+import type { Protocol, UpstreamCall } from '../../../../src/embedding/providers/protocols/protocol.ts';
+import type { UpstreamReply, UpstreamRequest } from '../../../../src/platform/upstream/upstream-message.ts';
 
 /** A call of two texts, unless told otherwise. */
 export function callOf(fields: Partial<UpstreamCall> = {}): UpstreamCall {

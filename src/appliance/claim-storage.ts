@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Config } from '../platform/config.ts';
+import { readOrCreateLine } from '../platform/create-once.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { requireConditionalWrites } from '../platform/objects/probe-objects.ts';
+
+const CLAIM_KEY = 'installation';
+
+const Claim = z.strictObject({ installation: z.string(), index: z.string() });
+type Claim = z.infer<typeof Claim>;
+
+/**
+ * Make sure that files on S3 are this installation's alone, and that all its hosts have one index. The first start
+ * leaves a note in the bucket; every later one compares. Two installations in one place would remove each other's files
+ * as orphans; an index on the disk of one host is not there for another.
+ *
+ * @param installation what tells this installation, that is its database, from others
+ * @throws AppError `config_invalid`, `conditional_writes_ignored`, and as `Objects` does
+ */
+export async function claimStorage(config: Config, objects: Objects, installation: string): Promise<void> {
+  if (config.objects === null) return;
+  if (config.index.storage === 's3') await requireConditionalWrites(objects);
+  const index = config.index.storage === 's3' ? 's3' : `disk ${idOfDisk(config.dataDir)}`;
+  const held = await claim(objects, { installation, index });
+  const { bucket, prefix } = config.objects;
+  if (held.installation !== installation) {
+    throw refusal(
+      `s3://${bucket}/${prefix} holds the files of another installation; choose another bucket, or objects.prefix`,
+    );
+  }
+  if (held.index === index) return;
+  const note = `s3://${bucket}/${prefix}objects/${CLAIM_KEY}`;
+  throw refusal(
+    held.index === 's3'
+      ? 'index.storage: the index of this installation is on S3, set it to s3'
+      : `index.storage: the index of this installation is on the disk of another host or data directory; for several hosts, stop it, copy its <data dir>/index to s3://${bucket}/${prefix}index, delete ${note} and set index.storage to s3 everywhere`,
+  );
+}
+
+/** What is noted, by us or before us. */
+async function claim(objects: Objects, mine: Claim): Promise<Claim> {
+  const held = await readClaim(objects);
+  if (held !== null) return held;
+  try {
+    await objects.put(CLAIM_KEY, Buffer.from(JSON.stringify(mine)), { ifAbsent: true });
+    return mine;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;
+  }
+  return (await readClaim(objects)) ?? mine;
+}
+
+async function readClaim(objects: Objects): Promise<Claim | null> {
+  try {
+    return Claim.parse(JSON.parse(Buffer.from(await objects.get(CLAIM_KEY)).toString()));
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'object_not_found') return null;
+    throw error;
+  }
+}
+
+function idOfDisk(dataDir: string): string {
+  return readOrCreateLine(path.join(dataDir, 'index.id'), randomUUID);
+}
+
+function refusal(message: string): AppError {
+  return new AppError({ code: 'config_invalid', status: 500, message });
+}

@@ -1,0 +1,72 @@
+import { AppError } from '../platform/errors.ts';
+import type { DecodedImage } from '../recognition/decode-images.ts';
+import { type ImageReader, NO_TEXT_PLACEHOLDER } from '../recognition/read-images.ts';
+import type { Account, Meter } from '../usage/meter.ts';
+import { startDeadline } from './deadline.ts';
+import type { EmbeddedTexts, Embedder } from './embedder.ts';
+
+export interface ImageContext {
+  readonly embedder: Embedder;
+  readonly meter: Meter;
+  readonly reader: ImageReader;
+  /** Of a request, reading and embedding together. */
+  readonly deadlineMs: number;
+}
+
+export interface EmbedImagesRequest {
+  readonly images: readonly DecodedImage[];
+  readonly model?: string | undefined;
+  readonly dimensions?: number | null | undefined;
+  readonly account: Account;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Images to vectors, by the text that is found in them. An image without text gets the vector of a fixed placeholder
+ * and the warning `no-text-in-image`.
+ *
+ * @throws AppError `quota_exceeded` (402) before anything is read, and those of `ImageReader` and `Embedder`
+ */
+export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
+  const { images, model, dimensions, account } = request;
+  await context.embedder.requireModel(account.orgId, model);
+  const deadline = startDeadline(context.deadlineMs, request.signal, tooSlow);
+  const { signal } = deadline;
+  const reservation = await context.meter.reserve(account, 'embed_image', images.length);
+  try {
+    const read = await context.reader.read(images, signal);
+    const texts = read.map(({ text }) => text || NO_TEXT_PLACEHOLDER);
+    const embedded = await context.embedder.embed({
+      ...{ texts, model, dimensions, taskType: null },
+      ...{ orgId: account.orgId, charge: null, signal },
+    });
+    reservation.settle(
+      embedded.used.map(({ model, texts: count, tokens }) => ({ model, texts: count, tokens, images: count })),
+    );
+    const isTextless = read.some(({ text }) => text === '');
+    return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
+  } catch (error) {
+    await reservation.release();
+    throw namedByImage(error);
+  } finally {
+    deadline.clear();
+  }
+}
+
+function tooSlow(): AppError {
+  return new AppError({
+    code: 'images_too_slow',
+    status: 503,
+    message: 'the images could not be read in time; send fewer at once',
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
+}
+
+/** What is wrong with the text of an image is named by the image. */
+function namedByImage(error: unknown): unknown {
+  if (!(error instanceof AppError) || !error.param?.startsWith('input[')) return error;
+  const param = error.param.replace('input', 'images');
+  const message = error.message.replaceAll(error.param, `the text of ${param}`);
+  return new AppError({ code: error.code, status: error.status, message, param, cause: error });
+}

@@ -1,0 +1,25 @@
+/** Fields of a document that a condition can name, and what their text form is. */
+export const FIELDS = {
+  id: 'text',
+  file_name: 'text',
+  file_type: 'text',
+  collection_id: 'text',
+  searchable: 'boolean',
+  status: 'text',
+  created_at: 'time',
+  updated_at: 'time',
+  privacy_level: 'integer',
+  internal_accessible: 'boolean',
+  public_accessible: 'boolean',
+  classification: 'text',
+  review_status: 'text',
+  owner_department: 'text',
+  scope: 'text',
+  uploaded_by_user_id: 'text',
+} as const;
+export type FieldName = keyof typeof FIELDS;
+export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+
+export function isField(name: string): name is FieldName {
+  return Object.hasOwn(FIELDS, name);
+}

@@ -1,0 +1,189 @@
+import { type Dispatcher, Pool } from 'undici';
+import { UpstreamFault } from './upstream-fault.ts';
+import type { UpstreamHeaders } from './upstream-message.ts';
+
+export interface HttpCall {
+  readonly method: 'GET' | 'POST';
+  /** Absolute path on the origin. */
+  readonly path: string;
+  /** Lower case; content type and length are added. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string | null;
+  /** For all of it: connecting, sending, waiting, receiving. */
+  readonly timeoutMs: number;
+  /** A longer answer is cut off unread. */
+  readonly bodyBytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: UpstreamHeaders;
+  /** Of an answer that is no success at most the first 64 KiB. */
+  readonly body: Buffer;
+}
+
+/** What an error says fits into this; the rest of it is not read. */
+const ERROR_BODY_BYTES_MAX = 65_536;
+/** Sockets are read in pieces of this size. */
+const CHUNK_BYTES_TYPICAL = 65_536;
+/** Idle connections are kept this long unless the server says otherwise. */
+const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * HTTP/1.1 connections to one origin, kept alive, one request at a time on each. Redirects are not followed: a
+ * credential goes to the host that it was configured for, or nowhere.
+ */
+export class HttpUpstream {
+  readonly #pool: Pool;
+
+  /** @param origin scheme, host and port; `connectionsMax` bounds the open connections */
+  constructor(origin: string, options: { readonly connectionsMax: number }) {
+    this.#pool = new Pool(origin, {
+      connections: options.connectionsMax,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // One timer of our own spans the whole call; the client's two would only cost.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /**
+   * Any status is an answer.
+   *
+   * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the signal's reason once it
+   *   is aborted
+   */
+  call(call: HttpCall): Promise<HttpReply> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(call, resolve, reject);
+      if (exchange.isOver) return;
+      try {
+        const { method, path, body } = call;
+        const headers = body === null ? call.headers : { 'content-type': 'application/json', ...call.headers };
+        this.#pool.dispatch({ method, path, body, headers: headers as Record<string, string> }, exchange);
+      } catch (error) {
+        exchange.onResponseError(null, error as Error);
+      }
+    });
+  }
+
+  /** Cuts off what is still under way. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/** One request and its answer. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #call: HttpCall;
+  readonly #resolve: (reply: HttpReply) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort: () => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status = 0;
+  #headers: UpstreamHeaders = {};
+  #bytesMax = 0;
+  #bytes = 0;
+  readonly #chunks: Buffer[] = [];
+  /** Of an answer that announced its length and comes in pieces: chunks do not wait for each other in memory. */
+  #body: Buffer | null = null;
+  isOver = false;
+
+  constructor(call: HttpCall, resolve: (reply: HttpReply) => void, reject: (error: unknown) => void) {
+    this.#call = call;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#onAbort = () => this.#fail(call.signal.reason);
+    this.#timer = setTimeout(
+      () => this.#fail(transportFault('timeout', `no answer within ${Math.round(call.timeoutMs)} ms`)),
+      call.timeoutMs,
+    );
+    if (call.signal.aborted) this.#onAbort();
+    else call.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It may have waited for a connection longer than anyone waited for it.
+    if (this.isOver) controller.abort(new Error('given up'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.isOver || status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#bytesMax = this.#isSuccess() ? this.#call.bodyBytesMax : ERROR_BODY_BYTES_MAX;
+    if (!this.#isSuccess()) return;
+    const announced = Number(headers['content-length'] ?? 0);
+    if (announced > this.#bytesMax) this.#tooLarge();
+    else if (announced > CHUNK_BYTES_TYPICAL) this.#body = Buffer.allocUnsafeSlow(announced);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.isOver) return;
+    const room = this.#bytesMax - this.#bytes;
+    if (chunk.length <= room) {
+      if (this.#body) this.#body.set(chunk, this.#bytes);
+      else this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+    } else if (this.#isSuccess()) {
+      this.#tooLarge();
+    } else {
+      this.#chunks.push(chunk.subarray(0, room));
+      this.#finish(true);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (!this.isOver) this.#finish(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.isOver) return;
+    const { code } = error as { code?: unknown };
+    // The client's own message names hosts and ports; its code says enough.
+    this.#fail(transportFault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
+  }
+
+  #isSuccess(): boolean {
+    return this.#status < 300;
+  }
+
+  #tooLarge(): void {
+    this.#fail(transportFault('body_too_large', `the answer is longer than ${this.#bytesMax} bytes`));
+  }
+
+  #finish(cutOff: boolean): void {
+    this.#end(cutOff);
+    const [first] = this.#chunks;
+    const body = this.#body ?? (this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks));
+    this.#resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  #fail(reason: unknown): void {
+    if (this.isOver) return;
+    this.#end(true);
+    this.#reject(reason);
+  }
+
+  #end(cutOff: boolean): void {
+    this.isOver = true;
+    clearTimeout(this.#timer);
+    this.#call.signal.removeEventListener('abort', this.#onAbort);
+    if (cutOff) this.#controller?.abort(new Error('given up'));
+  }
+}
+
+function transportFault(code: string, message: string): UpstreamFault {
+  return new UpstreamFault({ kind: 'transient', code, message });
+}

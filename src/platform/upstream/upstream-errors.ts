@@ -1,0 +1,49 @@
+import { AppError } from '../errors.ts';
+import type { UpstreamFault } from './upstream-fault.ts';
+
+/** What went wrong, as `details.cause` of `provider_unavailable` and as a label of the metrics. */
+export function causeOf(fault: UpstreamFault): string {
+  if (fault.kind === 'refused') return 'refused';
+  if (fault.status !== null) return `http_${fault.status}`;
+  if (fault.code === 'timeout' || fault.code === 'connection') return fault.code;
+  return 'invalid_answer';
+}
+
+/** 502: this provider cannot serve the call now; another may. `why` is for the operator: it goes into the cause. */
+export function providerUnavailable(
+  provider: string,
+  cause: string,
+  why: string,
+  more: { readonly retryAfterMs?: number | null; readonly fault?: UpstreamFault } = {},
+): AppError {
+  const { retryAfterMs, fault } = more;
+  return new AppError({
+    code: 'provider_unavailable',
+    status: 502,
+    message: `provider ${provider} is unavailable (${cause})`,
+    details: { provider, cause },
+    retryable: true,
+    ...(retryAfterMs ? { retryAfterSeconds: Math.ceil(retryAfterMs / 1000) } : {}),
+    cause: fault ?? new Error(why),
+  });
+}
+
+export function failedFor(provider: string, fault: UpstreamFault): AppError {
+  return providerUnavailable(provider, causeOf(fault), fault.message, { retryAfterMs: fault.retryAfterMs, fault });
+}
+
+/** 400: the vendor says that the input itself is at fault. */
+export function upstreamRejected(provider: string, fault: UpstreamFault): AppError {
+  return new AppError({
+    code: 'upstream_rejected',
+    status: 400,
+    param: 'input',
+    message: `provider ${provider} rejected the input: ${fault.message}`,
+    details: { provider, status: fault.status, code: fault.code },
+    cause: fault,
+  });
+}
+
+export function isRejection(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'upstream_rejected';
+}

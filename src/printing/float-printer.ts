@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { AppError } from '../platform/errors.ts';
+
+/** Prints blocks of float32 as JSON numbers; every value is the shortest decimal that reads back to it. */
+export interface FloatPrinter {
+  /** Floats that one call takes, at most. The module's memory is fixed and holds the longest text of so many. */
+  readonly blockFloatsMax: number;
+  /**
+   * Print `vectors[from .. to)`, 1 to `blockFloatsMax` values, as `1,-0.5,…` (no comma at the end).
+   *
+   * @returns a view of the module's memory, overwritten by the next call: copy it out at once
+   * @throws AppError `embedding_not_finite` (502) on NaN or an infinity, which JSON cannot say
+   */
+  printBlock(vectors: Float32Array, from: number, to: number): Uint8Array;
+}
+
+/** What `print-floats.as.ts` exports. */
+interface PrintFloatsModule {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly floatsMax: { readonly value: number };
+  readonly inputAddress: { readonly value: number };
+  readonly outputAddress: { readonly value: number };
+  print(count: number): number;
+}
+
+/** The part used here; neither the ECMAScript nor the Node typings declare it. */
+interface WebAssemblyApi {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: object };
+}
+
+let threadPrinter: FloatPrinter | undefined;
+
+/** The printer of this thread, instantiated at its first use. Calls are synchronous, so one is enough. */
+export function floatPrinter(): FloatPrinter {
+  threadPrinter ??= openFloatPrinter(readFileSync(new URL('./print-floats.wasm', import.meta.url)));
+  return threadPrinter;
+}
+
+/** A printer on its own instance of the module compiled from `print-floats.as.ts`. */
+export function openFloatPrinter(wasm: Uint8Array): FloatPrinter {
+  const api = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
+  const module = new api.Instance(new api.Module(wasm)).exports as PrintFloatsModule;
+  const blockFloatsMax = module.floatsMax.value;
+  const input = new Float32Array(module.memory.buffer, module.inputAddress.value, blockFloatsMax);
+  const output = new Uint8Array(module.memory.buffer, module.outputAddress.value);
+  return {
+    blockFloatsMax,
+    printBlock(vectors, from, to) {
+      const count = to - from;
+      if (!(from >= 0 && count >= 1 && count <= blockFloatsMax && to <= vectors.length)) {
+        throw new RangeError(`cannot print floats ${from}..${to} of ${vectors.length} as one block`);
+      }
+      input.set(vectors.subarray(from, to));
+      const written = module.print(count);
+      if (written < 0) throw notFinite(from - 1 - written);
+      return output.subarray(0, written - 1);
+    },
+  };
+}
+
+/** `position`: where in the row-major array of vectors the value is. */
+export function notFinite(position: number): AppError {
+  return new AppError({
+    code: 'embedding_not_finite',
+    status: 502,
+    message: 'the provider returned an embedding with a value that is not a finite number',
+    details: { position },
+  });
+}

@@ -1,0 +1,129 @@
+import { takeTurn } from '../platform/turns.ts';
+import { notFinite } from './float-printer.ts';
+import { JsonWriter } from './json-writer.ts';
+
+/** Longest text around one row of a list: brackets, names and a large index. */
+const ROW_TEXT_BYTES_MAX = 64;
+const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
+/** Printed in one go: about 1 ms. Longer lists give others their turn in between. */
+const FLOATS_PER_TURN = 40_000;
+
+/**
+ * The response body of `POST /v1/embeddings`, an OpenAI-style list:
+ * `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[…]},…],"model":"…","usage":{…}}`.
+ *
+ * Every value is printed as the shortest decimal that reads back to the same float32. With `base64`, `embedding` is
+ * a string instead: the row's little-endian float32 bytes in base64, as OpenAI's `encoding_format: "base64"`.
+ *
+ * @param vectors Float32Array [n x d], row-major, finite
+ * @param d columns, >= 1
+ * @throws AppError `embedding_not_finite` (502)
+ */
+export async function renderEmbeddingList(
+  vectors: Float32Array,
+  d: number,
+  tail: { model: string; promptTokens: number; base64?: boolean | undefined },
+): Promise<Buffer> {
+  const writer = openWriter(vectors, d);
+  writer.text('{"object":"list","data":[');
+  if (tail.base64) writeBase64Items(writer, vectors, d);
+  else {
+    await inTurns(vectors, d, (rows, firstIndex) => {
+      if (firstIndex > 0) writer.text(',');
+      writeEmbeddingItems(writer, rows, d, firstIndex);
+    });
+  }
+  const model = JSON.stringify(tail.model);
+  const tokens = JSON.stringify(tail.promptTokens);
+  writer.text(`],"model":${model},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`);
+  return writer.finish();
+}
+
+/** Hand over the rows in slices of about a millisecond's printing, each in a turn of its own. */
+async function inTurns(
+  vectors: Float32Array,
+  d: number,
+  print: (rows: Float32Array, firstIndex: number) => void,
+): Promise<void> {
+  if (vectors.length <= FLOATS_PER_TURN) return print(vectors, 0);
+  const rowsPerTurn = Math.max(1, Math.floor(FLOATS_PER_TURN / d));
+  for (let row = 0; row * d < vectors.length; row += rowsPerTurn) {
+    await takeTurn();
+    print(vectors.subarray(row * d, Math.min(vectors.length, (row + rowsPerTurn) * d)), row);
+  }
+}
+
+/**
+ * A JSON array of rows, `[[0.1,…],[…]]`, for bodies that hold vectors only.
+ *
+ * @param vectors Float32Array [n x d], row-major, finite
+ * @throws AppError `embedding_not_finite` (502)
+ */
+export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
+  const writer = openWriter(vectors, d);
+  writeVectorRows(writer, vectors, d);
+  return writer.finish();
+}
+
+/** As `writeVectorRows`, in turns of the event loop where there is much to print. */
+export async function writeVectorRowsInTurns(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
+  countRows(vectors, d);
+  writer.text('[');
+  await inTurns(vectors, d, (rows, firstIndex) => {
+    for (let from = 0; from < rows.length; from += d) {
+      writer.text(from === 0 && firstIndex === 0 ? '[' : '],[');
+      writer.floats(rows, from, from + d);
+    }
+  });
+  writer.text(vectors.length === 0 ? ']' : ']]');
+}
+
+/** Append what `renderVectorRows` returns, for a body with other fields around it. */
+export function writeVectorRows(writer: JsonWriter, vectors: Float32Array, d: number): void {
+  countRows(vectors, d);
+  writer.text('[');
+  for (let from = 0; from < vectors.length; from += d) {
+    writer.text(from === 0 ? '[' : '],[');
+    writer.floats(vectors, from, from + d);
+  }
+  writer.text(vectors.length === 0 ? ']' : ']]');
+}
+
+/**
+ * Append `{"object":"embedding","index":i,"embedding":[…]},…` for every row, without brackets around the items.
+ *
+ * @param vectors Float32Array [n x d], row-major, finite
+ * @param firstIndex `index` of the first row, for a page of a longer list
+ * @throws AppError `embedding_not_finite` (502)
+ */
+export function writeEmbeddingItems(writer: JsonWriter, vectors: Float32Array, d: number, firstIndex = 0): void {
+  countRows(vectors, d);
+  for (let from = 0, index = firstIndex; from < vectors.length; from += d, index++) {
+    writer.text(`${from === 0 ? '' : ']},'}{"object":"embedding","index":${index},"embedding":[`);
+    writer.floats(vectors, from, from + d);
+  }
+  if (vectors.length > 0) writer.text(']}');
+}
+
+function writeBase64Items(writer: JsonWriter, vectors: Float32Array, d: number): void {
+  const bad = vectors.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw notFinite(bad);
+  const bytes = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+  const rowBytes = d * Float32Array.BYTES_PER_ELEMENT;
+  for (let from = 0, index = 0; from < bytes.length; from += rowBytes, index++) {
+    const row = bytes.toString('base64', from, from + rowBytes);
+    writer.text(`${from === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":"${row}"}`);
+  }
+}
+
+function openWriter(vectors: Float32Array, d: number): JsonWriter {
+  const textBytes = countRows(vectors, d) * ROW_TEXT_BYTES_MAX + ENVELOPE_TEXT_BYTES_TYPICAL;
+  return new JsonWriter({ floats: vectors.length, textBytes });
+}
+
+/** @throws RangeError where the floats are no whole number of rows: a fault of the caller's */
+function countRows(vectors: Float32Array, d: number): number {
+  const rows = vectors.length / d;
+  if (d >= 1 && Number.isInteger(d) && Number.isInteger(rows)) return rows;
+  throw new RangeError(`${vectors.length} floats are not rows of ${d}`);
+}

@@ -1,0 +1,72 @@
+import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { VisionSettings } from '../platform/provider-settings.ts';
+import { checkImage, checkPixels, type DecodedImage, IMAGE_BYTES_MAX, ImageFault } from './decode-images.ts';
+import { type OcrOptions, openOcr } from './ocr.ts';
+import { isTiff, type TiffPage, tiffPages } from './tiff-pages.ts';
+import type { Transcriber } from './transcriber.ts';
+import { openVision } from './vision.ts';
+
+/** Larger than what a request may carry: scans are stored with little compression. */
+export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** A page full of small print takes 10 s on a core that does nothing else; nobody waits at the other end of a request. */
+const IMAGE_MS_MAX = 120_000;
+/** Documents wait here by themselves. */
+const WAITING_MAX = 10_000;
+
+/** Reads pictures of documents. */
+export interface DocumentImages {
+  /**
+   * Text of an image file (PNG, JPEG, WebP, GIF, or the first page of a TIFF file), lines apart, empty where there is
+   * none.
+   *
+   * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400), `provider_unavailable` (502),
+   *   `images_overloaded` (503); the signal's reason once it is aborted
+   */
+  read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Pictures to text by the operator's vision model, or by OCR on this machine where none is configured. TIFF files,
+ * and files that are too large to be sent, are for OCR anyway. Its processes are not those of requests, which never
+ * wait for a document of a thousand pages.
+ */
+export function openDocumentImages(options: {
+  readonly vision: VisionSettings | null | undefined;
+  readonly logger: Logger;
+  readonly ocr?: OcrOptions;
+}): DocumentImages {
+  const { vision, logger } = options;
+  const ocr = openOcr(logger, {
+    ...{ imageBytesMax: DOCUMENT_IMAGE_BYTES_MAX, imageMs: IMAGE_MS_MAX, waitingMax: WAITING_MAX },
+    ...options.ocr,
+  });
+  const model: Transcriber | null = vision ? openVision(vision, logger) : null;
+  return {
+    async read(file, signal) {
+      const image = checked(file);
+      if (image.format === 'tiff' || model === null || file.length > IMAGE_BYTES_MAX) {
+        return ocr.transcribe(image, signal);
+      }
+      return model.transcribe(image, signal);
+    },
+    async close() {
+      await ocr.close();
+      await model?.close();
+    },
+  };
+}
+
+function checked(file: Uint8Array<ArrayBuffer>): DecodedImage | TiffPage {
+  try {
+    if (!isTiff(file)) return checkImage(file);
+    const [page] = tiffPages(file, 1);
+    if (page === undefined || page.width === 0 || page.height === 0) throw new ImageFault('has a damaged header');
+    checkPixels(page);
+    return page;
+  } catch (error) {
+    if (!(error instanceof ImageFault)) throw error;
+    throw new AppError({ code: 'image_unreadable', status: 400, message: error.message, cause: error });
+  }
+}

@@ -1,0 +1,87 @@
+import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { VisionSettings } from '../platform/provider-settings.ts';
+import type { DecodedImage } from './decode-images.ts';
+import { type OcrOptions, openOcr } from './ocr.ts';
+import type { Transcriber } from './transcriber.ts';
+import { openVision } from './vision.ts';
+
+/** What an image without text is embedded from. */
+export const NO_TEXT_PLACEHOLDER = 'an image without text';
+
+/** Of one image, in UTF-16 units: a page holds a few thousand. */
+const TEXT_CHARS_MAX = 20_000;
+
+export interface ImageReader {
+  /**
+   * Text of each image, in their order: NFC, white space collapsed, at most 20,000 characters, empty where none was
+   * found. Several are read at a time; the first failure gives up the others.
+   *
+   * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400, `param` names the item),
+   *   `provider_unavailable` (502), `images_overloaded` (503); the signal's reason once it is aborted
+   */
+  read(images: readonly DecodedImage[], signal: AbortSignal): Promise<{ readonly text: string }[]>;
+  close(): Promise<void>;
+}
+
+/** Images to text by the operator's vision model, or by OCR on this machine where none is configured. */
+export function openImageReader(options: {
+  readonly vision: VisionSettings | null | undefined;
+  readonly logger: Logger;
+  readonly ocr?: OcrOptions;
+}): ImageReader {
+  const { vision, logger } = options;
+  return readerOf(vision ? openVision(vision, logger) : openOcr(logger, options.ocr));
+}
+
+/** Reads each image with `transcriber`, which bounds how many are read at a time. */
+export function readerOf(transcriber: Transcriber): ImageReader {
+  return {
+    async read(images, signal) {
+      const giveUp = new AbortController();
+      const either = AbortSignal.any([signal, giveUp.signal]);
+      const readings = images.map(async (image, index) => {
+        try {
+          return { text: normalise(await transcriber.transcribe(image, either)) };
+        } catch (error) {
+          giveUp.abort();
+          throw error instanceof AppError && error.status === 400 ? named(error, index) : error;
+        }
+      });
+      const settled = await Promise.allSettled(readings);
+      signal.throwIfAborted();
+      // What follows from giving up is not news.
+      const failed = settled.filter((reading) => reading.status === 'rejected');
+      const first = failed.find(({ reason }) => reason !== giveUp.signal.reason);
+      if (first !== undefined) throw first.reason;
+      return settled.flatMap((reading) => (reading.status === 'fulfilled' ? [reading.value] : []));
+    },
+    close: () => transcriber.close(),
+  };
+}
+
+function named(error: AppError, index: number): AppError {
+  const param = `images[${index}]`;
+  return new AppError({
+    code: error.code,
+    status: error.status,
+    message: `${param}: ${error.message}`,
+    param,
+    cause: error.cause,
+  });
+}
+
+/** Cut first, since normalising takes time; a surrogate pair is not cut in two. */
+function normalise(text: string): string {
+  const collapsed = text
+    .slice(0, TEXT_CHARS_MAX * 2)
+    .toWellFormed()
+    .normalize('NFC')
+    // Control characters separate like white space; zero-width ones are nothing.
+    .replace(/[\u200b\u2060\ufeff]/g, '')
+    .replace(/[\s\p{Cc}\ufffd]+/gu, ' ')
+    .trim();
+  if (collapsed.length <= TEXT_CHARS_MAX) return collapsed;
+  const cut = collapsed.slice(0, TEXT_CHARS_MAX);
+  return (cut.isWellFormed() ? cut : cut.slice(0, -1)).trimEnd();
+}

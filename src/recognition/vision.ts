@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from '../platform/logger.ts';
+import type { VisionSettings } from '../platform/provider-settings.ts';
+import { Breaker } from '../platform/upstream/breaker.ts';
+import { parseJson } from '../platform/upstream/parse-json.ts';
+import { RETRY_DEFAULTS, type RetryPolicy, retryDelayMs, waitMs } from '../platform/upstream/retry.ts';
+import { HttpUpstream } from '../platform/upstream/transport.ts';
+import { failedFor, providerUnavailable, upstreamRejected } from '../platform/upstream/upstream-errors.ts';
+import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
+import { readVendorError } from '../platform/upstream/vendor-message.ts';
+import type { DecodedImage } from './decode-images.ts';
+import { firstFrameOf } from './first-frame.ts';
+import { viewOf } from './image-header.ts';
+import { Slots } from './slots.ts';
+import type { Transcriber } from './transcriber.ts';
+import { type VisionProtocol, visionProtocolOf } from './vision-protocols.ts';
+
+/** How the operator's log and errors call it. */
+const NAME = 'vision';
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const RETRIES_MAX = 2;
+const WAITING_MAX = 400;
+
+/** A field that is sent by default and that this model does not take. */
+class RefusedField extends Error {
+  readonly field: string;
+
+  constructor(field: string) {
+    super(`the model does not take ${field}`);
+    this.field = field;
+  }
+}
+
+/** The operator's vision model: transcribes an image and adds a short description. Animations are read by their first frame. */
+export function openVision(
+  settings: VisionSettings,
+  logger: Logger,
+  options: { readonly retry?: Partial<RetryPolicy> } = {},
+): Transcriber {
+  return new Vision(settings, logger, options.retry);
+}
+
+class Vision implements Transcriber {
+  readonly #settings: VisionSettings;
+  readonly #protocol: VisionProtocol;
+  readonly #http: HttpUpstream;
+  readonly #basePath: string;
+  readonly #slots: Slots;
+  readonly #breaker: Breaker;
+  readonly #retry: RetryPolicy;
+  readonly #refusedFields = new Set<string>();
+  readonly #closing = new AbortController();
+
+  constructor(settings: VisionSettings, logger: Logger, retry: Partial<RetryPolicy> = {}) {
+    const { origin, pathname } = new URL(settings.baseUrl);
+    this.#settings = settings;
+    this.#protocol = visionProtocolOf(settings.protocol);
+    this.#http = new HttpUpstream(origin, { connectionsMax: settings.concurrencyMax });
+    this.#basePath = pathname.replace(/\/+$/, '');
+    this.#slots = new Slots(settings.concurrencyMax, { waitingMax: WAITING_MAX });
+    this.#retry = { ...RETRY_DEFAULTS, retriesMax: RETRIES_MAX, random: Math.random, ...retry };
+    this.#breaker = new Breaker({
+      onState: (state) =>
+        logger[state === 'open' ? 'warn' : 'info']({ provider: NAME, state }, 'circuit breaker of a provider'),
+    });
+  }
+
+  transcribe(image: DecodedImage, signal: AbortSignal): Promise<string> {
+    const either = AbortSignal.any([signal, this.#closing.signal]);
+    return this.#slots.run(either, () => this.#send(image, either));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(providerUnavailable(NAME, 'closing', 'the service is shutting down'));
+    await this.#http.close();
+  }
+
+  async #send(image: DecodedImage, signal: AbortSignal): Promise<string> {
+    // Encoding ten megabytes takes milliseconds: not several of them in a row.
+    await setImmediate();
+    const base64 = viewOf(firstFrameOf(image)).toString('base64');
+    for (let retries = 0; ; ) {
+      const pass = this.#breaker.enter();
+      if (pass === null) throw this.#broken();
+      try {
+        const text = await this.#exchange(image, base64, signal);
+        pass.succeeded();
+        return text;
+      } catch (error) {
+        if (error instanceof RefusedField) {
+          pass.succeeded();
+          this.#refusedFields.add(error.field);
+          continue;
+        }
+        if (!(error instanceof UpstreamFault) || signal.aborted) {
+          pass.abandoned();
+          throw error;
+        }
+        // Whoever limits our rate, or judges our input or our key, is up.
+        if (error.kind === 'transient' && error.status !== 429) pass.failed();
+        else pass.succeeded();
+        if (error.kind === 'rejected') throw upstreamRejected(NAME, error);
+        const delayMs = error.kind === 'transient' ? retryDelayMs(this.#retry, retries++, error.retryAfterMs) : null;
+        if (delayMs === null) throw failedFor(NAME, error);
+        await waitMs(delayMs, signal);
+      }
+    }
+  }
+
+  /** @throws UpstreamFault, RefusedField; the signal's reason once it is aborted */
+  async #exchange(image: DecodedImage, base64: string, signal: AbortSignal): Promise<string> {
+    const { model, apiKey, timeoutMs } = this.#settings;
+    const { format } = image;
+    // Of this request: another one may learn of a field while this one is under way.
+    const refusedFields = new Set(this.#refusedFields);
+    const request = this.#protocol.request({ model, apiKey, format, base64, refusedFields });
+    const reply = await this.#http.call({
+      ...{ method: request.method, path: this.#basePath + request.path, headers: request.headers, body: request.body },
+      ...{ timeoutMs, bodyBytesMax: ANSWER_BYTES_MAX, signal },
+    });
+    const { status, headers, body } = reply;
+    if (status >= 200 && status <= 299) return this.#protocol.parse(parseJson(body));
+    const { param } = readVendorError(body, apiKey);
+    const isOptional = param !== null && this.#protocol.optionalFields.includes(param);
+    if (status === 400 && isOptional && !refusedFields.has(param)) throw new RefusedField(param);
+    throw this.#protocol.faultOf(status, headers, body, apiKey);
+  }
+
+  #broken() {
+    const why = 'its last calls failed, so that it is left alone for a while';
+    return providerUnavailable(NAME, 'breaker_open', why, { retryAfterMs: this.#breaker.waitMs() });
+  }
+}

@@ -1,0 +1,40 @@
+export const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+
+/** One server as it was over the last seconds, by its own metrics. Null: nothing happened that could be measured. */
+export interface ServerLoad {
+  readonly url: string;
+  /** Set: there is nothing to say of it, and why. */
+  readonly trouble: string | null;
+  readonly requests: {
+    readonly per_second: number;
+    /** Share of the answers that were 5xx. */
+    readonly fault_rate: number | null;
+    readonly p50_ms: number | null;
+    readonly p95_ms: number | null;
+    /** Requests per second at each reading, the newest last. */
+    readonly history: readonly number[];
+  };
+  readonly texts_per_second: number;
+  readonly cache: {
+    /** Share of the texts that needed no call to a provider. */
+    readonly hit_rate: number | null;
+    readonly texts_per_second: number;
+    readonly bytes: number;
+    readonly history: readonly (number | null)[];
+  };
+  readonly upstreams: readonly UpstreamLoad[];
+}
+
+/** Calls to one provider, each try counted. */
+export interface UpstreamLoad {
+  readonly provider: string;
+  readonly calls_per_second: number;
+  readonly error_rate: number | null;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly in_flight: number;
+  readonly queued_texts: number;
+  readonly breaker: (typeof BREAKER_STATES)[number];
+  /** 95th percentile of the latency at each reading, the newest last. */
+  readonly history_p95_ms: readonly (number | null)[];
+}

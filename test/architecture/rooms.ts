@@ -1,0 +1,79 @@
+/** A folder that owns one thing. */
+export interface Room {
+  readonly folder: string;
+  readonly owns: string;
+  /** The only rooms that it may import, where that is less than all the rooms below it. */
+  readonly only?: readonly string[];
+}
+
+/**
+ * All rooms from top to bottom: a room may import the rooms after it and none before it, types included.
+ * `check-imports.ts` holds the code to this list and makes the table in docs/architecture.md from it.
+ */
+export const ROOMS: readonly Room[] = [
+  { folder: 'bin', owns: 'scripts that find a Node and start the command line' },
+  { folder: 'commands', owns: 'one file a command: parse flags, call one operation, print' },
+  {
+    folder: 'server',
+    owns: 'the HTTP API on Koa: `route.ts` (what a route is), `routes/` (one file a resource), `middleware/`, `openapi.ts`; `app.ts` builds and never listens, `api-service.ts` does',
+  },
+  {
+    folder: 'src/cli',
+    owns: 'what commands share: flags, opening the installation, exit codes, tables, reading metrics of a server',
+  },
+  { folder: 'src/tui', owns: 'ink views over a stream of progress' },
+  {
+    folder: 'src/mcp',
+    owns: 'the tool server (Model Context Protocol); it calls the REST API and knows no database',
+    only: ['src/client', 'src/platform'],
+  },
+  { folder: 'src/client', owns: 'a small typed client of the REST API', only: ['src/platform'] },
+  { folder: 'src/console', owns: 'static pages of the web console, served by `server/`', only: [] },
+  {
+    folder: 'src/appliance',
+    owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores',
+  },
+  { folder: 'src/workflows', owns: 'definitions, versions and runs of workflows, approvals' },
+  { folder: 'src/memory', owns: 'connected sources and their synchronisation, memory search' },
+  { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },
+  {
+    folder: 'src/metadata',
+    owns: 'the restricted statement language, edits of document metadata, hard delete, history',
+  },
+  { folder: 'src/ingest', owns: 'upload, then the ingest job: extract, chunk, embed, index' },
+  { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
+  {
+    folder: 'src/search',
+    owns: 'the LanceDB index and its writer, hybrid retrieval, fusion, `rerank/`, filters',
+  },
+  {
+    folder: 'src/documents',
+    owns: 'buckets, collections, documents, what a caller may see of them, rules of user metadata',
+  },
+  { folder: 'src/jobs', owns: 'the job row, claim / lease / heartbeat / fence, retry, recovery, doorbell' },
+  {
+    folder: 'src/embedding',
+    owns: 'texts to vectors: routing, fallback, alias, cache, `providers/` (one file a wire protocol)',
+  },
+  { folder: 'src/local-models', owns: 'models in process: install, registry, runtime' },
+  { folder: 'src/recognition', owns: 'text in pictures: OCR in a process of its own, vision models' },
+  {
+    folder: 'src/projection',
+    owns: 'the canonical space: `kernel/` (WASM), `fit/` (the mathematics), `corpus/`, the maps in use',
+  },
+  { folder: 'src/models', owns: 'the catalog of models, task types, token counting' },
+  {
+    folder: 'src/language',
+    owns: 'words, scripts, stemming, language detection: the one analyser of texts and queries',
+  },
+  { folder: 'src/usage', owns: 'metering, quotas, request rates, summaries' },
+  {
+    folder: 'src/access',
+    owns: 'organizations, users, keys, tokens, the one resolver of callers, audit log, idempotency',
+  },
+  { folder: 'src/printing', owns: 'vectors as JSON text, by a WASM kernel' },
+  {
+    folder: 'src/platform',
+    owns: 'settings, errors, lifecycle, logs, metrics, PostgreSQL, Redis, objects (disk, S3), threads, calls to vendors over HTTP',
+  },
+];

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { detectByScript, detectLanguage, loadLanguageDetector } from '../../src/language/detect-language.ts';
+import { SCRIPT_LANGUAGES } from '../../src/language/scripts.ts';
+import { paragraphs } from '../models/varied-texts.ts';
+
+describe('detectLanguage before its detector is loaded', () => {
+  it('answers at once where the script tells, and later where words must', async () => {
+    expect(detectLanguage('조석표를 발간한다')).toEqual({ language: 'ko', reliable: true });
+    const later = detectLanguage('The harbour office publishes its tide tables every autumn.');
+    expect(later).toBeInstanceOf(Promise);
+    expect(await later).toEqual({ language: 'en', reliable: true });
+  });
+});
+
+describe('detectLanguage', () => {
+  beforeAll(loadLanguageDetector);
+
+  it.each([
+    ['안녕', 'ko'],
+    ['네', 'ko'],
+    ['ㅋㅋ', 'ko'],
+    ['한국어'.normalize('NFD'), 'ko'],
+    ['Samsung Galaxy 사용 설명서', 'ko'],
+    ['iPhone 15 Pro Max 케이스', 'ko'],
+    ['이 API는 OpenAI 호환 형식으로 요청을 받습니다', 'ko'],
+    ['大韓民國憲法 제1조', 'ko'],
+    ['東京タワーに行きました', 'ja'],
+    ['ケース', 'ja'],
+    ['北京大学位于中国北京', 'zh'],
+    ['สวัสดี', 'th'],
+    ['שלום עולם', 'he'],
+    ['Ελληνικά κείμενα', 'el'],
+    ['Please ask 김민수 about the quarterly report before Friday.', 'en'],
+    ['The harbour office publishes its tide tables every autumn.', 'en'],
+    ['Le bureau du port publie ses tables de marée chaque automne.', 'fr'],
+    ['Das Hafenamt veröffentlicht seine Gezeitentafeln jeden Herbst.', 'de'],
+    ['Управление порта публикует таблицы приливов каждую осень.', 'ru'],
+    ['ينشر مكتب الميناء جداول المد والجزر كل خريف', 'ar'],
+    ['Cảng vụ công bố bảng thủy triều vào mỗi mùa thu', 'vi'],
+  ])('%j is %s', (text, language) => {
+    expect(detectLanguage(text)).toEqual({ language, reliable: true });
+  });
+
+  it.each([
+    '',
+    ' ',
+    '123',
+    '😀👍',
+    '...',
+    '\ud800',
+    'hi',
+    'ok',
+    'a',
+    'AB-1234 XK-22',
+    'https://example.com/a/b?c=d',
+    'x@y.org',
+  ])('says nothing of %j', (text) => {
+    expect(detectLanguage(text)).toEqual({ language: null, reliable: false });
+  });
+
+  it.each(['reset password', 'I met 김민수 today', 'привет', 'WiFi 6E router', '東京', 'α', 'x = α + β'])(
+    'is not sure of %j',
+    (text) => {
+      expect(detectLanguage(text)).toMatchObject({ reliable: false });
+    },
+  );
+
+  it('reads a long text at its beginning and its middle only', () => {
+    const [english = ''] = paragraphs('English prose', 1, 1);
+    const [korean = ''] = paragraphs('Korean prose', 1, 1);
+    const mostlyKorean = korean.repeat(40);
+    expect(detectLanguage(`${mostlyKorean}${english.repeat(2)}`)).toMatchObject({ language: 'ko' });
+    // A short notice before a long text does not decide over it.
+    expect(detectLanguage(`${english.slice(0, 200)} ${mostlyKorean}`)).toMatchObject({ language: 'ko' });
+    expect(detectLanguage(english.repeat(40))).toEqual({ language: 'en', reliable: true });
+  });
+
+  it.each(['English prose', 'English news', 'English list of dates and names'])('%s is English', (register) => {
+    for (const text of paragraphs(register, 30, 5))
+      expect(detectLanguage(text)).toEqual({ language: 'en', reliable: true });
+  });
+
+  it.each(['Korean prose', 'Korean news', 'Korean office', 'Korean table', 'Korean and English mixed'])(
+    '%s is Korean',
+    (register) => {
+      for (const text of paragraphs(register, 30, 5)) {
+        expect(detectLanguage(text)).toEqual({ language: 'ko', reliable: true });
+      }
+    },
+  );
+
+  it('takes any string, and always gives the same answer', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        const detection = detectLanguage(text);
+        expect(detection).toEqual(detectLanguage(text));
+        if (!(detection instanceof Promise) && detection.language !== null) {
+          expect(detection.language).toMatch(/^[a-z]{2}$/);
+        }
+      }),
+    );
+  });
+
+  it('reads little of a huge text', () => {
+    for (const unit of ['a', 'ab ', ' ', '가', 'a.b@', '\ud800', "'"]) {
+      expect(detectLanguage(unit.repeat(2_000_000))).toBeDefined();
+    }
+  });
+});
+
+describe('detectByScript', () => {
+  it('agrees with detectLanguage on every language that a script tells', () => {
+    for (const text of ['안녕', 'Samsung Galaxy 사용 설명서', '東京', 'ケース', 'สวัสดี', '', '123']) {
+      expect(detectByScript(text)).toEqual(detectLanguage(text));
+    }
+  });
+
+  it('names no language for a script that several share, and is sure from 4 words on', () => {
+    expect(detectByScript('hello there')).toEqual({ language: null, reliable: false });
+    expect(detectByScript('The harbour office publishes tables')).toEqual({ language: null, reliable: true });
+    expect(detectByScript('Управление порта публикует таблицы')).toEqual({ language: null, reliable: true });
+    expect(detectByScript('AB-1234 XK-22 Z9 Q7 R2D2')).toEqual({ language: null, reliable: false });
+  });
+
+  it('tells only languages of one script', () => {
+    expect([...SCRIPT_LANGUAGES]).toEqual(expect.arrayContaining(['ko', 'ja', 'zh', 'th', 'el', 'he']));
+    for (const shared of ['en', 'fr', 'ru', 'ar', 'hi']) expect(SCRIPT_LANGUAGES.has(shared)).toBe(false);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { Breaker, type Pass } from '../../../src/platform/upstream/breaker.ts';
+
+function start() {
+  let nowMs = 0;
+  const states: string[] = [];
+  const breaker = new Breaker({ failuresMax: 3, now: () => nowMs, onState: (state) => states.push(state) });
+  const enter = (): Pass => {
+    const pass = breaker.enter();
+    if (!pass) throw new Error('the breaker is open');
+    return pass;
+  };
+  const open = () => {
+    for (let count = 0; count < 3; count++) enter().failed();
+  };
+  return {
+    breaker,
+    states,
+    enter,
+    open,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe('Breaker', () => {
+  it('opens after so many failures in a row', () => {
+    const { breaker, enter } = start();
+    enter().failed();
+    enter().failed();
+    expect(breaker.state).toBe('closed');
+    enter().failed();
+    expect(breaker.state).toBe('open');
+    expect(breaker.enter()).toBeNull();
+    expect(breaker.waitMs()).toBe(10_000);
+  });
+
+  it('counts only failures in a row', () => {
+    const { breaker, enter } = start();
+    for (let round = 0; round < 5; round++) {
+      enter().failed();
+      enter().failed();
+      enter().succeeded();
+    }
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('lets a single probe through when its time is over, and closes if that succeeds', () => {
+    const { breaker, states, enter, open, pass } = start();
+    open();
+    pass(9_999);
+    expect(breaker.enter()).toBeNull();
+    pass(1);
+    const probe = enter();
+    expect(breaker.enter()).toBeNull();
+    probe.succeeded();
+    enter();
+    enter();
+    expect(states).toEqual(['open', 'half-open', 'closed']);
+  });
+
+  it('stays open twice as long each time that the probe fails, up to a bound', () => {
+    const { breaker, enter, open, pass } = start();
+    open();
+    const waits: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      waits.push(breaker.waitMs());
+      pass(breaker.waitMs());
+      enter().failed();
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
+    pass(60_000);
+    enter().succeeded();
+    open();
+    expect(breaker.waitMs()).toBe(10_000);
+  });
+
+  it('probes again where nobody waited for the outcome of a probe', () => {
+    const { breaker, enter, open, pass } = start();
+    open();
+    pass(10_000);
+    enter().abandoned();
+    expect(breaker.state).toBe('open');
+    enter().succeeded();
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('takes no notice of calls from before it opened', () => {
+    const { breaker, enter, open } = start();
+    const early = [enter(), enter()];
+    open();
+    early[0]?.succeeded();
+    early[1]?.failed();
+    expect(breaker.state).toBe('open');
+    expect(breaker.waitMs()).toBe(10_000);
+  });
+});

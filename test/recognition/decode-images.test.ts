@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { decodeImage, IMAGE_BYTES_MAX, ImageFault } from '../../src/recognition/decode-images.ts';
+import { drawText } from '../support/draw-text.ts';
+import {
+  encodeAnimatedWebp,
+  encodeGif,
+  encodeJpeg,
+  encodePng,
+  encodeWebp,
+  pngOf,
+  withExifOrientation,
+} from '../support/encode-image.ts';
+
+const bitmap = drawText(['A'], { letterPx: 20, marginPx: 4 });
+const png = encodePng(bitmap);
+
+function faultOf(text: string): string {
+  try {
+    decodeImage(text);
+  } catch (error) {
+    if (error instanceof ImageFault) return error.message;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+function faultOfBytes(bytes: Uint8Array): string {
+  return faultOf(Buffer.from(bytes).toString('base64'));
+}
+
+describe('decoding an image', () => {
+  const size = { width: bitmap.width, height: bitmap.height };
+  it.each([
+    { format: 'png', file: png, ...size },
+    { format: 'gif', file: encodeGif([bitmap]), ...size },
+    { format: 'webp', file: encodeWebp(bitmap), ...size },
+    { format: 'jpeg', file: encodeJpeg(bitmap), width: bitmap.width * 8, height: bitmap.height * 8 },
+    { format: 'gif', file: encodeGif([bitmap, bitmap]), ...size },
+    { format: 'webp', file: encodeAnimatedWebp([bitmap, bitmap]), ...size },
+  ])('tells $format and its size by the bytes alone', ({ format, file, width, height }) => {
+    const decoded = decodeImage(file.toString('base64'));
+    expect(decoded).toMatchObject({ format, width, height, orientation: 1 });
+    expect(file.equals(decoded.bytes)).toBe(true);
+  });
+
+  it.each(['data:image/png;base64,', 'data:image/jpeg;base64,', 'DATA:IMAGE/PNG;charset=x;BASE64,', 'data:;base64,'])(
+    'takes the prefix %s, whatever it claims',
+    (prefix) => {
+      expect(decodeImage(prefix + png.toString('base64')).format).toBe('png');
+    },
+  );
+
+  it('keeps the file in memory of its own, which can be moved to another thread', () => {
+    const { bytes } = decodeImage(pngOf(1, 1, 0, Buffer.alloc(0)).toString('base64'));
+    expect(bytes.buffer.byteLength).toBe(bytes.length);
+    expect(structuredClone(bytes, { transfer: [bytes.buffer] }).length).toBeGreaterThan(0);
+  });
+
+  it('refuses what is not strict base64', () => {
+    const good = png.toString('base64');
+    const invalid = /^is not valid base64/;
+    for (const bad of [
+      `${good.slice(0, 40)}!${good.slice(41)}`,
+      `${good.slice(0, 40)}\n${good.slice(41)}`,
+      `${good.slice(0, 40)}=${good.slice(41)}`,
+      `${good.slice(0, 40)}-${good.slice(41)}`,
+      `${good.slice(0, 40)}한${good.slice(41)}`,
+      `${good.slice(0, 40)}\ud800${good.slice(41)}`,
+      good.slice(0, -1),
+      good.slice(0, -5),
+      `${good}====`,
+      '====',
+      '=',
+      'AAA',
+      ` ${good.slice(1)}`,
+    ]) {
+      expect(faultOf(bad)).toMatch(invalid);
+      expect(faultOf(`data:image/png;base64,${bad}`)).toMatch(invalid);
+    }
+  });
+
+  it('refuses an empty string, also behind a prefix', () => {
+    expect(faultOf('')).toBe('must not be empty');
+    expect(faultOf('data:image/png;base64,')).toBe('must not be empty');
+  });
+
+  it('says that addresses are not fetched', () => {
+    expect(faultOf('https://example.com/cat.png')).toContain('addresses are not fetched');
+  });
+
+  it('refuses a data: URL that is not base64', () => {
+    expect(faultOf('data:image/svg+xml,<svg/>')).toContain('data:image/png;base64');
+    expect(faultOf(`data:image/png;x=${'y'.repeat(500)};base64,${png.toString('base64')}`)).toContain('data:image/png');
+  });
+
+  it.each([
+    ['BM1234567890', 'BMP'],
+    ['II*\0abcdefgh', 'TIFF'],
+    ['%PDF-1.7 and so on', 'PDF'],
+    ['\0\0\0\x18ftypheic....', 'HEIC'],
+    ['<svg xmlns="x"/>', 'SVG or XML'],
+    ['<!DOCTYPE html>', 'HTML'],
+    ['hello, world', 'an unknown format'],
+  ])('says what %j is, and what is accepted', (start, name) => {
+    expect(faultOfBytes(Buffer.from(start, 'latin1'))).toBe(`is ${name}; PNG, JPEG, WebP and GIF are accepted`);
+  });
+
+  it('takes an image of exactly the largest size, and refuses one byte more', () => {
+    const largest = Buffer.concat([png, Buffer.alloc(IMAGE_BYTES_MAX - png.length)]);
+    expect(decodeImage(largest.toString('base64')).bytes.length).toBe(IMAGE_BYTES_MAX);
+    expect(faultOfBytes(Buffer.concat([largest, Buffer.alloc(1)]))).toBe('is larger than 10 MB');
+  });
+
+  it('refuses declared sizes beyond 50 megapixels, and sizes of nothing', () => {
+    const header = (width: number, height: number) => faultOfBytes(pngOf(width, height, 0, Buffer.alloc(10)));
+    expect(header(100_000, 100_000)).toBe('has 100000 x 100000 pixels; up to 50 megapixels are accepted');
+    expect(header(0, 100)).toBe('has a damaged header');
+    expect(decodeImage(pngOf(50_000, 1_000, 0, Buffer.alloc(10)).toString('base64')).width).toBe(50_000);
+  });
+
+  it('looks at the first frame, not only at the canvas', () => {
+    const gif = encodeGif([bitmap]);
+    const place = gif.indexOf(Buffer.from([0x21, 0xf9])) + 8;
+    gif.writeUInt16LE(60_000, place + 5);
+    gif.writeUInt16LE(60_000, place + 7);
+    expect(faultOfBytes(gif)).toContain('has 60000 x 60000 pixels');
+  });
+
+  it.each([
+    ['PNG', png, 24],
+    ['JPEG', encodeJpeg(bitmap), 80],
+    ['GIF', encodeGif([bitmap]), 13],
+    ['WebP', encodeWebp(bitmap), 24],
+  ])('refuses a %s that is cut off within its header', (_name, file, headerLength) => {
+    for (let length = 12; length < headerLength; length++) {
+      expect(faultOfBytes(file.subarray(0, length))).toBe('has a damaged header');
+    }
+  });
+
+  it('survives headers of random bytes', () => {
+    let seed = 1;
+    const random = () => {
+      seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
+      return seed >> 8;
+    };
+    for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
+      for (let round = 0; round < 300; round++) {
+        const broken = Buffer.from(file);
+        for (let i = 0; i < 4; i++) broken[12 + (random() % 120)] = random() & 255;
+        const outcome = (() => {
+          try {
+            return decodeImage(broken.toString('base64')).format;
+          } catch (error) {
+            return error instanceof ImageFault ? 'refused' : error;
+          }
+        })();
+        expect(['refused', 'png', 'jpeg', 'gif', 'webp']).toContain(outcome);
+      }
+    }
+  });
+
+  it('reads the EXIF orientation of a photograph, in both byte orders', () => {
+    const jpeg = encodeJpeg(bitmap);
+    for (const order of ['II', 'MM'] as const) {
+      for (const orientation of [1, 3, 6, 8]) {
+        const photo = withExifOrientation(jpeg, orientation, order);
+        expect(decodeImage(photo.toString('base64')).orientation).toBe(orientation);
+      }
+      expect(decodeImage(withExifOrientation(jpeg, 99, order).toString('base64')).orientation).toBe(1);
+    }
+  });
+});

@@ -1,0 +1,256 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { deflateSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { decodeImage } from '../../src/recognition/decode-images.ts';
+import { type OcrOptions, openOcr } from '../../src/recognition/ocr.ts';
+import { openImageReader } from '../../src/recognition/read-images.ts';
+import type { Transcriber } from '../../src/recognition/transcriber.ts';
+import { type Bitmap, drawText } from '../support/draw-text.ts';
+import {
+  encodeAnimatedWebp,
+  encodeGif,
+  encodeJpeg,
+  encodePng,
+  encodeWebp,
+  pngOf,
+  turnLeft,
+  withExifOrientation,
+} from '../support/encode-image.ts';
+import { keepLogs } from '../support/logs.ts';
+import { until } from '../support/until.ts';
+
+const never = new AbortController().signal;
+const english = drawText(['HELLO WORLD', 'VECTOR SEARCH 2047']);
+const korean = drawText(['한국어 문서', '검색 엔진 서울 도시']);
+/** A JPEG of it is eight times as large. */
+const small = drawText(['HELLO WORLD'], { letterPx: 20, marginPx: 16 });
+const other = drawText(['SECOND FRAME']);
+
+function read(ocr: Transcriber, file: Buffer, signal = never): Promise<string> {
+  return ocr.transcribe(decodeImage(file.toString('base64')), signal);
+}
+
+function open(options: OcrOptions = {}): Transcriber {
+  const ocr = openOcr(keepLogs().logger, { processesMax: 1, ...options });
+  onTestFinished(() => ocr.close());
+  return ocr;
+}
+
+/** Our child processes, where the system tells (Linux). */
+function children(): number[] {
+  const threads = readdirSync('/proc/self/task');
+  return threads.flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number),
+  );
+}
+const isLinux = process.platform === 'linux';
+
+function grey(width: number, height: number, shade: (x: number, y: number) => number): Bitmap {
+  const pixels = new Uint8Array(width * height);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels[y * width + x] = shade(x, y);
+  return { width, height, pixels };
+}
+
+/** 7000 x 7000 pixels in a few kilobytes. */
+const large = () => pngOf(7000, 7000, 2, deflateSync(Buffer.alloc(7000 * 21_001)));
+
+describe('reading text in images on this machine', () => {
+  let ocr: Transcriber;
+  beforeAll(() => {
+    ocr = openOcr(keepLogs().logger, { processesMax: 1 });
+  });
+  afterAll(() => ocr.close());
+
+  it.each([
+    ['PNG', encodePng(english)],
+    ['GIF', encodeGif([english])],
+    ['animated GIF, its first frame', encodeGif([english, other])],
+    ['WebP', encodeWebp(english)],
+    ['animated WebP, its first frame', encodeAnimatedWebp([english, other])],
+  ])('reads English in a %s', async (_name, file) => {
+    expect(await read(ocr, file)).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  });
+
+  it('reads a JPEG', async () => {
+    expect(await read(ocr, encodeJpeg(small))).toBe('HELLO WORLD');
+  });
+
+  it('turns a photograph as its EXIF data say', async () => {
+    expect(await read(ocr, withExifOrientation(encodeJpeg(turnLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
+  });
+
+  it('reads Korean with the spaces where they are', async () => {
+    expect(await read(ocr, encodePng(korean))).toBe('한국어 문서\n검색 엔진 서울 도시');
+  });
+
+  it('reads Korean and English in one image', async () => {
+    expect(await read(ocr, encodePng(drawText(['SEOUL 서울 도시', 'OPEN 서울 2024'])))).toBe(
+      'SEOUL 서울 도시\nOPEN 서울 2024',
+    );
+  });
+
+  it('reads light text on a dark ground', async () => {
+    const inverted = { ...english, pixels: english.pixels.map((shade) => 255 - shade) };
+    expect(await read(ocr, encodePng(inverted))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  });
+
+  it.each([
+    ['white', grey(400, 300, () => 255)],
+    ['black', grey(400, 300, () => 0)],
+    ['a gradient', grey(400, 300, (x, y) => (x + y) % 256)],
+    ['waves', grey(800, 600, (x, y) => 128 + 100 * Math.sin(x / 17 + 3 * Math.sin(y / 40)) * Math.cos(y / 23))],
+    ['noise', grey(400, 300, (x, y) => (Math.imul(x * 7919 + y, 2654435761) >>> 16) & 255)],
+    ['one pixel', grey(1, 1, () => 0)],
+    ['a line', grey(5000, 1, () => 0)],
+    ['a column', grey(1, 5000, (_x, y) => (y % 2) * 255)],
+  ])('finds no text in %s', async (_name, bitmap) => {
+    expect(await read(ocr, encodePng(bitmap))).toBe('');
+  });
+
+  it('refuses a file without pixels, and reads the next image', async () => {
+    const files = [pngOf(100, 100, 0, Buffer.alloc(0)), pngOf(100, 100, 6, Buffer.from('no zlib data at all'))];
+    for (const file of files) {
+      await expect(read(ocr, file)).rejects.toMatchObject({ code: 'image_unreadable', status: 400 });
+    }
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+  });
+
+  it('reads or refuses cut-off and damaged files, and never more than that', async () => {
+    for (const file of [encodePng(english), encodeJpeg(small), encodeGif([english]), encodeWebp(english)]) {
+      const broken = [0.3, 0.9].map((share) => file.subarray(0, Math.floor(file.length * share)));
+      for (const step of [97, 1013]) {
+        const damaged = Buffer.from(file);
+        for (let at = 200; at < damaged.length; at += step) damaged[at] = (damaged[at] as number) ^ 0x5a;
+        broken.push(damaged);
+      }
+      for (const bytes of broken) {
+        const outcome = await read(ocr, bytes).catch((error) => error.code);
+        expect(outcome).toBeTypeOf('string');
+      }
+    }
+    expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  });
+
+  it('reads on after sizes that the recogniser does not take', async () => {
+    const outcome = await read(ocr, encodePng(grey(40_000, 30, () => 255))).catch((error) => error.code);
+    expect(['', 'image_unreadable']).toContain(outcome);
+    expect(await read(ocr, encodePng(korean))).toContain('한국어');
+  });
+
+  it('reads on after an image that unpacks to 150 MB', async () => {
+    expect(await read(ocr, large())).toBe('');
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+  }, 60_000);
+});
+
+describe('the bounds of reading', () => {
+  it('refuses an image that needs more memory than a process may have', async () => {
+    const ocr = open({ memoryBytesMax: 128 * 1024 * 1024 });
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+    await expect(read(ocr, large())).rejects.toMatchObject({ code: 'image_unreadable', status: 400 });
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+  }, 60_000);
+
+  it('gives up on an image that takes too long, and ends the process', async () => {
+    const ocr = open({ imageMs: 1 });
+    await expect(read(ocr, encodePng(english))).rejects.toMatchObject({ code: 'image_too_slow', status: 400 });
+    if (isLinux) await until(async () => children().length === 0, { what: 'the end of the process' });
+  });
+
+  it('is content with its first look where a second one takes too long', async () => {
+    const ocr = open({ secondLookMs: 1 });
+    const waves = grey(800, 600, (x, y) => 128 + 100 * Math.sin(x / 17 + 3 * Math.sin(y / 40)) * Math.cos(y / 23));
+    expect(await read(ocr, encodePng(waves))).toBe('');
+    expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  });
+
+  it('gives up when nobody waits any more', async () => {
+    const ocr = open();
+    const gone = new AbortController();
+    const reading = read(ocr, large(), gone.signal);
+    gone.abort(new Error('client gone'));
+    await expect(reading).rejects.toThrow('client gone');
+    await expect(read(ocr, encodePng(english), gone.signal)).rejects.toThrow('client gone');
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+  });
+
+  it('refuses more waiting images than it has room for', async () => {
+    const ocr = open({ waitingMax: 1 });
+    const file = encodePng(english);
+    const outcomes = await Promise.allSettled([read(ocr, file), read(ocr, file), read(ocr, file)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: 'images_overloaded', status: 503, retryable: true } });
+  });
+
+  it('says so where the recogniser does not start', async () => {
+    const ocr = open({ startMs: 1 });
+    await expect(read(ocr, encodePng(english))).rejects.toMatchObject({ code: 'provider_unavailable', status: 502 });
+  });
+
+  it('starts nothing before the first image', () => {
+    const before = isLinux ? children() : [];
+    open();
+    expect(isLinux ? children() : []).toEqual(before);
+  });
+});
+
+describe.runIf(isLinux)('the processes of reading', () => {
+  it('end when they are idle, and start again', async () => {
+    const ocr = open({ idleMs: 1 });
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+    await until(async () => children().length === 0, { what: 'the end of the process' });
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+  });
+
+  it('stay for the next image', async () => {
+    const ocr = open();
+    await read(ocr, encodePng(english));
+    const before = children();
+    await read(ocr, encodePng(korean));
+    expect(before).toHaveLength(1);
+    expect(children()).toEqual(before);
+  });
+
+  it('are replaced when they are killed, also in the middle of an image', async () => {
+    const ocr = open();
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+    for (const pid of children()) process.kill(pid, 'SIGKILL');
+    expect(await read(ocr, encodePng(english))).toContain('HELLO');
+    const reading = read(ocr, encodePng(drawText(Array<string>(12).fill('HELLO WORLD AGAIN'))));
+    for (const pid of children()) process.kill(pid, 'SIGKILL');
+    expect(await reading).toContain('HELLO WORLD AGAIN');
+  });
+
+  it('run without environment, and may reach their own files only', async () => {
+    const ocr = open();
+    await read(ocr, encodePng(english));
+    const [pid] = children();
+    expect(readFileSync(`/proc/${pid}/environ`, 'latin1').replaceAll(/(?:PWD|SHLVL|_|OLDPWD)=[^\0]*\0/g, '')).toBe('');
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+    expect(command).toContain('--permission');
+    expect(command.filter((part) => /^--allow/.test(part)).every((part) => /^--allow-fs-read=\//.test(part))).toBe(
+      true,
+    );
+  });
+
+  it('end with the pool', async () => {
+    const ocr = openOcr(keepLogs().logger, { processesMax: 2 });
+    const reading = Promise.allSettled([read(ocr, large()), read(ocr, large()), read(ocr, large())]);
+    await until(async () => children().length === 2, { what: 'two processes' });
+    await ocr.close();
+    for (const { status } of await reading) expect(status).toBe('rejected');
+    await until(async () => children().length === 0, { what: 'the end of the processes' });
+    await expect(read(ocr, encodePng(english))).rejects.toMatchObject({ status: 503 });
+  });
+});
+
+describe('an image reader without a vision model', () => {
+  it('reads several images at a time, in their order', async () => {
+    const reader = openImageReader({ vision: null, logger: keepLogs().logger, ocr: { processesMax: 2 } });
+    onTestFinished(() => reader.close());
+    const files = ['ALPHA 1', '문서 서울', '', 'GAMMA 3', '주차 금지'].map((line) => encodePng(drawText([line])));
+    const images = files.map((file) => decodeImage(file.toString('base64')));
+    const texts = (await reader.read(images, never)).map(({ text }) => text);
+    expect(texts).toEqual(['ALPHA 1', '문서 서울', '', 'GAMMA 3', '주차 금지']);
+  });
+});
