@@ -101,5 +101,7 @@ async function adopt(
     if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
     if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
     done.set(chunk, { chunk, inherited, ...stored.facts });
+    // It was stored right before a crash: that attempt came further, too.
+    if (!inherited) await lease.progressed();
   }
 }
