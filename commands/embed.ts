@@ -46,7 +46,7 @@ export default class Embed extends BaseCommand {
       },
       { input: 'TEXT' },
     );
-    await this.withOperator(flags, async ({ embedder }, operator, signal) => {
+    await this.withOperator(flags, async ({ embedding: { embedder } }, operator, signal) => {
       const { axisOf } = await import('../src/embedding/embedder.ts');
       const { renderEmbeddingList } = await import('../src/printing/print-floats.ts');
       const result = await embedder.embed({

@@ -27,11 +27,12 @@ export default class Serve extends BaseCommand {
       async (appliance) => {
         const { apiService } = await import('../server/api-service.ts');
         const { runServices, together } = await import('../src/platform/lifecycle.ts');
-        const { logger, adminKeyFile } = appliance;
+        const { logger, jobs } = appliance;
+        const { adminKeyFile } = appliance.access;
         const api = apiService(appliance);
         const services = flags['no-workers']
           ? [api]
-          : [appliance.reaper(), together('workers and API', [appliance.ingestWorker(), appliance.bulkWorker(), api])];
+          : [appliance.reaper(), together('workers and API', [jobs.worker('ingest'), jobs.worker('embed'), api])];
         await runServices(services, {
           logger,
           onReady: () => {

@@ -24,10 +24,10 @@ export default class Usage extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Usage);
-    return this.withOperator(flags, async ({ summarizeUsage }, operator) => {
+    return this.withOperator(flags, async ({ usage }, operator) => {
       const { renderUsage } = await import('../src/cli/usage-chart.ts');
       const { hasColours, terminalColumns } = await import('../src/cli/output.ts');
-      const summary = await summarizeUsage(operator, { from: flags.from, to: flags.to });
+      const summary = await usage.summarize(operator, { from: flags.from, to: flags.to });
       const width = terminalColumns();
       this.log(renderUsage(summary, { width, color: hasColours() }, flags.by as 'day' | 'model' | 'axis'));
       return summary;

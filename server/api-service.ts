@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
-import type { Appliance } from '../src/appliance/open-appliance.ts';
+import type { Appliance } from '../src/appliance/appliance.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
@@ -47,8 +47,8 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...imageRoutes(
       {
         embedder: embedding.embedder,
-        meter: appliance.meter,
-        reader: appliance.images,
+        meter: appliance.usage.meter,
+        reader: appliance.recognition.requests,
         deadlineMs: config.embeddings.imageDeadlineMs,
       },
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
@@ -56,12 +56,12 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes(embedding.backends),
     ...routingRoutes(embedding.routing),
-    ...usageRoutes(appliance.summarizeUsage),
+    ...usageRoutes(appliance.usage.summarize),
     ...bucketRoutes(sql, purge),
-    ...documentRoutes(appliance.uploads, purge),
+    ...documentRoutes(appliance.ingest.uploads, purge),
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),
-    ...jobOperationRoutes(appliance.jobOperations),
+    ...jobOperationRoutes(appliance.jobs.operations),
     ...searchRoutes(appliance.search),
     ...metadataRoutes(appliance.metadata),
   ];
@@ -86,20 +86,23 @@ export function apiService(
   let purging = Promise.resolve();
   const purge = () => {
     purging = purging
-      .then(() => appliance.purge(drain.signal))
+      .then(() => appliance.documents.purge(drain.signal))
       .catch((error) => logger.warn({ err: error }, 'deletion goes on later'));
   };
   const app = createApp({
     routes: apiRoutes(appliance, purge),
-    resolveCaller: Object.assign((authorization: string | undefined) => appliance.callers.resolve(authorization), {
-      isCronSecret: cronSecretCheck(config.cronSecret),
-    }),
+    resolveCaller: Object.assign(
+      (authorization: string | undefined) => appliance.access.callers.resolve(authorization),
+      {
+        isCronSecret: cronSecretCheck(config.cronSecret),
+      },
+    ),
     idempotency: {
       begin: (request) => beginIdempotent(sql, { ...request, lockMs: IDEMPOTENCY_LOCK_MS }),
       finish: (lock, response) => finishIdempotent(sql, lock, response),
       abandon: (lock) => abandonIdempotent(sql, lock),
     },
-    rates: appliance.rates,
+    rates: appliance.usage.rates,
     gate: new BodyGate(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,

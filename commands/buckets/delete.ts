@@ -18,12 +18,12 @@ export default class BucketsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsDelete);
-    return this.withOperator(flags, async ({ sql, purge }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, documents }, operator, signal) => {
       const { deleteBucket, findBucket } = await import('../../src/documents/buckets.ts');
       const { name } = await findBucket(sql, operator.orgId, args.bucket);
       await confirm(`This deletes the bucket ${name} with everything in it, for ever. Delete it?`, flags.yes, signal);
       const id = await deleteBucket(sql, operator, args.bucket, name);
-      await purge(signal);
+      await documents.purge(signal);
       this.log(`deleted bucket ${name} (${id})`);
       return { id, deleted: true };
     });

@@ -18,12 +18,12 @@ export default class DocumentsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsDelete);
-    return this.withOperator(flags, async ({ sql, purge }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, documents }, operator, signal) => {
       const { deleteDocument, getDocument } = await import('../../src/documents/documents.ts');
       const { id, file_name } = await getDocument(sql, operator, flags.bucket, args.id);
       await confirm(`This deletes ${oneLine(file_name)} (${id}) for ever. Delete it?`, flags.yes, signal);
       await deleteDocument(sql, operator, flags.bucket, id);
-      await purge(signal);
+      await documents.purge(signal);
       this.log(`deleted ${oneLine(file_name)} (${id})`);
       return { id, deleted: true };
     });

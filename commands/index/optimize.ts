@@ -13,7 +13,7 @@ export default class IndexOptimize extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexOptimize);
-    return this.withOperator(flags, async ({ sql, reprojection }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, ingest: { reprojection } }, operator, signal) => {
       const { findBucket } = await import('../../src/documents/buckets.ts');
       const { id, name } = await findBucket(sql, operator.orgId, flags.bucket);
       const beganMs = performance.now();

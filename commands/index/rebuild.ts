@@ -21,7 +21,7 @@ export default class IndexRebuild extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexRebuild);
-    return this.withOperator(flags, async ({ sql, reprojection }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, ingest: { reprojection } }, operator, signal) => {
       const { findBucket } = await import('../../src/documents/buckets.ts');
       const { selectLiveGroups } = await import('../../src/search/index-store.ts');
       const { rebuildIndex } = await import('../../src/ingest/rebuild-index.ts');

@@ -27,7 +27,7 @@ export default class IndexReproject extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReproject);
     const request = { bucket: flags.bucket, models: listOf(flags.model) };
-    return this.withOperator(flags, async ({ reprojection }, operator, signal) => {
+    return this.withOperator(flags, async ({ ingest: { reprojection } }, operator, signal) => {
       const { planReprojection } = await import('../../src/ingest/reproject-plan.ts');
       const { describeReprojection, showReprojection, viewOfPlan } = await import('../../src/cli/reprojection.ts');
       const plan = await planReprojection(reprojection, operator, request);

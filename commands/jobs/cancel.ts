@@ -19,10 +19,10 @@ export default class JobsCancel extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsCancel);
-    return this.withOperator(flags, async ({ jobOperations }, operator) => {
+    return this.withOperator(flags, async ({ jobs }, operator) => {
       const { cancelJob } = await import('../../src/jobs/operations.ts');
       const { conflict } = await import('../../src/platform/errors.ts');
-      const reply = await cancelJob(jobOperations, operator, args.id, { force: flags.force });
+      const reply = await cancelJob(jobs.operations, operator, args.id, { force: flags.force });
       if (reply.detail !== undefined) throw conflict(reply.detail, 'job_already_finished');
       this.log(`cancelled ${args.id}`);
       return reply;

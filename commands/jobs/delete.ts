@@ -18,7 +18,7 @@ export default class JobsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsDelete);
-    return this.withOperator(flags, async ({ jobOperations, sql }, operator, signal) => {
+    return this.withOperator(flags, async ({ jobs, sql }, operator, signal) => {
       const { deleteJob } = await import('../../src/jobs/operations.ts');
       const { getJob } = await import('../../src/jobs/store.ts');
       const { id, file_name, status } = await getJob(sql, operator.orgId, args.id);
@@ -27,7 +27,7 @@ export default class JobsDelete extends BaseCommand {
         flags.yes,
         signal,
       );
-      await deleteJob(jobOperations, operator, id);
+      await deleteJob(jobs.operations, operator, id);
       this.log(`deleted ${id}`);
       return { id, deleted: true };
     });

@@ -22,9 +22,12 @@ export default class JobsReap extends BaseCommand {
     const { flags } = await this.parse(JobsReap);
     const { ReapQuery } = await import('../../src/jobs/schema.ts');
     const { timeout_minutes: timeoutMinutes } = parseRequest(ReapQuery, { timeout_minutes: flags['timeout-minutes'] });
-    return this.withAppliance(flags, async ({ jobOperations, operatorActor }) => {
+    return this.withAppliance(flags, async ({ jobs, access }) => {
       const { reapStaleJobs } = await import('../../src/jobs/reap.ts');
-      const reply = await reapStaleJobs(jobOperations, operatorActor, { timeoutMinutes, dryRun: flags['dry-run'] });
+      const reply = await reapStaleJobs(jobs.operations, access.operatorActor, {
+        timeoutMinutes,
+        dryRun: flags['dry-run'],
+      });
       await this.showTable('stale jobs', reply.jobs, [
         ['job', (job) => job.job_id],
         ['organization', (job) => job.org_id],

@@ -16,9 +16,9 @@ export default class JobsReprocess extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsReprocess);
-    return this.withOperator(flags, async ({ jobOperations }, operator) => {
+    return this.withOperator(flags, async ({ jobs }, operator) => {
       const { reprocessJob } = await import('../../src/jobs/operations.ts');
-      const job = await reprocessJob(jobOperations, operator, args.id);
+      const job = await reprocessJob(jobs.operations, operator, args.id);
       await this.showFields(job);
       return job;
     });

@@ -42,7 +42,7 @@ export default class JobsWatch extends BaseCommand {
       flags,
       async (appliance, signal) => {
         const { sql } = appliance;
-        const operator = await appliance.operator(flags.org);
+        const operator = await appliance.access.operator(flags.org);
         const { findBucket } = await import('../../src/documents/buckets.ts');
         const { countTexts } = await import('../../src/bulk/store.ts');
         const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
@@ -56,7 +56,7 @@ export default class JobsWatch extends BaseCommand {
         if (this.jsonEnabled()) return watchOnce(run);
         if (!isScreen) return watchInLines(run, (line) => this.log(line));
         const { jobActions } = await import('../../src/cli/job-actions.ts');
-        const actions = jobActions(appliance.jobOperations, operator);
+        const actions = jobActions(appliance.jobs.operations, operator);
         this.log(await watchOnScreen({ ...run, actions }, process));
       },
       // What a log would write on the terminal would tear the table.

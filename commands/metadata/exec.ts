@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import type { Caller } from '../../src/access/caller.ts';
-import type { Appliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { ask, canAsk, confirm, notConfirmed } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';

@@ -18,7 +18,7 @@ export default class OrgsCreate extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsCreate);
     return this.withAppliance(flags, async (appliance) => {
-      const { id, name, plan } = await appliance.createOrganization({ name: args.name, plan: flags.plan });
+      const { id, name, plan } = await appliance.access.createOrganization({ name: args.name, plan: flags.plan });
       this.log(`created organization ${name} (${id}), plan ${plan}`);
       return { id, name, plan };
     });

@@ -16,10 +16,10 @@ export default class OrgsSetPlan extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsSetPlan);
-    return this.withAppliance(flags, async ({ sql, operatorActor }) => {
+    return this.withAppliance(flags, async ({ sql, access }) => {
       const { findOrganization, setPlan } = await import('../../src/access/organizations.ts');
       const before = await findOrganization(sql, args.organization);
-      const { id, name, plan } = await setPlan(sql, operatorActor, before.id, args.plan as Plan);
+      const { id, name, plan } = await setPlan(sql, access.operatorActor, before.id, args.plan as Plan);
       this.log(`${name} (${id}) has the plan ${plan} now; it had ${before.plan}`);
       return { id, name, plan };
     });

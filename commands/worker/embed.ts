@@ -22,7 +22,7 @@ export default class WorkerEmbed extends BaseCommand {
     const settings = { workers: { embed_concurrency: flags.concurrency } };
     await this.withAppliance(
       flags,
-      (appliance) => runWorker(appliance, appliance.bulkWorker(), { kind: 'embed', json: this.jsonEnabled() }),
+      (appliance) => runWorker(appliance, appliance.jobs.worker('embed'), { kind: 'embed', json: this.jsonEnabled() }),
       { settings, isService: true },
     );
   }

@@ -22,7 +22,8 @@ export default class WorkerIngest extends BaseCommand {
     const settings = { workers: { ingest_concurrency: flags.concurrency } };
     await this.withAppliance(
       flags,
-      (appliance) => runWorker(appliance, appliance.ingestWorker(), { kind: 'ingest', json: this.jsonEnabled() }),
+      (appliance) =>
+        runWorker(appliance, appliance.jobs.worker('ingest'), { kind: 'ingest', json: this.jsonEnabled() }),
       { settings, isService: true },
     );
   }

@@ -1,17 +1,61 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import { openDoorbell } from '../jobs/open-jobs.ts';
 import type { Config } from '../platform/config.ts';
 import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { type Metrics, openMetrics } from '../platform/metrics.ts';
+import { migrate } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { openPostgres, type PostgresTarget, type Sql } from '../platform/postgres.ts';
-import { indexOnS3 } from '../search/index-on-s3.ts';
-import { LanceTables } from '../search/lance.ts';
+import { openRedis, type RedisConnection } from '../platform/redis.ts';
+import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from '../platform/secret-key.ts';
+import { openThreads, type Threads } from '../platform/threads.ts';
+import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+/** What every domain stands on. */
+export interface Stores {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly sql: Sql;
+  /** For LISTEN and advisory locks: never through a transaction pooler. */
+  readonly direct: Sql;
+  readonly redis: RedisConnection | null;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly keyRing: KeyRing;
+  readonly doorbell: Doorbell;
+}
+
+/**
+ * Find or start PostgreSQL, bring its schema up to date, and open files, Redis and threads.
+ *
+ * @param options.poolMax connections to PostgreSQL; a command needs few
+ * @throws AppError `postgres_unavailable`, `data_dir_unusable` (503), `database_too_new`
+ */
+export async function openStores(
+  config: Config,
+  { logger, poolMax = 20 }: { readonly logger: Logger; readonly poolMax?: number },
+  opened: OpenParts,
+): Promise<Stores> {
+  makeDataDir(config.dataDir);
+  const place = await findDatabase(config, logger, opened);
+  const sql = openSql(place.pooled, { poolMax, applicationName: 'service', logger }, opened);
+  const direct = openSql(place.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
+  await migrate(direct, { directory: MIGRATIONS });
+  const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
+  const objects = opened.add(await openObjects(config, logger));
+  const threads = opened.add(openThreads());
+  const redis = config.redisUrl ? opened.add(openRedis({ url: config.redisUrl }, logger)) : null;
+  const doorbell = openDoorbell({ sql, direct, redis, logger });
+  return { logger, metrics: openMetrics(), sql, direct, redis, objects, threads, keyRing, doorbell };
+}
 
 /**
  * Only the database, as it is: for commands that look at it or migrate it.
@@ -19,17 +63,11 @@ export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta
  * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and those of `openEmbeddedPostgres`
  */
 export async function openDatabase(config: Config, logger: Logger): Promise<{ sql: Sql; close(): Promise<void> }> {
-  const cleanups: (() => Promise<void>)[] = [];
+  const opened = new OpenParts();
   makeDataDir(config.dataDir);
-  const { direct } = await findDatabase(config, logger, cleanups);
-  const sql = openPostgres(direct, { poolMax: 2, applicationName: 'service', logger });
-  return {
-    sql,
-    async close() {
-      await sql.end({ timeout: 5 });
-      for (const cleanup of cleanups) await cleanup();
-    },
-  };
+  const { direct } = await findDatabase(config, logger, opened);
+  const sql = openSql(direct, { poolMax: 2, applicationName: 'service', logger }, opened);
+  return { sql, close: () => opened.close() };
 }
 
 /** The storage of files alone. */
@@ -39,40 +77,28 @@ export async function openObjects(config: Config, logger: Logger): Promise<Objec
   return openS3Objects(config.objects, logger);
 }
 
-/**
- * The search index alone. On a store of objects it is safe only where `requireConditionalWrites` said so: writers are
- * serialised by a lock, and the store's conditional writes are what stops one that lost it without knowing.
- */
-export function openTables(config: Config): LanceTables {
-  if (config.objects !== null && config.index.storage === 's3') return new LanceTables(...indexOnS3(config.objects));
-  const directory = path.join(config.dataDir, 'index');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  return new LanceTables(directory);
-}
-
-/** Where the database is. */
-export interface DatabasePlace {
-  readonly pooled: PostgresTarget;
-  /** For LISTEN and advisory locks, which do not survive a transaction pooler. */
-  readonly direct: PostgresTarget;
+function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres>[1], opened: OpenParts): Sql {
+  const sql = openPostgres(target, options);
+  opened.add({ close: () => sql.end({ timeout: 5 }) });
+  return sql;
 }
 
 /** The operator's PostgreSQL, or the embedded one, which is started where it does not run. */
-export async function findDatabase(
+async function findDatabase(
   config: Config,
   logger: Logger,
-  cleanups: (() => Promise<void>)[],
-): Promise<DatabasePlace> {
+  opened: OpenParts,
+): Promise<{ readonly pooled: PostgresTarget; readonly direct: PostgresTarget }> {
   if (config.databaseUrl) {
     return { pooled: { url: config.databaseUrl }, direct: { url: config.databaseDirectUrl ?? config.databaseUrl } };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
-  cleanups.push(() => embedded.release());
+  opened.add({ close: () => embedded.release() });
   return { pooled: embedded.connection, direct: embedded.connection };
 }
 
 /** @throws AppError `data_dir_unusable` (503) */
-export function makeDataDir(dataDir: string): void {
+function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
     const probe = path.join(dataDir, `.probe-${process.pid}`);

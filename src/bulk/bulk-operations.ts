@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import type { JobKindOperations } from '../jobs/operations.ts';
+import type { JobKindOperations } from '../jobs/handler.ts';
 import type { Job, JobView } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { AppError, conflict } from '../platform/errors.ts';
@@ -16,8 +16,6 @@ import { forgetBulkJob } from './sweep-bulk.ts';
 export function bulkOperations(context: BulkContext): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleBulkUsage(tx, job.id);
   return {
-    kind: 'bulk',
-    onFailed: settle,
     onCancelled: settle,
     reprocess: (tx, job, newJobId, caller) => reprocess(context, tx, job, newJobId, caller),
     forget: (job) => forgetBulkJob(context.objects, job),

@@ -1,6 +1,6 @@
 import { Command, Errors, Flags } from '@oclif/core';
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
@@ -122,7 +122,7 @@ export abstract class BaseCommand extends Command {
     use: (appliance: Appliance, operator: Caller, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     return this.withAppliance(flags, async (appliance, signal) =>
-      use(appliance, await appliance.operator(flags.org), signal),
+      use(appliance, await appliance.access.operator(flags.org), signal),
     );
   }
 

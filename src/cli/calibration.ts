@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { sampleChunks } from '../ingest/sample-chunks.ts';
 import type { CalibrationText } from '../projection/calibration.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { MIGRATIONS, openDatabase, openObjects, openTables } from '../appliance/stores.ts';
+import { MIGRATIONS, openDatabase, openObjects } from '../appliance/stores.ts';
 import { openCatalog } from '../embedding/open-embedding.ts';
 import { openLocalProvider } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
@@ -17,6 +17,7 @@ import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
 import { openThreads } from '../platform/threads.ts';
+import { openTables } from '../search/open-tables.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
 import { formatBytes } from './table.ts';
 

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import { notFound } from '../platform/errors.ts';
 import { evaluateProjection } from '../projection/evaluate-projection.ts';
 import { evaluateRetrieval, type RetrievalScores, textsToEmbed } from '../projection/evaluate-retrieval.ts';

@@ -1,4 +1,4 @@
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import type { JobKind } from '../jobs/schema.ts';
 import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
 import type { Service } from '../platform/lifecycle.ts';
@@ -20,7 +20,8 @@ export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKi
     async ensure() {
       if (started.length > 0 || (await hasLiveWorker(appliance, kind))) return;
       // The reaper too: a worker that was killed before may have left leases.
-      const worker = kind === 'bulk' ? appliance.bulkWorker(options) : appliance.ingestWorker(options);
+      const worker =
+        kind === 'bulk' ? appliance.jobs.worker('embed', options) : appliance.jobs.worker('ingest', options);
       for (const service of [appliance.reaper(), worker]) {
         started.push(service);
         await service.start(signal);

@@ -1,4 +1,4 @@
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import { note, printJson } from './output.ts';
 
@@ -15,7 +15,7 @@ export async function runWorker(
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
   await appliance.embedding.prepare();
-  await runServices([appliance.recovery(), worker], {
+  await runServices([appliance.jobs.recovery(), worker], {
     logger: appliance.logger,
     onReady: () => {
       if (options.json) printJson({ kind: options.kind, concurrency, pid: process.pid });

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { findCollection } from '../documents/store.ts';
 import type { UploadRequest } from '../ingest/schema.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import type { UploadReply, UploadRequest } from '../ingest/schema.ts';
 import { uploadDocument } from '../ingest/upload.ts';
 import type { JobView } from '../jobs/schema.ts';
@@ -82,7 +82,7 @@ async function uploadFile(
         openStream: () => Readable.from(readChunks(handle, signal), { objectMode: false }),
       };
       const request = { ...target.request, source_path: file.sourcePath };
-      return toOutcome(file, await uploadDocument(appliance.uploads, caller, target.bucketId, content, request));
+      return toOutcome(file, await uploadDocument(appliance.ingest.uploads, caller, target.bucketId, content, request));
     } finally {
       await handle.close();
     }

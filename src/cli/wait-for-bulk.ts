@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/open-appliance.ts';
+import type { Appliance } from '../appliance/appliance.ts';
 import { getBulkJob } from '../bulk/bulk-jobs.ts';
 import type { BulkJobView } from '../bulk/schema.ts';
 import { AppError } from '../platform/errors.ts';

@@ -1,4 +1,4 @@
-import type { JobKindOperations } from '../jobs/operations.ts';
+import type { JobKindOperations } from '../jobs/handler.ts';
 import type { Job } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -13,8 +13,6 @@ import { snapshotOf } from './upload.ts';
 export function ingestOperations(): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string);
   return {
-    kind: 'ingest',
-    onFailed: settle,
     onCancelled: settle,
     async reprocess(tx, job, newJobId) {
       const documentId = job.documentId as string;

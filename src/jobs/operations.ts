@@ -5,34 +5,16 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Doorbell } from './doorbell.ts';
-import type { JobHandler } from './handler.ts';
+import type { JobHandler, JobKindOperations } from './handler.ts';
 import { cancelRow, deleteRow } from './operation-store.ts';
 import { type CancelReply, isTerminal, type Job, type JobKind, type JobView, UNFINISHED } from './schema.ts';
 import { findJob } from './store.ts';
-
-/** What one kind of job does at the operations on jobs; one implementation a kind, beside its handler. */
-export interface JobKindOperations extends Pick<JobHandler, 'kind' | 'onFailed'> {
-  /**
-   * In the transaction that cancels the job, or removes it while it is queued: put what it worked on in order. It may
-   * have been running until now, and its worker may not know yet.
-   */
-  onCancelled(tx: Sql, job: Job): Promise<void>;
-  /**
-   * Queue a job (`enqueueJob`) under `newJobId` that does the work of this finished one again, on the same source and
-   * with the same priority, bucket and collection, and with `reprocessOfJobId` set.
-   *
-   * @throws AppError where it cannot be done again (the source is gone, the quota is used up)
-   */
-  reprocess(tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView>;
-  /** After the job's row is gone: remove what belongs to nothing else. A failure is logged; a sweep must find the rest. */
-  forget(job: Job): Promise<void>;
-}
 
 export interface JobOperations {
   readonly sql: Sql;
   readonly doorbell: Doorbell;
   readonly logger: Logger;
-  readonly kinds: ReadonlyMap<JobKind, JobKindOperations>;
+  readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'> & JobKindOperations>;
   /** Which jobs a caller may see, as a condition on a row of `jobs`. */
   readonly visibleTo: (sql: Sql, caller: Caller) => SqlFragment;
 }

@@ -1,8 +1,9 @@
 import { recordAudit } from '../access/audit.ts';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError } from '../platform/postgres.ts';
+import type { JobHandler } from './handler.ts';
 import { failStale, findStale } from './operation-store.ts';
-import { type JobKindOperations, type JobOperations, recall } from './operations.ts';
+import { type JobOperations, recall } from './operations.ts';
 import type { Job, JobKind, ReapReply } from './schema.ts';
 
 /** Jobs that one call reaps; there are hardly ever more in progress at all. */
@@ -16,7 +17,7 @@ const REAP_MAX = 10_000;
  */
 export async function reapStaleJobs(
   operations: Pick<JobOperations, 'sql' | 'doorbell' | 'logger'> & {
-    readonly kinds: ReadonlyMap<JobKind, Pick<JobKindOperations, 'onFailed'>>;
+    readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>;
   },
   actor: string,
   options: { timeoutMinutes: number; dryRun?: boolean },

@@ -1,5 +1,5 @@
 import { passMarkedOn } from '../documents/deletion-store.ts';
-import type { JobKindOperations } from '../jobs/operations.ts';
+import type { JobKindOperations } from '../jobs/handler.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { conflict } from '../platform/errors.ts';
 import { HARD_DELETE } from './hard-delete.ts';
@@ -10,8 +10,6 @@ import { HARD_DELETE } from './hard-delete.ts';
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {
-    kind: HARD_DELETE,
-    async onFailed() {},
     async onCancelled() {
       throw conflict(
         'a hard delete cannot be cancelled: its documents are gone already, the job only removes what is left of them',

@@ -9,10 +9,6 @@ export interface Chore {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function chore(name: string, everyMs: number, run: Chore['run']): Chore {
-  return { name, everyMs, run };
-}
-
 /** Does every chore at once and then at its own pace. */
 export function choreService(name: string, chores: readonly Chore[], logger: Logger): Service {
   const tasks = chores.map((chore) => repeatingTask(chore.name, chore.everyMs, logger, (signal) => chore.run(signal)));

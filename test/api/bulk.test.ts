@@ -13,7 +13,7 @@ beforeAll(async () => {
   test = await openTestGateway({
     plans: { starter: { quotas: { embed_batch: 500 } }, pro: { quotas: { embed_batch: 0 } } },
   });
-  worker = test.appliance.bulkWorker();
+  worker = test.appliance.jobs.worker('embed');
   await worker.start(new AbortController().signal);
   key = await test.key({ scopes: ['embed'] });
 });
@@ -49,7 +49,7 @@ const ended = (id: string) =>
 
 /** An organization of its own on a plan, with a key; nobody works on its jobs while `hold` says so. */
 async function organization(name: string, plan: 'starter' | 'pro' | 'free' | 'enterprise'): Promise<string> {
-  await test.appliance.createOrganization({ name, plan });
+  await test.appliance.access.createOrganization({ name, plan });
   return test.key({ org: name, scopes: ['embed'] });
 }
 
@@ -59,7 +59,7 @@ async function withoutWorker(use: () => Promise<void>): Promise<void> {
   try {
     await use();
   } finally {
-    worker = test.appliance.bulkWorker();
+    worker = test.appliance.jobs.worker('embed');
     await worker.start(new AbortController().signal);
   }
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
     },
     { semantic: true, dimensions: { alpha: 160, beta: 96, gamma: 128 } },
   );
-  worker = test.appliance.ingestWorker();
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   key = await test.key({ scopes: ['embed', 'search', 'routing:manage', 'buckets:manage', 'documents:write'] });
   expect((await calibrate(test.appliance, ALPHA, { reference: true })).grade).toBe('good');
@@ -52,7 +52,8 @@ async function newBucket(name: string): Promise<void> {
 
 /** @returns the job of each document, finished */
 async function ingest(bucket: string, texts: Readonly<Record<string, string>>): Promise<JobView[]> {
-  const { uploads, sql } = test.appliance;
+  const { sql } = test.appliance;
+  const { uploads } = test.appliance.ingest;
   const replies = await Promise.all(
     Object.entries(texts).map(([name, text]) => {
       const content = { bytes: Buffer.from(text), fileName: `${name}.txt`, contentType: null };
@@ -134,7 +135,8 @@ describe('two calibrated models', () => {
     const english = Array.from({ length: 400 }, (_, n) => `The ferry pilot reads the tide number ${n} in the storm.`);
     const korean = Array.from({ length: 300 }, (_, n) => `항구의 배는 폭풍이 오면 닻을 내린다 ${n}.`);
     const before = test.upstream.calls.length;
-    const { uploads, sql } = test.appliance;
+    const { sql } = test.appliance;
+    const { uploads } = test.appliance.ingest;
     const content = {
       bytes: Buffer.from([...english, ...korean].join('\n\n')),
       fileName: 'both.txt',

@@ -40,8 +40,11 @@ beforeAll(async () => {
   const models = [KOREAN, MULTILINGUAL].map((id) => ({ id, tokenizer: 'cl100k' }));
   test = await openTestGateway({ models });
   const { appliance } = test;
-  embedding = openEmbedding({ ...appliance, metrics: openMetrics(), projections: { mapOf }, redis: null });
-  api = apiService({ ...appliance, embedding, embedder: embedding.embedder }, { port: 0 });
+  embedding = openEmbedding({
+    ...{ ...appliance, metrics: openMetrics(), redis: null },
+    ...{ projections: { mapOf }, meter: appliance.usage.meter },
+  });
+  api = apiService({ ...appliance, embedding }, { port: 0 });
   await api.start(new AbortController().signal);
   key = await test.key({ scopes: ['embed'] });
 });

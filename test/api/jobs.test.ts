@@ -36,7 +36,7 @@ async function jobIn(status: string, fields: Record<string, unknown> = {}): Prom
 }
 
 async function withWorker(use: () => Promise<void>): Promise<void> {
-  const worker = test.appliance.ingestWorker();
+  const worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   try {
     await use();

@@ -39,7 +39,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     const bucket = await s3.createBucket();
     front = await openHost(bucket);
     back = await openHost(bucket, front);
-    workers.push(back.appliance.ingestWorker(), back.appliance.bulkWorker());
+    workers.push(back.appliance.jobs.worker('ingest'), back.appliance.jobs.worker('embed'));
     for (const worker of workers) await worker.start(new AbortController().signal);
     key = await front.key({ authLevel: 5 });
   });
@@ -80,7 +80,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     const gone = await back.call('DELETE', `${DOCUMENTS}/${taken.body.id}`, { key });
     expect(gone.body).toEqual({ id: taken.body.id, deleted: true });
     for (const host of [front, back]) expect((await search(host, 'ferry Jeju')).body.results).toEqual([]);
-    await back.appliance.purge(new AbortController().signal);
+    await back.appliance.documents.purge(new AbortController().signal);
     expect(await files(prefix)).toEqual([]);
   });
 

@@ -36,7 +36,7 @@ const usage = async (key: string, through = first) =>
   UsageSummary.parse((await through.call('GET', '/v1/usage/summary', { key })).body);
 
 async function organization(name: string, plan: 'free' | 'starter' = 'free'): Promise<string> {
-  await installation.appliance.createOrganization({ name, plan });
+  await installation.appliance.access.createOrganization({ name, plan });
   return first.key({ org: name, scopes: ['embed'] });
 }
 
@@ -70,7 +70,7 @@ describe('200 clients at once on a limit', () => {
     expect(passed.reduce((texts, { body }) => texts + body.data.length, 0)).toBe(LIMIT);
     expectRefusals(answers.filter(({ status }) => status !== 200));
     for (const gate of gates) {
-      await gate.appliance.meter.flush();
+      await gate.appliance.usage.meter.flush();
       expect((await usage(key, gate)).axes.embed_batch).toMatchObject({ limit: LIMIT, remaining: 0 });
     }
     expect((await usage(key)).axes.embed_batch).toMatchObject({ requests: 100, texts: LIMIT });
@@ -87,7 +87,7 @@ describe('200 clients at once on a limit', () => {
     const refused = sizes.filter((_, n) => answers[n]?.status === 402);
     expect(refused.length + answers.filter(({ status }) => status === 200).length).toBe(CLIENTS);
     expect(LIMIT - texts).toBeLessThan(Math.max(...refused));
-    await second.appliance.meter.flush();
+    await second.appliance.usage.meter.flush();
     expect((await usage(key)).axes.embed_batch).toMatchObject({ texts, remaining: LIMIT - texts });
   });
 

@@ -92,7 +92,7 @@ describe('GET /v1/usage/summary', () => {
 
   it('shows searches and ingest, which are made inside the service', async () => {
     const own = await openTestGateway({ plans });
-    const worker = own.appliance.ingestWorker();
+    const worker = own.appliance.jobs.worker('ingest');
     try {
       await worker.start(new AbortController().signal);
       const key = await own.key({ scopes: ['search', 'documents:write'] });

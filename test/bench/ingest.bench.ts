@@ -37,10 +37,10 @@ const { dataDir, remove } = makeDataDir();
 const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
   logger: openLogger('warn'),
 });
-const worker = appliance.ingestWorker();
+const worker = appliance.jobs.worker('ingest');
 try {
   await worker.start(new AbortController().signal);
-  const operator = await appliance.operator('default');
+  const operator = await appliance.access.operator('default');
   const documents = Array.from({ length: DOCUMENTS }, (_, index) => makeDocument(index));
   const cpuBefore = process.cpuUsage();
   const { perSecond } = await ingestAll(appliance, operator, 'default', documents);

@@ -55,13 +55,13 @@ const worker = spawn(service, ['worker', 'ingest', '--json', '--data-dir', dataD
 const pid = worker.pid as number;
 try {
   await once(createInterface({ input: worker.stdout }), 'line');
-  const operator = await appliance.operator('default');
+  const operator = await appliance.access.operator('default');
   const children = watchChildMemory(pid);
   const beforeMb = peakMb(pid);
   const began = performance.now();
   const content = { file, fileName: 'table.csv', contentType: 'text/csv' };
   const { job_id: jobId } = await uploadDocument(
-    appliance.uploads,
+    appliance.ingest.uploads,
     operator,
     'default',
     content,

@@ -22,7 +22,7 @@ const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_di
   logger: openLogger('warn'),
 });
 const { sql, metadata } = appliance;
-const operator = await appliance.operator('default');
+const operator = await appliance.access.operator('default');
 
 /** A bucket of documents of 30 teams, as an ingest would leave them; each `group` has MATCHES of them. */
 async function fill(name: string, documents: number): Promise<string> {

@@ -30,8 +30,9 @@ const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_di
   logger: openLogger('warn'),
 });
 try {
-  const { sql, objects, threads, reprojection } = appliance;
-  const operator = await appliance.operator('default');
+  const { sql, objects, threads } = appliance;
+  const { reprojection } = appliance.ingest;
+  const operator = await appliance.access.operator('default');
   const [bucket] = await sql`SELECT id FROM buckets`;
   const bucketId = bucket?.['id'] as string;
   const random = seededRandom(1);

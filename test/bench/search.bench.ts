@@ -54,7 +54,7 @@ const passages = readPassages(CHUNKS);
 const appliance = await openAppliance(config, { logger: openLogger('warn') });
 const { sql } = appliance;
 try {
-  const operator = await appliance.operator('default');
+  const operator = await appliance.access.operator('default');
   const { id: bucketId } = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
   await fill(operator.orgId, bucketId);
   const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });

@@ -30,8 +30,8 @@ beforeEach(async () => {
     { plans: { free: { quotas: { embed_batch: 1_000 } } }, models: [TINY] },
     { dimensions: { tiny: 16 } },
   );
-  await test.appliance.createOrganization({ name: 'acme', plan: 'free' });
-  operator = await test.appliance.operator('acme');
+  await test.appliance.access.createOrganization({ name: 'acme', plan: 'free' });
+  operator = await test.appliance.access.operator('acme');
 });
 afterEach(async () => {
   for (const worker of workers) await worker.stop();
@@ -42,7 +42,7 @@ afterEach(async () => {
 const signal = new AbortController().signal;
 
 async function startWorker(drainMs = 0): Promise<Service> {
-  const worker = test.appliance.bulkWorker({ drainMs });
+  const worker = test.appliance.jobs.worker('embed', { drainMs });
   await worker.start(signal);
   workers.push(worker);
   return worker;
@@ -71,7 +71,7 @@ const keys = async (prefix: string) => {
   for await (const { key } of test.appliance.objects.list(prefix)) found.push(key);
   return found;
 };
-const embedBatch = async () => (await test.appliance.summarizeUsage(operator, {})).axes.embed_batch;
+const embedBatch = async () => (await test.appliance.usage.summarize(operator, {})).axes.embed_batch;
 /** Texts that the upstream was asked for, by how often. */
 const sent = () => {
   const counts = new Map<string, number>();
@@ -81,7 +81,7 @@ const sent = () => {
 /** Answers calls with this text in them by `behaviour`, all others properly. */
 const whereText = (text: string, behaviour: Behaviour) => (call: UpstreamCallSeen) =>
   call.texts.includes(text) ? behaviour : null;
-const operations = () => test.appliance.jobOperations;
+const operations = () => test.appliance.jobs.operations;
 
 async function vectorsOf(id: string): Promise<number[][]> {
   const job = await findBulkJob(test.appliance.sql, operator.orgId, id);

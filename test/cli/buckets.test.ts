@@ -24,7 +24,7 @@ const buckets = (...args: string[]) => runService(['buckets', ...args], env);
 test('set-policy changes what its flags name, and tells what goes beyond the policy', async () => {
   const content = { bytes: Buffer.from('a'), fileName: 'a.txt', contentType: null };
   const request = UploadRequest.parse({ privacy_level: 8 });
-  await uploadDocument(installation.appliance.uploads, installation.operator, 'manuals', content, request);
+  await uploadDocument(installation.appliance.ingest.uploads, installation.operator, 'manuals', content, request);
   const set = await buckets(
     ...['set-policy', 'manuals', '--max-privacy-level', '5', '--no-allow-public'],
     ...['--department', 'sales', '--department', 'legal'],

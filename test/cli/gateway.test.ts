@@ -71,7 +71,7 @@ describe('routing', () => {
   });
 
   it('is one organization’s own', async () => {
-    await test.appliance.createOrganization({ name: 'acme', plan: 'free' });
+    await test.appliance.access.createOrganization({ name: 'acme', plan: 'free' });
     const before = await json('routing', 'get');
     expect(await json('routing', 'set', SMALL, '--org', 'acme')).toMatchObject({ primary: SMALL });
     expect(await json('routing', 'get', '--org', 'acme')).toMatchObject({ primary: SMALL });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   env = { SERVICE_CONFIG: file, SERVICE_DATA_DIR: test.dataDir, DATABASE_URL: test.databaseUrl };
   const { appliance, operator } = test;
   await appliance.embedding.routing.set(operator, { primary: BETA, fallback: null, mode: 'single' });
-  const worker = appliance.ingestWorker();
+  const worker = appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   // Long ones, so that there are several batches to be killed between.
   const texts = Array.from({ length: DOCUMENTS }, (_, n) =>

@@ -31,7 +31,8 @@ let uploads = 0;
 async function jobIn(status: string): Promise<string> {
   const bytes = Buffer.from(`Text number ${++uploads}.\n`);
   const content = { bytes, fileName: `file ${uploads}.txt`, contentType: null };
-  const { sql, uploads: context } = appliance.appliance;
+  const { sql, ingest } = appliance.appliance;
+  const context = ingest.uploads;
   const reply = await uploadDocument(context, appliance.operator, 'default', content, UploadRequest.parse({}));
   await sql`UPDATE jobs SET status = ${status}, checkpoint_at = now() WHERE id = ${reply.job_id}`;
   return reply.job_id as string;
@@ -139,7 +140,7 @@ test.each(['cancel', 'reprocess', 'delete --yes', 'download', 'show'])(
   async (command) => {
     const [name = '', ...flags] = command.split(' ');
     const foreign = await jobIn('ready');
-    await appliance.appliance.createOrganization({ name: `other-${name}`, plan: 'free' });
+    await appliance.appliance.access.createOrganization({ name: `other-${name}`, plan: 'free' });
     for (const args of [['job_missing'], [foreign, '--org', `other-${name}`]]) {
       const finished = await service('jobs', name, ...args, ...flags, '--json');
       expect([finished.code, finished.json().error.code]).toEqual([3, 'job_not_found']);

@@ -39,7 +39,7 @@ beforeEach(async () => {
 async function upload(fileName: string, metadata: Record<string, string>): Promise<string> {
   const content = { bytes: Buffer.from(fileName), fileName, contentType: null };
   const request = UploadRequest.parse({ on_duplicate: 'allow', metadata });
-  const { uploads } = installation.appliance;
+  const { uploads } = installation.appliance.ingest;
   return (await uploadDocument(uploads, installation.operator, bucket, content, request)).id;
 }
 

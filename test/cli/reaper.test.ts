@@ -20,7 +20,8 @@ let uploads = 0;
 /** A job whose worker is gone. */
 async function lostJob(): Promise<string> {
   const content = { bytes: Buffer.from(`Text ${++uploads}.`), fileName: 'a.txt', contentType: null };
-  const { sql, uploads: context } = appliance.appliance;
+  const { sql, ingest } = appliance.appliance;
+  const context = ingest.uploads;
   const { job_id } = await uploadDocument(context, appliance.operator, 'default', content, UploadRequest.parse({}));
   await sql`
     UPDATE jobs SET status = 'chunking', worker_id = 'wrk_gone', lease_expires_at = now() - interval '1 second'
@@ -39,7 +40,7 @@ test('reaper --once brings back jobs whose worker is gone and removes what is le
   const once = await runService(['reaper', '--once', '--json'], env);
   expect(once.code).toBe(0);
   expect(once.json().done).toEqual(
-    expect.arrayContaining(['recovery of jobs', 'housekeeping', 'removal of orphaned files']),
+    expect.arrayContaining(['recovery of jobs', 'removal of deleted documents', 'removal of orphaned files']),
   );
   expect(await stateOf(lost)).toBe('queued');
   expect(await objects.head(orphan)).toBeNull();

@@ -119,7 +119,7 @@ test('waiting ends with every job, linked and cancelled ones too', async () => {
   expect(twin).toMatchObject({ status: 'queued', duplicate_of: kept?.id, id: kept?.id });
   await deleteDocument(appliance.sql, operator, 'default', dropped?.id as string);
 
-  const worker = appliance.ingestWorker();
+  const worker = appliance.jobs.worker('ingest');
   const signal = AbortSignal.timeout(20_000);
   await worker.start(signal);
   try {

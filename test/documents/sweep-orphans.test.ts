@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => test.close());
 
 it('removes old files without a document, and nothing else', async () => {
-  const { objects, sql, uploads } = test.appliance;
+  const { objects, sql } = test.appliance;
+  const { uploads } = test.appliance.ingest;
   const content = { bytes: Buffer.from('kept'), fileName: 'kept.txt', contentType: null };
   const kept = await uploadDocument(uploads, test.operator, 'default', content, UploadRequest.parse({}));
   const old = newId('doc', Date.now() - 2 * HOUR_MS);

@@ -6,7 +6,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
-import { type Appliance, openAppliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { loadConfig } from '../../src/platform/config.ts';
@@ -50,10 +51,10 @@ export async function evaluateSearch(): Promise<void> {
   const { dataDir, remove } = makeDataDir();
   const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
   const appliance = await openAppliance(config, { logger: openLogger('warn') });
-  const worker = appliance.ingestWorker();
+  const worker = appliance.jobs.worker('ingest');
   try {
     await worker.start(new AbortController().signal);
-    const operator = await appliance.operator('default');
+    const operator = await appliance.access.operator('default');
     console.log('set        language documents docs/s  mode     filter queries  nDCG@10  recall@10  p50 ms  p95 ms');
     for (const { set, language } of sets) {
       const { rate, count, fileIds } = await ingestSet(appliance, operator, set);

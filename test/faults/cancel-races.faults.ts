@@ -46,7 +46,7 @@ async function race(count: number, dice: Dice, one: (i: number, afterMs: number)
 }
 
 async function cancel(jobId: string): Promise<boolean> {
-  const { jobOperations } = fleet.appliance;
+  const { operations: jobOperations } = fleet.appliance.jobs;
   try {
     return (await cancelJob(jobOperations, fleet.operator, jobId, { force: true })).detail === undefined;
   } catch (error) {
@@ -77,7 +77,7 @@ it('bulk jobs cancelled while they finish end in one state, and cancelled ones s
   fleet = await openFleet({ settings: { workers: { embed_concurrency: AT_ONCE, lease_seconds: 30 } } });
   const { appliance, operator } = fleet;
   const answered = answersByName();
-  const worker = appliance.bulkWorker();
+  const worker = appliance.jobs.worker('embed');
   await worker.start(new AbortController().signal);
   const raced = await race(
     Math.max(RACES_MIN, scaled(BULK_RACES)),
@@ -104,7 +104,7 @@ it('bulk jobs cancelled while they finish end in one state, and cancelled ones s
     if (isCancelled && page !== null) visible++;
     if (!isCancelled && JSON.parse(String(page)).data.length !== 3) lost++;
   }
-  const usage = await appliance.summarizeUsage(operator, {});
+  const usage = await appliance.usage.summarize(operator, {});
   const cancelled = raced.filter((each) => each.isCancelled).length;
   reportFigures({
     promise: 'bulk jobs cancelled while they finish',
@@ -125,7 +125,7 @@ it('ingests cancelled while they finish end in one state, and nothing of cancell
   await routeToUpstream(fleet);
   const { appliance, operator } = fleet;
   const answered = answersByName();
-  const worker = appliance.ingestWorker();
+  const worker = appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   const raced = await race(
     Math.max(RACES_MIN, scaled(INGEST_RACES)),

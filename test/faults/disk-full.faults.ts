@@ -64,7 +64,10 @@ it.skipIf(!canMount)(
     fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 });
     const key = await fleet.key({ scopes: ['embed', 'documents:write', 'search'] });
     const startWorkers = async () => {
-      const services = [appliance.bulkWorker({ drainMs: 0 }), appliance.ingestWorker({ drainMs: 0 })];
+      const services = [
+        appliance.jobs.worker('embed', { drainMs: 0 }),
+        appliance.jobs.worker('ingest', { drainMs: 0 }),
+      ];
       for (const service of services) await service.start(new AbortController().signal);
       return () => Promise.all(services.map((service) => service.stop()));
     };

@@ -22,7 +22,7 @@ export async function routeToUpstream({ appliance, operator }: Fleet): Promise<v
 /** @returns the id of the document */
 export async function uploadText({ appliance, operator }: Fleet, name: string): Promise<string> {
   const content = { bytes: Buffer.from(documentOf(name)), fileName: `${name}.txt`, contentType: null };
-  return (await uploadDocument(appliance.uploads, operator, 'default', content, UploadRequest.parse({}))).id;
+  return (await uploadDocument(appliance.ingest.uploads, operator, 'default', content, UploadRequest.parse({}))).id;
 }
 
 /** Keeps documents in the queue until it is stopped. */

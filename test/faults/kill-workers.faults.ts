@@ -47,7 +47,7 @@ it('bulk jobs whose workers are killed at any point are all finished, with each 
     lost += wrong.lost;
     doubled += wrong.doubled;
   }
-  const usage = await fleet.appliance.summarizeUsage(fleet.operator, {});
+  const usage = await fleet.appliance.usage.summarize(fleet.operator, {});
   report(`workers killed over bulk jobs of ${TEXTS} texts`, kills, { lost, doubled, stuck }, `${jobs.size} jobs`);
   expect({ lost, doubled, stuck, casualties: fleet.casualties() }).toEqual({
     ...{ lost: 0, doubled: 0, stuck: 0, casualties: [] },

@@ -105,7 +105,7 @@ it('workers that are paused for two leases write nothing when they come back', a
     until<'yes' | 'no'>(
       async () => {
         try {
-          const reply = await cancelJob(fleet.appliance.jobOperations, fleet.operator, id, { force: true });
+          const reply = await cancelJob(fleet.appliance.jobs.operations, fleet.operator, id, { force: true });
           return reply.detail === undefined ? 'yes' : 'no';
         } catch (error) {
           const known = mapPostgresError(error);

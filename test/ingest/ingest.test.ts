@@ -18,7 +18,7 @@ let worker: Service;
 
 beforeAll(async () => {
   test = await openTestAppliance();
-  worker = test.appliance.ingestWorker();
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
 });
 afterAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 async function upload(fileName: string, bytes: string | Uint8Array, fields: Record<string, unknown> = {}) {
   const content = { bytes: Buffer.from(bytes as Uint8Array), fileName, contentType: null };
-  return uploadDocument(test.appliance.uploads, test.operator, 'default', content, UploadRequest.parse(fields));
+  return uploadDocument(test.appliance.ingest.uploads, test.operator, 'default', content, UploadRequest.parse(fields));
 }
 
 async function finished(jobId: string | null): Promise<JobView> {
@@ -101,7 +101,7 @@ describe('a document that goes in', () => {
     expect((await search('zeppelin hangar seventeen')).results[0]?.document_id).toBe(reply.id);
     await deleteDocument(test.appliance.sql, test.operator, 'default', reply.id);
     expect((await search('zeppelin hangar seventeen')).results.map((hit) => hit.document_id)).not.toContain(reply.id);
-    await test.appliance.purge(new AbortController().signal);
+    await test.appliance.documents.purge(new AbortController().signal);
     expect(await test.appliance.objects.head(`documents/${test.operator.orgId}/${reply.id}/original`)).toBeNull();
     expect(await codeOf(getDocument(test.appliance.sql, test.operator, 'default', reply.id))).toBe(
       'document_not_found',

@@ -2,8 +2,6 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deleteDocument } from '../../src/documents/documents.ts';
-import { jobVisibleTo } from '../../src/documents/store.ts';
-import { ingestOperations } from '../../src/ingest/job-operations.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { cancelJob, deleteJob, type JobOperations, reprocessJob } from '../../src/jobs/operations.ts';
@@ -21,8 +19,7 @@ const services: Service[] = [];
 
 beforeAll(async () => {
   test = await openTestAppliance();
-  const { sql, doorbell, logger } = test.appliance;
-  operations = { sql, doorbell, logger, kinds: new Map([['ingest', ingestOperations()]]), visibleTo: jobVisibleTo };
+  ({ operations } = test.appliance.jobs);
 });
 afterEach(async () => {
   for (const service of services.splice(0)) await service.stop();
@@ -38,7 +35,7 @@ let uploads = 0;
 async function upload(text = `Lantern number ${++uploads}.`): Promise<{ id: string; job: string }> {
   const content = { bytes: Buffer.from(text), fileName: 'lantern.txt', contentType: null };
   const reply = await uploadDocument(
-    test.appliance.uploads,
+    test.appliance.ingest.uploads,
     test.operator,
     'default',
     content,
@@ -63,7 +60,7 @@ async function found(query: string, id: string): Promise<number> {
 
 describe('reprocess', () => {
   it('finds the old generation until the new one is live, never both and never none', { timeout: 60_000 }, async () => {
-    await start(test.appliance.ingestWorker());
+    await start(test.appliance.jobs.worker('ingest'));
     const { id, job } = await upload('The heron nests in April.');
     await endOf(job, 'ready');
     const before = await documentOf(id);
@@ -97,7 +94,7 @@ describe('reprocess', () => {
     expect((await documentOf(id)).status).toBe('failed');
     const again = await reprocessJob(operations, test.operator, job);
     expect((await documentOf(id)).status).toBe('queued');
-    await start(test.appliance.ingestWorker());
+    await start(test.appliance.jobs.worker('ingest'));
     await endOf(again.id, 'ready');
     expect((await documentOf(id)).status).toBe('ready');
   });
@@ -105,7 +102,7 @@ describe('reprocess', () => {
   it('of a document that is deleted is 404', async () => {
     const { id, job } = await upload();
     await deleteDocument(test.appliance.sql, test.operator, 'default', id);
-    for (const purge of [async () => {}, () => test.appliance.purge(new AbortController().signal)]) {
+    for (const purge of [async () => {}, () => test.appliance.documents.purge(new AbortController().signal)]) {
       await purge();
       await expect(reprocessJob(operations, test.operator, job)).rejects.toMatchObject({
         code: 'document_not_found',
@@ -143,7 +140,7 @@ describe('a document whose job ends without a result', () => {
   });
 
   it('keeps what was live before', async () => {
-    await start(test.appliance.ingestWorker());
+    await start(test.appliance.jobs.worker('ingest'));
     const { id, job } = await upload('The otter sleeps afloat.');
     await endOf(job, 'ready');
     await services.pop()?.stop();
@@ -204,7 +201,7 @@ it('ingests cancelled at any moment: one end each, none of their chunks is ever 
   timeout: 120_000,
 }, async () => {
   const { appliance, operator } = test;
-  await start(appliance.ingestWorker());
+  await start(appliance.jobs.worker('ingest'));
   const one = async (i: number) => {
     const { id, job } = await upload(`Marmot ${i} whistles at dawn.`);
     // Where in the ingest the cancel falls: some phase or the end of it, and some way into that.

@@ -211,13 +211,13 @@ describe('a chunk artifact in parts', () => {
 
 it('a table of many pages is found from its first row to its last', async () => {
   const { appliance, operator, close } = await openTestAppliance();
-  const worker = appliance.ingestWorker();
+  const worker = appliance.jobs.worker('ingest');
   try {
     await worker.start(never);
     const rows = 12_000;
     const content = { bytes: makeTable(rows), fileName: 'table.csv', contentType: 'text/csv' };
     const request = UploadRequest.parse({ chunk_size: 64, chunk_overlap: 0 });
-    const { job_id: jobId, id } = await uploadDocument(appliance.uploads, operator, 'default', content, request);
+    const { job_id: jobId, id } = await uploadDocument(appliance.ingest.uploads, operator, 'default', content, request);
     const job = await until(
       async () => {
         const found = await getJob(appliance.sql, operator.orgId, jobId as string);

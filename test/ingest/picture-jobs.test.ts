@@ -26,7 +26,7 @@ let remote: Place;
 
 async function open(settings: Record<string, unknown> = {}): Promise<Place> {
   const test = await openTestAppliance(settings);
-  const worker = test.appliance.ingestWorker();
+  const worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   return { test, worker };
 }
@@ -48,7 +48,7 @@ async function ingest(place: Place, fileName: string, bytes: Buffer, fields: Rec
   const { appliance, operator } = place.test;
   const content = { bytes, fileName, contentType: null };
   const request = UploadRequest.parse({ on_duplicate: 'allow', ...fields });
-  const { job_id: jobId } = await uploadDocument(appliance.uploads, operator, 'default', content, request);
+  const { job_id: jobId } = await uploadDocument(appliance.ingest.uploads, operator, 'default', content, request);
   return until(
     async (): Promise<JobView | false> => {
       const job = await getJob(appliance.sql, operator.orgId, jobId as string);

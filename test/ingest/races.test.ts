@@ -15,7 +15,7 @@ const signal = new AbortController().signal;
 
 beforeAll(async () => {
   test = await openTestAppliance();
-  worker = test.appliance.ingestWorker();
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(signal);
 });
 afterAll(async () => {
@@ -25,10 +25,10 @@ afterAll(async () => {
 
 function upload(bucket: string, i: number) {
   const content = { bytes: Buffer.from(`Race number ${i}.`), fileName: `race-${i}.txt`, contentType: null };
-  return uploadDocument(test.appliance.uploads, test.operator, bucket, content, UploadRequest.parse({}));
+  return uploadDocument(test.appliance.ingest.uploads, test.operator, bucket, content, UploadRequest.parse({}));
 }
 
-const purge = () => test.appliance.purge(signal);
+const purge = () => test.appliance.documents.purge(signal);
 
 async function settled(): Promise<void> {
   await until(async () => {

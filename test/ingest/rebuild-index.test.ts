@@ -25,7 +25,7 @@ const textOf = (name: string) => `The ${name} opens at seven, says the notice at
 
 beforeAll(async () => {
   test = await openTestAppliance();
-  worker = test.appliance.ingestWorker();
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(signal);
 });
 afterAll(async () => {
@@ -62,20 +62,20 @@ async function look(query: string) {
 }
 
 const rebuild = (options: Partial<Parameters<typeof rebuildIndex>[3]> = {}) =>
-  rebuildIndex(test.appliance.reprojection, test.operator, bucket, { signal, ...options });
+  rebuildIndex(test.appliance.ingest.reprojection, test.operator, bucket, { signal, ...options });
 
 const liveRows = async () => {
   const own = await getIndexTable(test.appliance.sql, bucketId);
-  return own && (await test.appliance.reprojection.tables.write(own.name)).countRows();
+  return own && (await test.appliance.ingest.reprojection.tables.write(own.name)).countRows();
 };
 
 describe('a rebuilt index', () => {
   it('finds what the lost one found, without any provider', async () => {
     await ingest(NAMES);
-    await test.appliance.reprojection.index.optimize(bucketId, signal);
+    await test.appliance.ingest.reprojection.index.optimize(bucketId, signal);
     const before = await Promise.all(NAMES.map(look));
     const own = await getIndexTable(test.appliance.sql, bucketId);
-    await test.appliance.reprojection.tables.drop(own?.name as string);
+    await test.appliance.ingest.reprojection.tables.drop(own?.name as string);
     const seen: number[] = [];
     const report = await rebuild({ onProgress: (done) => void seen.push(done) });
     expect(report).toMatchObject({ documents: NAMES.length, chunks: NAMES.length, left_out: [] });
@@ -100,7 +100,7 @@ describe('a rebuilt index', () => {
     const more = Array.from({ length: 30 }, (_, n) => `${NAMES[n % 6]}-${n}`);
     for (const name of more) {
       const content = { bytes: Buffer.from(textOf(name)), fileName: `${name}.txt`, contentType: null };
-      await uploadDocument(test.appliance.uploads, test.operator, bucket, content, UploadRequest.parse({}));
+      await uploadDocument(test.appliance.ingest.uploads, test.operator, bucket, content, UploadRequest.parse({}));
     }
     const isReady = async () =>
       (
@@ -128,7 +128,7 @@ describe('a rebuilt index', () => {
     const { idOf } = await ingest(NAMES);
     const [[lost, name]] = [...idOf] as [[string, string]];
     const [row] = await test.appliance.sql`SELECT artifact_key FROM generations WHERE document_id = ${lost}`;
-    await test.appliance.reprojection.objects.delete(row?.['artifact_key'] as string);
+    await test.appliance.ingest.reprojection.objects.delete(row?.['artifact_key'] as string);
     await expect(rebuild()).rejects.toMatchObject({ code: 'artifact_corrupt', details: { document_id: lost } });
     expect((await find(name))[0]?.citation.file_name).toBe(`${name}.txt`);
     expect(await rebuild({ leaveOutDamaged: true })).toMatchObject({ documents: NAMES.length - 1, left_out: [lost] });
@@ -137,7 +137,8 @@ describe('a rebuilt index', () => {
 
   it('brings along what jobs under way have written to the present table', async () => {
     await ingest(NAMES.slice(0, 2));
-    const { reprojection, sql } = test.appliance;
+    const { sql } = test.appliance;
+    const { reprojection } = test.appliance.ingest;
     const [row] = await sql`SELECT id FROM generations WHERE bucket_id = ${bucketId} LIMIT 1`;
     const into = await reprojection.tables.write(`${bucketId}_next`);
     const run = { id: 'rpj_x', bucketId, tableName: `${bucketId}_next`, space: 'x' };

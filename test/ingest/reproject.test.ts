@@ -45,9 +45,9 @@ beforeAll(async () => {
       dimensions: { alpha: 160, beta: 96, ...Object.fromEntries(natives.map((id) => [id.split('/')[1], 128])) },
     },
   );
-  worker = test.appliance.ingestWorker();
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(signal);
-  context = test.appliance.reprojection;
+  context = test.appliance.ingest.reprojection;
   await calibrate(test.appliance, ALPHA, { reference: true });
   await calibrate(test.appliance, BETA);
 });
@@ -79,7 +79,7 @@ async function ingest(
   const uploads = texts.map((text, n) => {
     const content = { bytes: Buffer.from(text), fileName: `${prefix}${n}.txt`, contentType: null };
     const request = UploadRequest.parse({ on_duplicate: 'allow', ...options });
-    return uploadDocument(test.appliance.uploads, test.operator, bucket.name, content, request);
+    return uploadDocument(test.appliance.ingest.uploads, test.operator, bucket.name, content, request);
   });
   await Promise.all(uploads);
   const areReady = async () => {
@@ -185,7 +185,7 @@ describe('a model whose map is fitted again', () => {
       if (row['embed_model'] !== ALPHA) continue;
       expect(row['map_version']).toBe(version);
       const artifact = await readArtifact(test.appliance.objects, row['artifact_key'] as string);
-      const fresh = await embedForIndex(test.appliance.embedder, {
+      const fresh = await embedForIndex(test.appliance.embedding.embedder, {
         texts: [artifact.chunks[0]?.text as string],
         model: ALPHA,
         taskType: 'retrieval_document',
@@ -302,7 +302,8 @@ describe('a model that gets its first map', () => {
     const model = native(2);
     await ingest(model, texts(3, 9));
     await calibrate(test.appliance, model);
-    const { sql, uploads } = test.appliance;
+    const { sql } = test.appliance;
+    const { uploads } = test.appliance.ingest;
     let jobId = '';
     let isFirst = true;
     const meddling = beforePut(async () => {
@@ -366,7 +367,7 @@ describe('a model that gets its first map', () => {
     const model = native(4);
     await ingest(model, texts(4, 11));
     await calibrate(test.appliance, model);
-    const { sql, objects, purge } = test.appliance;
+    const { sql, objects, documents } = test.appliance;
     const [gone] = (await contents()).live;
     let isDeleted = false;
     // Its new generation is registered, and neither stored nor in the table yet: nothing of it may be counted or left.
@@ -374,7 +375,7 @@ describe('a model that gets its first map', () => {
       if (isDeleted || !key.includes(`/${gone?.['id']}/`)) return;
       isDeleted = true;
       await deleteDocument(sql, test.operator, bucket.name, gone?.['id'] as string);
-      await purge(signal);
+      await documents.purge(signal);
     });
     expect(await reproject([model], { context: meddling })).toMatchObject({ documents: 3 });
     expect(isDeleted).toBe(true);
@@ -404,7 +405,7 @@ describe('a model that gets its first map', () => {
     expect(await reproject([model])).toMatchObject({ mode: 'new_table', documents: 4 });
     const { space, live } = await contents();
     expect([space, new Set(live.map((row) => row['map_version']))]).toEqual(['canon-v1', new Set([version])]);
-    await test.appliance.purge(signal);
+    await test.appliance.documents.purge(signal);
     await sweep();
     await expectExact();
   });

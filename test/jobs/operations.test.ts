@@ -4,14 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
 import { operatorCaller } from '../../src/access/operator.ts';
 import { openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
+import type { JobHandler, JobKindOperations } from '../../src/jobs/handler.ts';
 import type { Lease } from '../../src/jobs/lease.ts';
-import {
-  cancelJob,
-  deleteJob,
-  type JobKindOperations,
-  type JobOperations,
-  reprocessJob,
-} from '../../src/jobs/operations.ts';
+import { cancelJob, deleteJob, type JobOperations, reprocessJob } from '../../src/jobs/operations.ts';
 import { reapStaleJobs } from '../../src/jobs/reap.ts';
 import { IN_PROGRESS, type Job, type JobStatus } from '../../src/jobs/schema.ts';
 import { enqueueJob, getJob } from '../../src/jobs/store.ts';
@@ -42,8 +37,7 @@ beforeEach(async () => {
     await db.sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
   }
   told = [];
-  const kind: JobKindOperations = {
-    kind: 'ingest',
+  const kind: Pick<JobHandler, 'onFailed'> & JobKindOperations = {
     onFailed: async (_tx, job, failure) => void told.push(`failed ${job.id} ${failure.category}`),
     onCancelled: async (_tx, job) => void told.push(`cancelled ${job.id}`),
     reprocess: (tx, job, newJobId) => enqueueJob(tx, { ...newJob(job.orgId), id: newJobId, reprocessOfJobId: job.id }),

@@ -15,12 +15,12 @@ beforeAll(async () => {
 afterAll(() => test.close());
 
 const edit = (id: string, change: unknown, caller: Caller = test.operator, bucket = 'default') =>
-  editDocument(test.appliance.uploads, caller, bucket, id, SingleEdit.parse(change));
+  editDocument(test.appliance.ingest.uploads, caller, bucket, id, SingleEdit.parse(change));
 
 async function upload(fields: Record<string, unknown> = {}): Promise<string> {
   const content = { bytes: Buffer.from('A text about pelicans.'), fileName: 'a.txt', contentType: null };
   const request = UploadRequest.parse({ on_duplicate: 'allow', ...fields });
-  return (await uploadDocument(test.appliance.uploads, test.operator, 'default', content, request)).id;
+  return (await uploadDocument(test.appliance.ingest.uploads, test.operator, 'default', content, request)).id;
 }
 
 async function row(id: string) {
@@ -122,7 +122,7 @@ describe('a single edit', () => {
   });
 
   it('deletes the vectors at once and has them made anew', async () => {
-    const worker = test.appliance.ingestWorker();
+    const worker = test.appliance.jobs.worker('ingest');
     const ready = (id: string) =>
       until(async () => (await row(id))['status'] === 'ready', { withinMs: 20_000, what: 'ingest' });
     const id = await upload();
@@ -137,7 +137,7 @@ describe('a single edit', () => {
     expect(reply).toMatchObject({ reindex_queued: true, indexed_vectors_deleted: chunks });
     expect(await row(id)).toMatchObject({ active_generation: null, status: 'queued', chunks_count: null });
     expect((await edit(id, {})).reindex_job_id).toBe(reply.reindex_job_id);
-    const again = test.appliance.ingestWorker();
+    const again = test.appliance.jobs.worker('ingest');
     try {
       await again.start(new AbortController().signal);
       await ready(id);

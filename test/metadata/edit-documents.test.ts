@@ -19,7 +19,7 @@ const hardDeletes: { documentIds: readonly string[]; statement: string }[] = [];
 beforeAll(async () => {
   test = await openTestAppliance({}, { logger: pino({ level: 'silent' }) });
   context = {
-    ...test.appliance.uploads,
+    ...test.appliance.ingest.uploads,
     queueHardDelete: async (request) => {
       hardDeletes.push(request);
       return { jobId: 'job_1', requestedAt: new Date(0), documentIds: request.documentIds };
@@ -43,7 +43,7 @@ const state = (statement: string, rest: object = {}) => edit({ statement, reinde
 async function upload(metadata: Record<string, unknown> = {}, fields: object = {}): Promise<string> {
   const content = { bytes: Buffer.from(JSON.stringify(metadata) + buckets), fileName: 'a.txt', contentType: null };
   const request = UploadRequest.parse({ on_duplicate: 'allow', metadata, ...fields });
-  return (await uploadDocument(test.appliance.uploads, test.operator, bucketId, content, request)).id;
+  return (await uploadDocument(test.appliance.ingest.uploads, test.operator, bucketId, content, request)).id;
 }
 
 /** Documents as an ingest would leave them, without its cost. */
@@ -173,7 +173,7 @@ describe('taking documents out of search', () => {
   it('deletes their vectors, cancels their jobs and keeps them; searchable=true makes them anew', async () => {
     const { sql } = test.appliance;
     const ready = await upload({ kind: 'ready' });
-    const worker = test.appliance.ingestWorker();
+    const worker = test.appliance.jobs.worker('ingest');
     try {
       await worker.start(new AbortController().signal);
       await until(

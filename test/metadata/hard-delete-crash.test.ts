@@ -32,7 +32,7 @@ beforeEach(async () => {
   name = names.shift() as string;
   const { sql } = test.appliance;
   bucketId = (await createBucket(sql, test.operator, { name, policy: BucketPolicy.parse({}) })).id;
-  const ingest = test.appliance.ingestWorker();
+  const ingest = test.appliance.jobs.worker('ingest');
   await ingest.start(new AbortController().signal);
   const texts = Array.from({ length: INGESTED }, (_, i) => `${i < INGESTED / 2 ? CANARY : 'Heron'} number ${i}.`);
   const documents = texts.map((text, i) => ({ id: String(i), fileName: `${i}.txt`, text }));

@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 /** Run a worker until `done`. */
 async function withWorker(done: () => Promise<boolean>): Promise<void> {
-  const worker: Service = test.appliance.ingestWorker();
+  const worker: Service = test.appliance.jobs.worker('ingest');
   await worker.start(signal);
   try {
     await until(done, { withinMs: 30_000, what: 'the end of the jobs' });
@@ -209,7 +209,7 @@ describe('HARDDELETE', () => {
 
   it('of documents at any moment of their ingest leaves nothing behind', async () => {
     const { sql, objects } = test.appliance;
-    const ingest: Service = test.appliance.ingestWorker();
+    const ingest: Service = test.appliance.jobs.worker('ingest');
     await ingest.start(signal);
     const ids: string[] = [];
     try {
@@ -273,7 +273,7 @@ describe('the job of a HARDDELETE', () => {
     const [row] = await test.appliance.sql`SELECT status, fence FROM jobs WHERE id = ${job_id}`;
     expect(row).toEqual({ status: 'indexing', fence: held?.fence });
     // The purge of other deletions leaves its documents to it.
-    await test.appliance.purge(signal);
+    await test.appliance.documents.purge(signal);
     expect((await rowsAbout(id))['documents']).toBe(1);
     await test.appliance.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job_id}`;
     await recoverJobs(test.appliance.sql, new Map());
@@ -300,12 +300,12 @@ describe('the job of a HARDDELETE', () => {
         const again = await test.call('POST', `/v1/jobs/${job_id}/reprocess`, { key });
         expect(again).toMatchObject({ status: 200, body: { status: 'queued', reprocess_of_job_id: job_id } });
         expect(again.body).toMatchObject({ processing_type: 'hard_delete', file_name: '1 document' });
-        await test.appliance.purge(signal);
+        await test.appliance.documents.purge(signal);
         expect((await rowsAbout(id))['documents']).toBe(1);
         await workOff();
       } else {
         if (next !== 'purge') expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(204);
-        await test.appliance.purge(signal);
+        await test.appliance.documents.purge(signal);
       }
       expect((await rowsAbout(id))['documents']).toBe(0);
       expect(filesWith(test.dataDir, CANARY)).toEqual([]);

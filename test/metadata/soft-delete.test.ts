@@ -17,7 +17,7 @@ afterAll(() => test.close());
 async function upload(text: string): Promise<{ id: string; job: string }> {
   const content = { bytes: Buffer.from(text), fileName: 'heron.txt', contentType: null };
   const reply = await uploadDocument(
-    test.appliance.uploads,
+    test.appliance.ingest.uploads,
     test.operator,
     'default',
     content,
@@ -38,7 +38,7 @@ async function documentOf(id: string) {
 }
 
 async function withWorker(done: () => Promise<boolean>): Promise<void> {
-  const worker = test.appliance.ingestWorker();
+  const worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   await until(done).finally(() => worker.stop());
 }
@@ -49,7 +49,7 @@ it('leaves no vectors, also where the document is processed again afterwards', a
   const { id, job } = await upload('A heron that is taken out of search.');
   await withWorker(() => isReady(job));
   expect(await softDelete(id)).toMatchObject({ updated: 1, indexed_vectors_deleted: 1 });
-  const again = await reprocessJob(test.appliance.jobOperations, test.operator, job);
+  const again = await reprocessJob(test.appliance.jobs.operations, test.operator, job);
   await withWorker(() => isReady(again.id));
   expect(await documentOf(id)).toEqual({
     ...{ status: 'ready', searchable: false, active_generation: null, chunks_count: null },

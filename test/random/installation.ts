@@ -1,5 +1,5 @@
 import type { Caller } from '../../src/access/caller.ts';
-import type { Appliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { createBucket, createCollection } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
@@ -10,6 +10,12 @@ import { AUTH_LEVELS } from './state.ts';
 
 /** Lost leases of a job after which one more would end it as one that kills its worker. */
 const CRASHES_SPARED = 2;
+const HOUSEKEEPING = [
+  'removal of deleted documents',
+  'removal of replaced index tables',
+  'removal of dead generations',
+  'settling of abandoned indexes',
+];
 const signal = new AbortController().signal;
 
 export interface Bucket {
@@ -42,7 +48,7 @@ export async function openInstallation(): Promise<Installation> {
   const nodes = tests.map((test) => test.appliance);
   const { sql } = first.appliance;
   const startWorker = async (node: Appliance): Promise<Service> => {
-    const worker = node.ingestWorker({ drainMs: 0 });
+    const worker = node.jobs.worker('ingest', { drainMs: 0 });
     await worker.start(signal);
     return worker;
   };
@@ -58,12 +64,15 @@ export async function openInstallation(): Promise<Installation> {
     }
     buckets.push({ id, collections });
   }
-  const doChore = (node: Appliance | undefined, name: string) =>
-    node
-      ?.chores()
-      .find((chore) => chore.name === name)
-      ?.run(signal) ?? Promise.resolve();
+  const doChore = async (node: Appliance | undefined, name: string) => {
+    const chore = node?.chores().find((each) => each.name === name);
+    if (chore === undefined) throw new Error(`there is no chore "${name}"`);
+    await chore.run(signal);
+  };
   const recover = () => doChore(first.appliance, 'recovery of jobs');
+  const housekeep = async (node: Appliance | undefined) => {
+    for (const name of HOUSEKEEPING) await doChore(node, name);
+  };
   return {
     nodes,
     callers: {
@@ -99,7 +108,7 @@ export async function openInstallation(): Promise<Installation> {
       await recover();
     },
     recover,
-    housekeep: (node) => doChore(nodes[node], 'housekeeping'),
+    housekeep: (node) => housekeep(nodes[node]),
     async close() {
       await (await child?.catch(() => null))?.end('SIGKILL');
       await Promise.all(workers.map(async (worker) => (await worker).stop()));

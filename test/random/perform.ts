@@ -1,4 +1,4 @@
-import type { Appliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
 import { ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { rebuildIndex } from '../../src/ingest/rebuild-index.ts';
@@ -116,7 +116,13 @@ async function uploadText({ installation, node }: Site, upload: Upload, text: nu
   });
   const label = `${upload.caller} uploads text ${text} (${upload.isBad ? 'bad, ' : ''}${upload.onDuplicate}) at level ${upload.level} with ${JSON.stringify(upload.metadata)}`;
   try {
-    const reply = await uploadDocument(node.uploads, installation.callers[upload.caller], bucketId, content, request);
+    const reply = await uploadDocument(
+      node.ingest.uploads,
+      installation.callers[upload.caller],
+      bucketId,
+      content,
+      request,
+    );
     if (reply.duplicate_of !== undefined) {
       return { label: `${label}: ${reply.id} again`, eventOf: events.duplicated(upload, text, reply.id) };
     }
@@ -204,17 +210,17 @@ async function changeJob(
   if (operation.kind === 'cancel') {
     const { force } = operation;
     const answer = await answerOf(
-      cancelJob(node.jobOperations, caller, id, { force }),
+      cancelJob(node.jobs.operations, caller, id, { force }),
       ...['job_not_found', 'job_in_progress', 'job_state_changed'],
     );
     return { label: `${label}: ${JSON.stringify(answer)}`, eventOf: events.cancelled(documentId, id, answer) };
   }
   if (operation.kind === 'delete job') {
-    const answer = await answerOf(deleteJob(node.jobOperations, caller, id), 'job_not_found', 'job_in_progress');
+    const answer = await answerOf(deleteJob(node.jobs.operations, caller, id), 'job_not_found', 'job_in_progress');
     return { label: `${label}: ${answer ?? 'done'}`, eventOf: events.jobDeleted(documentId, id, answer ?? null) };
   }
   const answer = await answerOf(
-    reprocessJob(node.jobOperations, caller, id),
+    reprocessJob(node.jobs.operations, caller, id),
     ...['job_not_found', 'job_not_terminal', 'document_not_found'],
   );
   return {
@@ -275,16 +281,16 @@ async function maintain({ installation, node }: Site, operation: Operation, nth:
   switch (operation.kind) {
     case 'rebuild':
       await answerOf(
-        rebuildIndex(node.reprojection, installation.callers.high, bucketOfIndex(), { signal }),
+        rebuildIndex(node.ingest.reprojection, installation.callers.high, bucketOfIndex(), { signal }),
         ...['index_empty', 'index_busy'],
       );
       return;
     case 'optimize':
-      return node.reprojection.index.optimize(bucketOfIndex(), signal);
+      return node.ingest.reprojection.index.optimize(bucketOfIndex(), signal);
     case 'housekeeping':
       return installation.housekeep(nth);
     case 'purge':
-      return node.purge(signal);
+      return node.documents.purge(signal);
     case 'restart':
       return installation.restartWorker(operation.worker);
     case 'abandon':

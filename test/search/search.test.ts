@@ -32,8 +32,9 @@ const TEXTS: [name: string, text: string, fields: Record<string, unknown>][] = [
 
 beforeAll(async () => {
   test = await openTestAppliance();
-  const { sql, uploads } = test.appliance;
-  worker = test.appliance.ingestWorker();
+  const { sql } = test.appliance;
+  const { uploads } = test.appliance.ingest;
+  worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
   await createBucket(sql, test.operator, { name: 'port', policy: BucketPolicy.parse({}) });
   await createCollection(sql, test.operator, 'port', 'hikes');
@@ -155,7 +156,8 @@ describe('what a caller may see', () => {
   });
 
   it('finds what may be seen behind any number of chunks that may not', async () => {
-    const { uploads, sql } = test.appliance;
+    const { sql } = test.appliance;
+    const { uploads } = test.appliance.ingest;
     const text = Array.from(
       { length: 4_000 },
       (_, i) => `# Lighthouse ${i}\n\n${'lighthouse keeper log '.repeat(12)}${i}.`,

@@ -13,11 +13,11 @@ import { until } from '../support/until.ts';
 /** Two processes of one installation: what one has seen, the other changes. */
 let here: TestAppliance;
 let there: TestAppliance;
-let worker: ReturnType<TestAppliance['appliance']['ingestWorker']>;
+let worker: ReturnType<TestAppliance['appliance']['jobs']['worker']>;
 beforeAll(async () => {
   here = await openTestAppliance();
   there = await openTestAppliance({}, { beside: here });
-  worker = there.appliance.ingestWorker();
+  worker = there.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
 });
 afterAll(async () => {
@@ -30,7 +30,8 @@ const makeBucket = (name: string) =>
   createBucket(there.appliance.sql, there.operator, { name, policy: BucketPolicy.parse({}) });
 
 async function ingest(bucket: string, text: string): Promise<void> {
-  const { sql, uploads } = there.appliance;
+  const { sql } = there.appliance;
+  const { uploads } = there.appliance.ingest;
   const content = { bytes: Buffer.from(text), fileName: 'notes.txt', contentType: null };
   const { id } = await uploadDocument(uploads, there.operator, bucket, content, UploadRequest.parse({}));
   await until(async () => (await sql`SELECT 1 FROM documents WHERE id = ${id} AND status = 'ready'`).length > 0);

@@ -33,15 +33,15 @@ export async function openTestApi(
   const test = await openTestAppliance(options.settings, options);
   const { appliance } = test;
   const api = apiService(appliance, { port: 0 });
-  const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.ingestWorker()])];
+  const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.jobs.worker('ingest')])];
   for (const service of services) await service.start(new AbortController().signal);
   return {
     ...test,
     api,
     async key({ scopes, authLevel, org = 'default' } = {}) {
-      const operator = await appliance.operator(org).catch(async () => {
-        await appliance.createOrganization({ name: org, plan: 'free' });
-        return appliance.operator(org);
+      const operator = await appliance.access.operator(org).catch(async () => {
+        await appliance.access.createOrganization({ name: org, plan: 'free' });
+        return appliance.access.operator(org);
       });
       const { key } = await createKey(appliance.sql, appliance.keyRing, operator, {
         name: 'test',

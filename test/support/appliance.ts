@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
-import { type Appliance, openAppliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';
@@ -44,7 +45,7 @@ export async function openTestAppliance(
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
     appliance,
-    operator: await appliance.operator('default'),
+    operator: await appliance.access.operator('default'),
     dataDir,
     databaseUrl,
     connection,

@@ -1,4 +1,4 @@
-import type { Appliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { type FitSummary, fitProjection, planFit } from '../../src/projection/fit-projection.ts';
 import { syntheticTexts } from './synthetic-models.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../../src/access/caller.ts';
-import type { Appliance } from '../../src/appliance/open-appliance.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { until } from './until.ts';
@@ -24,7 +24,7 @@ export async function ingestAll(
     for (const { id, fileName, text, metadata } of queue) {
       const content = { bytes: Buffer.from(text), fileName, contentType: null };
       const request = UploadRequest.parse({ on_duplicate: 'allow', ...(metadata === undefined ? {} : { metadata }) });
-      idOf.set((await uploadDocument(appliance.uploads, caller, bucket, content, request)).id, id);
+      idOf.set((await uploadDocument(appliance.ingest.uploads, caller, bucket, content, request)).id, id);
     }
   };
   await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, uploader));

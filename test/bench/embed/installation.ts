@@ -91,7 +91,7 @@ export async function calibrate(dataDir: string): Promise<void> {
       method: 'procrustes',
       allowFewPairs: true,
       activate: true,
-      actor: appliance.operatorActor,
+      actor: appliance.access.operatorActor,
     };
     const { calibration } = appliance;
     const plan = await planFit(calibration, request, () => []);

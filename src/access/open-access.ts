@@ -1,0 +1,69 @@
+import type { Chore } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import { osUserName } from '../platform/os-user.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { bootstrap } from './bootstrap.ts';
+import type { Caller } from './caller.ts';
+import { sweepIdempotencyKeys } from './idempotency.ts';
+import { operatorActor } from './operator.ts';
+import { findFirstOrganization } from './organization-store.ts';
+import { createOrganization } from './organizations.ts';
+import { type CallerResolver, openCallerResolver } from './resolve-caller.ts';
+import type { NewOrganization, Organization } from './schema.ts';
+import { checkSecretKey } from './secret-key-check.ts';
+
+/** Organizations and who acts for them. */
+export interface Access {
+  readonly callers: CallerResolver;
+  /** File that the first start wrote the admin key to. */
+  readonly adminKeyFile: string;
+  /** Id of the installation: that of its first organization. */
+  readonly installationId: string;
+  /** Name of the person at the command line in the audit log. */
+  readonly operatorActor: string;
+  /** The person at the command line, acting for an organization (name or id). */
+  operator(organization: string): Promise<Caller>;
+  /** Create an organization with its bucket `default`, as the person at the command line. */
+  createOrganization(input: NewOrganization): Promise<Organization>;
+  readonly chores: (everyMs: number) => readonly Chore[];
+}
+
+export interface AccessContext {
+  readonly config: Pick<Config, 'dataDir' | 'oidc'>;
+  readonly sql: Sql;
+  readonly keyRing: KeyRing;
+  readonly logger: Logger;
+  /** Runs in the transaction that creates an organization. */
+  readonly createDefaultBucket: (sql: Sql, orgId: string) => Promise<void>;
+}
+
+/**
+ * Open the records of who may do what; on an empty database, create organization `default` and the admin key.
+ *
+ * @throws AppError `secret_key_mismatch`, `admin_key_not_written` (500)
+ */
+export async function openAccess(context: AccessContext): Promise<Access> {
+  const { config, sql, keyRing, logger, createDefaultBucket } = context;
+  await checkSecretKey(sql, keyRing);
+  const { keyFile } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
+  const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
+  const actor = operatorActor(osUserName());
+  return {
+    callers,
+    adminKeyFile: keyFile,
+    installationId: await findFirstOrganization(sql),
+    operatorActor: actor,
+    operator: (organization) => callers.resolveOperator(organization),
+    createOrganization: (input) =>
+      inTransaction(sql, async (tx) => {
+        const organization = await createOrganization(tx, actor, input);
+        await createDefaultBucket(tx, organization.id);
+        return organization;
+      }),
+    chores: (everyMs) => [
+      { name: 'removal of old idempotency keys', everyMs, run: async () => void (await sweepIdempotencyKeys(sql)) },
+    ],
+  };
+}

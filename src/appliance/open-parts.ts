@@ -1,0 +1,14 @@
+/** Parts that were opened so far; they are closed in reverse order. */
+export class OpenParts {
+  readonly #parts: { close?(): Promise<void> | void }[] = [];
+
+  /** @returns the part itself */
+  add<P extends { close?(): Promise<void> | void }>(part: P): P {
+    this.#parts.push(part);
+    return part;
+  }
+
+  async close(): Promise<void> {
+    for (const part of this.#parts.splice(0).reverse()) await part.close?.();
+  }
+}

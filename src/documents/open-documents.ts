@@ -1,0 +1,47 @@
+import type { Chore } from '../platform/chores.ts';
+import { newId } from '../platform/ids.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { type IndexRemoval, purgeDeleted, type RemovalContext } from './remove-documents.ts';
+import { BucketPolicy } from './schema.ts';
+import { insertBucket } from './store.ts';
+import { sweepOrphans } from './sweep-orphans.ts';
+
+const ORPHANS_EVERY_MS = 6 * 3_600_000;
+const ORPHANS_AGE_MS = 3_600_000;
+
+/** Removal of documents and of what they leave behind. */
+export interface Documents {
+  /** Context of removals that were asked for. */
+  readonly removal: RemovalContext;
+  /** Remove what was marked as deleted, now. */
+  purge(signal: AbortSignal): Promise<void>;
+  readonly chores: (everyMs: number) => readonly Chore[];
+}
+
+export function openDocuments(context: {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly index: IndexRemoval;
+}): Documents {
+  const { sql, objects, index } = context;
+  const removal: RemovalContext = { sql, objects, index };
+  const purge = async (signal: AbortSignal) => void (await purgeDeleted(removal, signal));
+  return {
+    removal,
+    purge,
+    chores: (everyMs) => [
+      { name: 'removal of deleted documents', everyMs, run: purge },
+      {
+        name: 'removal of orphaned files',
+        everyMs: ORPHANS_EVERY_MS,
+        run: async (signal) => void (await sweepOrphans(sql, objects, ORPHANS_AGE_MS, signal)),
+      },
+    ],
+  };
+}
+
+/** Create the bucket that every organization begins with. */
+export async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
+  await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
+}

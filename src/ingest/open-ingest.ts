@@ -1,0 +1,62 @@
+import type { Embedder } from '../embedding/embedder.ts';
+import type { Doorbell } from '../jobs/doorbell.ts';
+import type { JobDefinition } from '../jobs/handler.ts';
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { ProjectionContext } from '../projection/fit-projection.ts';
+import type { Projections } from '../projection/projections.ts';
+import type { DocumentImages } from '../recognition/document-images.ts';
+import type { IndexWriter } from '../search/index-writer.ts';
+import type { LanceTables } from '../search/lance.ts';
+import { openChildPool } from './extract/child-pool.ts';
+import { ingestHandler } from './ingest-handler.ts';
+import { ingestOperations } from './job-operations.ts';
+import type { ReprojectContext } from './reproject-bucket.ts';
+import type { UploadContext } from './upload.ts';
+
+/** The way of documents into the index. */
+export interface Ingest {
+  readonly uploads: UploadContext;
+  readonly jobs: JobDefinition;
+  /** Context of projecting a bucket anew. */
+  readonly reprojection: ReprojectContext;
+  close(): Promise<void>;
+}
+
+export function openIngest(context: {
+  readonly config: Pick<Config, 'limits' | 'workers'>;
+  readonly sql: Sql;
+  readonly direct: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly doorbell: Doorbell;
+  readonly logger: Logger;
+  readonly embedder: Embedder;
+  readonly calibration: ProjectionContext;
+  readonly projections: Projections;
+  readonly pictures: DocumentImages;
+  readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
+}): Ingest {
+  const { config, sql, direct, objects, threads, doorbell, logger, embedder, pictures, projections } = context;
+  const { index, tables } = context.search;
+  const children = openChildPool();
+  const handler = ingestHandler({
+    ...{ sql, objects, threads, embedder, index, pictures, children },
+    limits: config.limits,
+  });
+  return {
+    uploads: { sql, objects, doorbell, logger },
+    jobs: {
+      ...handler,
+      ...ingestOperations(),
+      ...{ worker: 'ingest', concurrency: config.workers.ingestConcurrency },
+    },
+    reprojection: { ...context.calibration, direct, tables, index, projections },
+    async close() {
+      children.close();
+    },
+  };
+}

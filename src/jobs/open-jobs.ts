@@ -1,0 +1,74 @@
+import { type Chore, choreService } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
+import { type Service, together } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { RedisConnection } from '../platform/redis.ts';
+import { type Doorbell, openPostgresDoorbell } from './doorbell.ts';
+import type { JobDefinition, WorkerName } from './handler.ts';
+import type { JobOperations } from './operations.ts';
+import { recoverAndRing } from './recovery.ts';
+import { openRedisDoorbell } from './redis-doorbell.ts';
+import { JobWorker } from './worker.ts';
+
+const RECOVERY_MS = 5_000;
+
+/** The job engine over all kinds of jobs. */
+export interface Jobs {
+  readonly operations: JobOperations;
+  /**
+   * Worker of every kind of job that belongs to it; start it by `runServices` or by hand.
+   *
+   * @param options.drainMs how long jobs under way may take to finish at a stop, before they are handed back
+   */
+  worker(name: WorkerName, options?: { readonly drainMs?: number }): Service;
+  /** Lease recovery alone, which every process does that works on jobs. */
+  recovery(): Service;
+  readonly chores: (everyMs: number) => readonly Chore[];
+}
+
+/** The doorbell over Redis where there is one, else over PostgreSQL. */
+export function openDoorbell(context: {
+  readonly sql: Sql;
+  readonly direct: Sql;
+  readonly redis: RedisConnection | null;
+  readonly logger: Logger;
+}): Doorbell {
+  const { sql, direct, redis, logger } = context;
+  return redis ? openRedisDoorbell({ redis, logger }) : openPostgresDoorbell(sql, direct);
+}
+
+/** @param kinds every kind of job there is */
+export function openJobs(
+  context: Omit<JobOperations, 'kinds'> & { readonly config: Pick<Config, 'workers'>; readonly metrics: Metrics },
+  kinds: readonly JobDefinition[],
+): Jobs {
+  const { config, sql, doorbell, logger, metrics, visibleTo } = context;
+  const operations: JobOperations = {
+    ...{ sql, doorbell, logger, visibleTo },
+    kinds: new Map(kinds.map((definition) => [definition.kind, definition])),
+  };
+  const recovery = (everyMs: number): Chore => ({
+    name: 'recovery of jobs',
+    everyMs,
+    run: () => recoverAndRing({ sql, doorbell, logger }, operations.kinds),
+  });
+  return {
+    operations,
+    worker(name, options = {}) {
+      const { leaseMs, retriesMax } = config.workers;
+      const own = kinds.filter((definition) => definition.worker === name);
+      const workers = own.map(
+        (definition) =>
+          new JobWorker({ sql, doorbell, logger, metrics }, definition, {
+            ...{ concurrency: definition.concurrency, leaseMs, retriesMax },
+            ...options,
+          }),
+      );
+      return together(`${name} worker`, workers);
+    },
+    recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
+    chores: (everyMs) => [recovery(Math.min(RECOVERY_MS, everyMs))],
+  };
+}

@@ -1,0 +1,63 @@
+import type { IndexRemoval } from '../documents/remove-documents.ts';
+import type { Embedding } from '../embedding/open-embedding.ts';
+import type { Chore } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { expungeBucket } from './expunge-bucket.ts';
+import { IndexWriter } from './index-writer.ts';
+import { openTables } from './open-tables.ts';
+import { sweepTables } from './replace-table.ts';
+import { openReranker } from './rerank/reranker.ts';
+import type { SearchContext } from './search.ts';
+import { SeenIndexes } from './seen-indexes.ts';
+import { sweepGenerations } from './sweep.ts';
+
+/** The search index: reading, writing, and keeping it in order. */
+export interface Search extends SearchContext {
+  readonly index: IndexWriter;
+  readonly removal: IndexRemoval;
+  readonly chores: (everyMs: number) => readonly Chore[];
+  close(): Promise<void>;
+}
+
+export function openSearch(context: {
+  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank'>;
+  readonly sql: Sql;
+  readonly direct: Sql;
+  readonly objects: Objects;
+  readonly logger: Logger;
+  readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
+}): Search {
+  const { config, sql, direct, objects, logger, embedding } = context;
+  const tables = openTables(config);
+  const index = new IndexWriter({ sql, direct, tables, logger });
+  const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
+  return {
+    ...{ sql, tables, embedder: embedding.embedder, reranker, seen: new SeenIndexes(), index },
+    removal: {
+      dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
+      expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
+      dropBucket: (bucketId, signal) => index.dropBucket(bucketId, signal),
+    },
+    chores: (everyMs) => [
+      {
+        name: 'removal of replaced index tables',
+        everyMs,
+        run: async (signal) => void (await sweepTables({ sql, direct, tables }, signal)),
+      },
+      {
+        name: 'removal of dead generations',
+        everyMs,
+        run: async (signal) => void (await sweepGenerations(sql, objects, index, signal)),
+      },
+      { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
+    ],
+    async close() {
+      await index.close();
+      await reranker?.close();
+      await tables.close();
+    },
+  };
+}

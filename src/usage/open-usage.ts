@@ -1,0 +1,35 @@
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { RedisConnection } from '../platform/redis.ts';
+import { type Account, type Meter, openMeter } from './meter.ts';
+import { openRateLimiter, type RateLimiter } from './rates.ts';
+import type { UsageSummary } from './schema.ts';
+import { summarizeUsage } from './summarize-usage.ts';
+
+/** Metering, quotas and request rates of organizations. */
+export interface Usage {
+  readonly meter: Meter;
+  readonly rates: RateLimiter;
+  /** Usage of an organization in a period, this month by default. */
+  summarize(account: Account, period: { from?: string | undefined; to?: string | undefined }): Promise<UsageSummary>;
+  close(): Promise<void>;
+}
+
+export async function openUsage(context: {
+  readonly config: Pick<Config, 'plans'>;
+  readonly sql: Sql;
+  readonly redis: RedisConnection | null;
+  readonly logger: Logger;
+}): Promise<Usage> {
+  const { config, sql, redis, logger } = context;
+  const { plans } = config;
+  const meter = openMeter({ sql, plans, logger });
+  await meter.service.start(new AbortController().signal);
+  return {
+    meter,
+    rates: openRateLimiter({ plans, redis, logger }),
+    summarize: (account, period) => summarizeUsage(sql, meter, plans, account, period),
+    close: () => meter.service.stop(),
+  };
+}
