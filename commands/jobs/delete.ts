@@ -20,8 +20,8 @@ export default class JobsDelete extends BaseCommand {
     const { args, flags } = await this.parse(JobsDelete);
     return this.withOperator(flags, async ({ jobs, sql }, operator, signal) => {
       const { deleteJob } = await import('../../src/jobs/operations.ts');
-      const { getJob } = await import('../../src/jobs/store.ts');
-      const { id, file_name, status } = await getJob(sql, operator.orgId, args.id);
+      const { getVisibleJob } = await import('../../src/documents/job-documents.ts');
+      const { id, file_name, status } = await getVisibleJob(sql, operator, args.id);
       await confirm(
         `This removes the job ${id} (${oneLine(file_name)}, ${status}) for ever. Remove it?`,
         flags.yes,

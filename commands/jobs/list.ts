@@ -25,12 +25,10 @@ export default class JobsList extends BaseCommand {
     const { ListJobsQuery } = await import('../../src/jobs/schema.ts');
     const query = parseRequest(ListJobsQuery, { status: flags.status, limit: flags.limit });
     return this.withOperator(flags, async ({ sql }, operator) => {
-      const { listJobs } = await import('../../src/jobs/store.ts');
       const { findBucket } = await import('../../src/documents/buckets.ts');
-      const { jobInBucket } = await import('../../src/documents/job-store.ts');
+      const { listVisibleJobs } = await import('../../src/documents/job-documents.ts');
       const bucket = flags.bucket === undefined ? undefined : await findBucket(sql, operator.orgId, flags.bucket);
-      const inBucket = bucket === undefined ? undefined : jobInBucket(sql, operator.orgId, bucket.id);
-      const jobs = await listJobs(sql, operator.orgId, query, inBucket);
+      const jobs = await listVisibleJobs(sql, operator, { ...query, bucket_id: bucket?.id });
       await this.showTable('jobs', jobs, [
         ['id', (job) => job.id],
         ['file', (job) => job.file_name, 'may be cut'],

@@ -17,8 +17,8 @@ export default class JobsShow extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsShow);
     return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getJob } = await import('../../src/jobs/store.ts');
-      const job = await getJob(sql, operator.orgId, args.id);
+      const { getVisibleJob } = await import('../../src/documents/job-documents.ts');
+      const job = await getVisibleJob(sql, operator, args.id);
       await this.showFields(job);
       return job;
     });

@@ -2,6 +2,7 @@ import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 
 export default class JobsWatch extends BaseCommand {
   static override setsUp = false;
@@ -44,10 +45,12 @@ export default class JobsWatch extends BaseCommand {
         const { sql } = appliance;
         const operator = await appliance.access.operator(flags.org);
         const { findBucket } = await import('../../src/documents/buckets.ts');
+        const { jobVisibleTo } = await import('../../src/documents/store.ts');
         const { countTexts } = await import('../../src/bulk/store.ts');
         const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
         const run = {
           ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal, countTexts },
+          visible: (tx: Sql) => jobVisibleTo(tx, operator),
           title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
           lens: new JobsLens({ status: status ?? null, openId: null }),
           intervalMs: flags.interval * 1000,

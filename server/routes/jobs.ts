@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { jobInBucket } from '../../src/documents/job-store.ts';
-import { jobVisibleTo } from '../../src/documents/store.ts';
+import { getVisibleJob, listVisibleJobs } from '../../src/documents/job-documents.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
-import { getJob, listJobs } from '../../src/jobs/store.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -20,11 +18,7 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
-      async handle({ caller, query }) {
-        const inBucket = query.bucket_id === undefined ? sql`true` : jobInBucket(sql, caller.orgId, query.bucket_id);
-        const condition = sql`${jobVisibleTo(sql, caller)} AND ${inBucket}`;
-        return { body: await listJobs(sql, caller.orgId, query, condition) };
-      },
+      handle: async ({ caller, query }) => ({ body: await listVisibleJobs(sql, caller, query) }),
     }),
     defineRoute({
       method: 'GET',
@@ -36,9 +30,7 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       params: JobParams,
       responses: { 200: { description: 'The job', schema: JobView } },
-      handle: async ({ caller, params }) => ({
-        body: await getJob(sql, caller.orgId, params.job, jobVisibleTo(sql, caller)),
-      }),
+      handle: async ({ caller, params }) => ({ body: await getVisibleJob(sql, caller, params.job) }),
     }),
   ];
 }

@@ -17,7 +17,7 @@ import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
 
 /** A running installation, part by part. Commands, routes and tests start here. */
-export interface Appliance extends Omit<Stores, 'redis' | 'direct'> {
+export interface Appliance extends Stores {
   readonly config: Config;
   readonly access: Access;
   readonly usage: Usage;

@@ -36,8 +36,8 @@ export async function openAppliance(
   const { logger } = options;
   const opened = new OpenParts();
   try {
-    const { redis, direct, ...stores } = await openStores(config, options, opened);
-    const base = { ...stores, config, direct, redis };
+    const stores = await openStores(config, options, opened);
+    const base = { ...stores, config };
     const access = await openAccess({ ...base, createDefaultBucket });
     await claimStorage(config, stores.objects, access.installationId);
     const usage = opened.add(await openUsage(base));
@@ -48,7 +48,7 @@ export async function openAppliance(
     const calibration = openCalibration({ ...base, embedding });
     const search = opened.add(openSearch({ ...base, embedding }));
     const documents = openDocuments({ ...base, index: search.removal });
-    const bulk = openBulk({ ...base, embedding });
+    const bulk = openBulk({ ...base, embedder });
     const pictures = recognition.documents;
     const ingest = opened.add(openIngest({ ...base, embedder, calibration, projections, pictures, search }));
     const metadata = openMetadata({ ...base, removal: documents.removal });
@@ -58,7 +58,7 @@ export async function openAppliance(
     const keepers = [jobs, documents, search, access, bulk, calibration];
     const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => keepers.flatMap((part) => part.chores(everyMs));
     return {
-      ...{ ...stores, config, ...parts, metadata, jobs, chores },
+      ...{ ...base, ...parts, metadata, jobs, chores },
       reaper: (pace = {}) => choreService('reaper', chores(pace), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),

@@ -1,6 +1,4 @@
-import type { Backends } from '../embedding/backends.ts';
 import type { Embedder } from '../embedding/embedder.ts';
-import type { Routing } from '../embedding/routing-store.ts';
 import type { Doorbell } from '../jobs/doorbell.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -18,8 +16,6 @@ export interface BulkContext {
   readonly doorbell: Doorbell;
   readonly logger: Logger;
   readonly embedder: Embedder;
-  readonly backends: Backends;
-  readonly routing: { of(orgId: string): Routing | Promise<Routing> };
   readonly plans: PlanSettings;
   /** Chunks of one job that are with the embedder at a time. */
   readonly callsInFlight: number;

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import { asJobError } from '../jobs/embedding-failure.ts';
-import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { asJobError, JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import type { BulkContext } from './bulk.ts';
@@ -42,7 +42,7 @@ export async function embedChunks(
       try {
         await embedChunk(context, lease, job, { input, calls, done }, chunk);
       } catch (error) {
-        failure ??= { reason: asJobError(error, placeOf(job, chunk)) };
+        failure ??= { reason: asJobError(error, failureCategoryOf(error), placeOf(job, chunk)) };
       }
     }
   };

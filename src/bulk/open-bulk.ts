@@ -1,4 +1,4 @@
-import type { Embedding } from '../embedding/open-embedding.ts';
+import type { Embedder } from '../embedding/embedder.ts';
 import type { Doorbell } from '../jobs/doorbell.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -28,12 +28,11 @@ export function openBulk(context: {
   readonly threads: Threads;
   readonly doorbell: Doorbell;
   readonly logger: Logger;
-  readonly embedding: Pick<Embedding, 'embedder' | 'backends' | 'routing'>;
+  readonly embedder: Embedder;
 }): Bulk {
-  const { config, sql, objects, threads, doorbell, logger } = context;
-  const { embedder, backends, routing } = context.embedding;
+  const { config, sql, objects, threads, doorbell, logger, embedder } = context;
   const bulk: BulkContext = {
-    ...{ sql, objects, threads, doorbell, logger, embedder, backends, routing, plans: config.plans },
+    ...{ sql, objects, threads, doorbell, logger, embedder, plans: config.plans },
     ...config.bulk,
   };
   return {

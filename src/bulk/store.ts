@@ -1,4 +1,5 @@
 import type { JobStatus } from '../jobs/schema.ts';
+import { isFinished } from '../jobs/state-store.ts';
 import type { Held } from '../jobs/store.ts';
 import type { TaskType } from '../models/task-types.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -188,7 +189,7 @@ export async function selectToSweep(
 ): Promise<{ id: string; orgId: string }[]> {
   const rows = await sql<{ id: string; org_id: string }[]>`
     SELECT jobs.id, jobs.org_id FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
-    WHERE swept_at IS NULL AND jobs.status IN ('ready', 'failed', 'cancelled')
+    WHERE swept_at IS NULL AND ${isFinished(sql)}
       AND jobs.completed_at < now() - ${olderThanMs}::double precision * interval '1 millisecond'
     ORDER BY bulk_jobs.created_at LIMIT ${limit}`;
   return rows.map((row) => ({ id: row.id, orgId: row.org_id }));

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
+import type { JobModels } from '../embedding/model-choice.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
@@ -11,7 +12,6 @@ import type { Threads } from '../platform/threads.ts';
 import { bookReservation } from '../usage/booked-reservations.ts';
 import type { BulkContext } from './bulk.ts';
 import type { TokenCheck, TokenCheckReply, TokenCheckRequest } from './check-tokens.ts';
-import { type BulkChoice, chooseBackend } from './choose-backend.ts';
 import { CHUNK_TEXTS, splitPacked } from './input.ts';
 import { inputKey } from './object-keys.ts';
 import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
@@ -38,8 +38,8 @@ export async function submitBulkJob(
 ): Promise<{ reply: BulkReply; warnings: string[] }> {
   const { sql, objects, logger } = context;
   const { texts } = request;
-  const routing = await context.routing.of(caller.orgId);
-  const choice = await chooseBackend(context.backends, routing, { ...request, sample: texts.sample });
+  const { model, dimensions } = request;
+  const choice = await context.embedder.chooseForJob(caller.orgId, { model, dimensions, sample: texts.sample });
   const taskType = request.task_type ?? null;
   const tokens = await countAll(context.threads, choice, taskType, texts.bytes, signal);
 
@@ -49,10 +49,10 @@ export async function submitBulkJob(
     const { sizeBytes } = await objects.put(key, Readable.from(slices(texts.bytes), { objectMode: false }));
     signal.throwIfAborted();
     const spec: BulkSpec = {
-      model: choice.model.id,
+      model: choice.asked.id,
       backend: choice.backend.id,
-      dimensions: request.dimensions ?? null,
-      vectorDimensions: choice.vectorDimensions,
+      dimensions: dimensions ?? null,
+      vectorDimensions: choice.dimensions,
       taskType,
       inputCount: texts.count,
       chunkSize: CHUNK_TEXTS,
@@ -86,7 +86,7 @@ export async function submitBulkJob(
     reply: {
       id,
       status: 'queued',
-      model: choice.model.id,
+      model: choice.asked.id,
       usage: { tokens, count: texts.count },
       chunk_size: CHUNK_TEXTS,
     },
@@ -106,16 +106,16 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
  */
 async function countAll(
   threads: Threads,
-  choice: BulkChoice,
+  choice: JobModels,
   taskType: TaskType | null,
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<number> {
-  const { model, checkedBy } = choice;
+  const { asked, checkedBy } = choice;
   const checks = checkedBy.map(
     (each): TokenCheck => ({
       tokenizer: each.tokenizer,
-      tokensMax: Math.min(model.maxTokens, each.maxTokens),
+      tokensMax: Math.min(asked.maxTokens, each.maxTokens),
       prefix: (taskType !== null && each.prefixes[taskType]) || '',
     }),
   );

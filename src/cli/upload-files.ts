@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../access/caller.ts';
 import type { Appliance } from '../appliance/appliance.ts';
+import { listVisibleFinishedJobs } from '../documents/job-documents.ts';
 import type { UploadReply, UploadRequest } from '../ingest/schema.ts';
 import { uploadDocument } from '../ingest/upload.ts';
 import type { JobView } from '../jobs/schema.ts';
-import { listFinishedJobs } from '../jobs/store.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FoundFile } from './collect-files.ts';
 import { fileError } from './read-lines.ts';
@@ -151,7 +151,7 @@ export async function waitForJobs(
   );
   let nextCheckMs = performance.now() + WORKER_CHECK_MS;
   while (waiting.size > 0) {
-    for (const job of await listFinishedJobs(appliance.sql, caller.orgId, [...waiting.keys()])) {
+    for (const job of await listVisibleFinishedJobs(appliance.sql, caller, [...waiting.keys()])) {
       for (const [index, outcome] of waiting.get(job.id) ?? []) {
         final[index] = finish(outcome, job);
         run.onOutcome(final[index]);

@@ -1,4 +1,4 @@
-import { UNFINISHED } from '../jobs/schema.ts';
+import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** A document that is marked as deleted, and what it leaves to be removed. */
@@ -45,7 +45,7 @@ export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocumen
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
     WHERE status = 'deleting' AND NOT EXISTS (
       SELECT 1 FROM jobs WHERE jobs.id = documents.hard_delete_job_id
-        AND jobs.status = ANY(${sql.array([...UNFINISHED])}::text[]))
+        AND ${isUnfinished(sql)})
     LIMIT ${limit}`;
   return rows.map(toMarked);
 }

@@ -1,13 +1,31 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { getJob } from '../jobs/store.ts';
+import type { JobView, ListJobsQuery } from '../jobs/schema.ts';
+import { findJob, listFinishedJobs, listJobs } from '../jobs/store.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { mediaTypeOf } from './content-types.ts';
-import { findDocumentOfJob } from './job-store.ts';
+import { findDocumentOfJob, jobInBucket } from './job-store.ts';
 import { jobVisibleTo } from './store.ts';
+
+/** Jobs that the caller may see, newest first. */
+export async function listVisibleJobs(sql: Sql, caller: Caller, query: ListJobsQuery): Promise<JobView[]> {
+  const { bucket_id: bucket } = query;
+  const inBucket = bucket === undefined ? sql`true` : jobInBucket(sql, caller.orgId, bucket);
+  return listJobs(sql, caller.orgId, sql`${jobVisibleTo(sql, caller)} AND ${inBucket}`, query);
+}
+
+/** One job that the caller may see. @throws AppError `job_not_found` (404) */
+export async function getVisibleJob(sql: Sql, caller: Caller, jobId: string): Promise<JobView> {
+  return (await findJob(sql, caller.orgId, jobVisibleTo(sql, caller), jobId)).view;
+}
+
+/** Those of these jobs that have ended and that the caller may see. */
+export function listVisibleFinishedJobs(sql: Sql, caller: Caller, jobIds: readonly string[]): Promise<JobView[]> {
+  return listFinishedJobs(sql, caller.orgId, jobVisibleTo(sql, caller), jobIds);
+}
 
 /** The document of a job as a file of its bucket (contract 2.6). */
 export const VectorStoreFile = z
@@ -24,7 +42,7 @@ export type VectorStoreFile = z.output<typeof VectorStoreFile>;
 
 /** The file that a job worked on: none for bulk jobs and once the document is deleted. @throws AppError `job_not_found` (404) */
 export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Promise<VectorStoreFile[]> {
-  const job = await getJob(sql, caller.orgId, jobId, jobVisibleTo(sql, caller));
+  const job = await getVisibleJob(sql, caller, jobId);
   const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
   if (!found) return [];
   const { document } = found;
@@ -55,7 +73,7 @@ export interface JobFile {
  * @throws AppError `job_not_found` (404), `file_not_found` (404) when there is none or the storage cannot return it
  */
 export async function findJobFile(sql: Sql, objects: Objects, caller: Caller, jobId: string): Promise<JobFile> {
-  const job = await getJob(sql, caller.orgId, jobId, jobVisibleTo(sql, caller));
+  const job = await getVisibleJob(sql, caller, jobId);
   const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
   if (!found) throw fileNotFound('the job has no file');
   const stored = await objects.head(found.objectKey).catch((error: unknown) => {

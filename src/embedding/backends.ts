@@ -42,6 +42,16 @@ export class Backends {
     return Object.values(this.#alias).every((id) => this.#providers.has(this.catalog.find(id).vendor));
   }
 
+  /**
+   * Refuse a model, or an alias one of whose backends, has no provider.
+   *
+   * @throws AppError `provider_unavailable` (502)
+   */
+  requireProviders(model: Model): void {
+    const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
+    for (const id of ids) this.providerOf(this.catalog.find(id));
+  }
+
   /** @throws AppError `provider_unavailable` (502) where the vendor is not configured */
   providerOf(model: Model): Provider {
     const provider = this.#providers.get(model.vendor);

@@ -7,6 +7,15 @@ import type { Account, Meter } from '../usage/meter.ts';
 import type { Axis } from '../usage/schema.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
+import {
+  chooseJobModels,
+  chooseModels,
+  dimensionsOf,
+  isUnavailable,
+  type JobModels,
+  type ModelRequest,
+  requireAvailable,
+} from './model-choice.ts';
 import type { Routing } from './routing-store.ts';
 
 /** Whose quota a call counts against. */
@@ -90,6 +99,16 @@ export interface Embedder {
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
    */
   requireModel(orgId: string, model: string | undefined): Promise<void>;
+  /**
+   * Decide who embeds a bulk job, once for all of its texts.
+   *
+   * @param request.sample texts from all over the job
+   * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
+   */
+  chooseForJob(
+    orgId: string,
+    request: Pick<ModelRequest, 'model' | 'dimensions'> & { readonly sample: readonly string[] },
+  ): Promise<JobModels>;
 }
 
 export interface EmbedderContext extends ModelContext {
@@ -105,16 +124,17 @@ export interface EmbedderContext extends ModelContext {
 const PRIMARY_SHARE = 0.5;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
-  const { backends } = context;
+  const { backends, routing } = context;
   return {
     isAvailable: (model) => backends.isAvailable(model),
     async requireModel(orgId, model) {
-      const stages = await stagesOf(context, { orgId, model });
-      const [first] = stages;
-      if (first && !stages.some((stage) => backends.isAvailable(stage))) backends.providerOf(first);
+      requireAvailable(backends, chooseModels(backends, await routing.of(orgId), { model }).stages);
+    },
+    async chooseForJob(orgId, request) {
+      return chooseJobModels(backends, await routing.of(orgId), request);
     },
     async embed(request) {
-      const stages = await stagesOf(context, request);
+      const { stages } = chooseModels(backends, await routing.of(request.orgId), request);
       const { charge } = request;
       const reservation = charge
         ? await context.meter.reserve(charge.account, charge.axis, request.texts.length, {
@@ -155,20 +175,6 @@ function timedOut(): AppError {
   });
 }
 
-/** The models to try, in order: one, or the primary and its fallback. */
-async function stagesOf(
-  { routing, backends }: EmbedderContext,
-  request: Pick<EmbedRequest, 'orgId' | 'model' | 'forIndex' | 'exactly'>,
-): Promise<Model[]> {
-  const { primary, fallback, mode } = await routing.of(request.orgId);
-  const asked = request.model ?? primary;
-  const stages = [backends.catalog.find(asked)];
-  if (mode === 'fallback' && fallback !== null && asked === primary && !request.exactly) {
-    if (!request.forIndex || backends.areComparable([primary, fallback])) stages.push(backends.catalog.find(fallback));
-  }
-  return stages;
-}
-
 async function embedInStages(
   context: EmbedderContext,
   request: EmbedRequest,
@@ -184,7 +190,7 @@ async function embedInStages(
     } catch (error) {
       if (!(error instanceof AppError) || request.signal?.aborted || stages.length === 1) throw error;
       // What the model that was asked for refuses is the caller's fault; what only its stand-in refuses is not.
-      if (index === 0 && !MAKES_WAY.has(error.code)) throw error;
+      if (index === 0 && !isUnavailable(error)) throw error;
       failures.push(error);
     } finally {
       stage?.clear();
@@ -192,9 +198,6 @@ async function embedInStages(
   }
   throw allFailed(stages, failures);
 }
-
-/** Failures of the primary for which its fallback steps in. */
-const MAKES_WAY = new Set(['provider_unavailable', 'projection_unusable']);
 
 function allFailed(stages: readonly Model[], failures: readonly AppError[]): AppError {
   const causes = failures.map(
@@ -219,7 +222,7 @@ async function embedAll(
 ): Promise<EmbeddedTexts> {
   const { texts } = request;
   const taskType = request.taskType ?? null;
-  const { dimensions, isIgnored } = dimensionsOf(asked, request);
+  const { dimensions, isDimensionIgnored } = dimensionsOf(asked, request);
   const groups = await context.backends.choose(asked, texts, request.forIndex ?? false);
   const parts = await allOrNone(groups, signal, async ({ modelId, indexes }, ownSignal) => {
     const model = context.backends.catalog.find(modelId);
@@ -255,7 +258,7 @@ async function embedAll(
     projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
     mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
     native: parts.length === 1 ? nativeOf(first) : null,
-    warnings: isIgnored ? ['dimensions-ignored'] : [],
+    warnings: isDimensionIgnored ? ['dimensions-ignored'] : [],
     used,
   };
 }
@@ -276,12 +279,6 @@ async function allOrNone<Item, Result>(
     abort.abort(error);
     throw error;
   }
-}
-
-function dimensionsOf(asked: Model, request: EmbedRequest): { dimensions: number; isIgnored: boolean } {
-  const wanted = request.dimensions ?? asked.defaultDimension;
-  if (request.forIndex || asked.variableDimensions) return { dimensions: wanted, isIgnored: false };
-  return { dimensions: asked.defaultDimension, isIgnored: wanted !== asked.defaultDimension };
 }
 
 function nativeOf({ model, answer }: { model: Model; answer: ModelAnswer }): NativeTexts | null {

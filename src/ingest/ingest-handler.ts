@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import type { JobHandler } from '../jobs/handler.ts';
-import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { asJobError, JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -12,8 +12,8 @@ import type { Threads } from '../platform/threads.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import { holdIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
+import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
 import { ChunkSpool } from './chunk-spool.ts';
-import { ChunkEmbedder, type EmbeddedChunks } from './embed-chunks.ts';
 import type { TextWindow } from './extract/blocks.ts';
 import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
@@ -160,7 +160,7 @@ async function write(
     signal,
     checkSpace: (space) =>
       context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
-        throw asJobError(error);
+        throw incomparable(error);
       }),
   });
   let generation: NewGeneration | null = null;
@@ -178,7 +178,7 @@ async function write(
       const isLast = written === spool.count;
       if (isLast) await lease.advance('indexing');
       await writer.write(page, embedded, isLast).catch((error: unknown) => {
-        throw asJobError(error);
+        throw incomparable(error);
       });
     }
   } catch (error) {
@@ -230,7 +230,7 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
 }
 
 /** Vectors of another space than the bucket's go nowhere: the job says what to run. */
-function asJobError(error: unknown): unknown {
-  if (!(error instanceof AppError) || error.code !== 'not_comparable') return error;
-  return new JobError({ category: 'not_comparable', message: error.message, retryable: true }, error);
+function incomparable(error: unknown): unknown {
+  const isKnown = error instanceof AppError && error.code === 'not_comparable';
+  return asJobError(error, isKnown ? { category: 'not_comparable', retryable: true } : null);
 }

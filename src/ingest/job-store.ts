@@ -1,3 +1,4 @@
+import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /**
@@ -14,7 +15,7 @@ export async function settleDocument(sql: Sql, orgId: string, documentId: string
     SET status = CASE
           WHEN active_generation IS NOT NULL THEN 'ready'
           WHEN EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = documents.id
-                       AND jobs.status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')) THEN status
+                       AND ${isUnfinished(sql)}) THEN status
           ELSE 'failed' END,
         updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId}`;

@@ -1,5 +1,6 @@
 import type { IngestOptions } from '../documents/schema.ts';
-import { asJobError } from '../jobs/embedding-failure.ts';
+import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { asJobError } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import { type ExtractCategory, ExtractError } from './extract/errors.ts';
@@ -26,7 +27,7 @@ export function pictureReading(images: DocumentImages, strategy: IngestOptions['
           const message = category === 'upstream_rejected' ? error.message : `the picture ${error.message}`;
           throw new ExtractError(category, message, error);
         }
-        throw asJobError(error);
+        throw asJobError(error, failureCategoryOf(error));
       }
     },
   };

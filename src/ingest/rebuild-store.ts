@@ -1,3 +1,4 @@
+import { isInProgress } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** A generation that searches find, and what the index says of its document. */
@@ -43,9 +44,9 @@ export async function selectLiveIds(sql: Sql, orgId: string, bucketId: string): 
 /** Generations that a job in progress has made known: some of their rows may be written, and they are found by nobody. */
 export async function selectPendingIds(sql: Sql, orgId: string, bucketId: string): Promise<number[]> {
   const rows = await sql`
-    SELECT g.id FROM generations g JOIN jobs j ON j.id = g.job_id AND j.generation = g.id
+    SELECT g.id FROM generations g JOIN jobs ON jobs.id = g.job_id AND jobs.generation = g.id
     WHERE g.org_id = ${orgId} AND g.bucket_id = ${bucketId}
-      AND j.status IN ('extracting', 'chunking', 'embedding', 'indexing')
+      AND ${isInProgress(sql)}
       AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = g.document_id AND d.active_generation = g.id)`;
   return rows.map((row) => Number(row['id']));
 }

@@ -8,7 +8,7 @@ import { findKnownGenerations } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { ArtifactWriter } from './artifact-store.ts';
-import type { EmbeddedChunks } from './embed-chunks.ts';
+import type { EmbeddedChunks } from './chunk-embedder.ts';
 import { rowsOf } from './index-rows.ts';
 import type { PreparedChunk } from './prepare-chunks.ts';
 import type { IngestSource, NewGeneration } from './store.ts';

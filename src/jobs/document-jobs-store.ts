@@ -1,5 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
+import { isUnfinished } from './state-store.ts';
 
 /** Cancel whatever is not finished yet for a document or a whole bucket that goes away. */
 export async function cancelJobsOf(
@@ -11,7 +12,7 @@ export async function cancelJobsOf(
   await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
            lease_expires_at = NULL
-    WHERE org_id = ${orgId} AND ${match} AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+    WHERE org_id = ${orgId} AND ${match} AND ${isUnfinished(sql)}`;
 }
 
 /** In a transaction: keep the unfinished jobs of these documents as they are until its end, in order of their ids. */
@@ -23,7 +24,7 @@ export async function lockJobsOf(
   const rows = await sql`
     SELECT id, kind, document_id FROM jobs
     WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
-      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')
+      AND ${isUnfinished(sql)}
     ORDER BY id FOR UPDATE`;
   return rows.map((row) => ({
     id: row['id'] as string,
@@ -38,7 +39,7 @@ export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly strin
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
            scheduled_at = NULL, lease_expires_at = NULL
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
-      AND status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
+      AND ${isUnfinished(sql)}`;
 }
 
 /** Take out of jobs what they tell of documents that are gone. */

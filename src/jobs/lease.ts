@@ -18,6 +18,17 @@ export class JobError extends Error {
   }
 }
 
+/**
+ * A fault as the failure of the job that met it, where it is of a known category; anything else comes back as it is.
+ *
+ * @param place part of the job, put in front of the message: `texts 100 to 199`
+ */
+export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | null, place?: string): unknown {
+  if (known === null || !(error instanceof Error)) return error;
+  const message = place === undefined ? error.message : `${place}: ${error.message}`;
+  return new JobError({ category: known.category, retryable: known.retryable, message }, error);
+}
+
 /** A worker's right to one job: everything it writes goes through here and is refused once the right is gone. */
 export class Lease {
   readonly #sql: Sql;

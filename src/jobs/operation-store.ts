@@ -1,6 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import { type Row, toJob } from './rows.ts';
-import { IN_PROGRESS, type Job, type JobStatus, UNFINISHED } from './schema.ts';
+import { type Job, type JobStatus, UNFINISHED } from './schema.ts';
+import { isInProgress } from './state-store.ts';
 import type { Held, JobFailure } from './store.ts';
 
 /**
@@ -24,7 +25,7 @@ export async function cancelRow(
 export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise<Job | null> {
   const [row] = await sql`
     DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
-      AND status <> ALL(${sql.array([...IN_PROGRESS])}::text[]) RETURNING *`;
+      AND NOT ${isInProgress(sql)} RETURNING *`;
   return row ? toJob(row as Row) : null;
 }
 
@@ -32,7 +33,7 @@ export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise
 export async function findStale(sql: Sql, silentMs: number, limit: number): Promise<Job[]> {
   const rows = await sql`
     SELECT * FROM jobs
-    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${isSilent(sql, silentMs)}
+    WHERE ${isInProgress(sql)} AND ${isSilent(sql, silentMs)}
     ORDER BY checkpoint_at LIMIT ${limit}`;
   return rows.map((row) => toJob(row as Row));
 }

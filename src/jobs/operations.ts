@@ -33,7 +33,7 @@ export async function cancelJob(
   { force }: { force: boolean },
 ): Promise<CancelReply> {
   const { sql } = operations;
-  const job = await findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  const job = await findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   if (isTerminal(job.status)) return { detail: `the job is already ${job.status}`, status: job.status };
   if (job.status !== 'queued' && !force) {
     throw wrongState('job_in_progress', `the job is ${job.status}; cancel it with force=true`);
@@ -59,7 +59,7 @@ export async function cancelJob(
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
   const { sql, doorbell, logger } = operations;
-  const job = await findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  const job = await findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   if (!isTerminal(job.status)) {
     throw wrongState('job_not_terminal', `the job is ${job.status}; only a finished job can be processed again`);
   }
@@ -81,7 +81,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
  */
 export async function deleteJob(operations: JobOperations, caller: Caller, jobId: string): Promise<void> {
   const { sql, logger } = operations;
-  const visible = () => findJob(sql, caller.orgId, jobId, operations.visibleTo(sql, caller));
+  const visible = () => findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   const { id, kind } = await visible();
   const operationsOfKind = operations.kinds.get(kind);
   const deleted = await sql.begin(async (tx) => {

@@ -1,5 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
+import { isFinished, isInProgress } from './state-store.ts';
 
 /** Jobs of one kind and priority, of all organizations, at one moment. */
 export interface QueueDepth {
@@ -38,7 +39,7 @@ export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
           FROM jobs WHERE status = 'queued'
           UNION ALL
           SELECT kind, priority, false, false, created_at
-          FROM jobs WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing')) AS live
+          FROM jobs WHERE ${isInProgress(sql)}) AS live
     GROUP BY kind, priority ORDER BY kind, priority`;
   return rows.map((row) => ({
     kind: row['kind'] as JobKind,
@@ -57,7 +58,7 @@ export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
            extract(epoch FROM held.lease_expires_at - now())::float8 AS lease_seconds
     FROM workers FULL JOIN (
       SELECT worker_id, count(*)::int AS jobs, min(lease_expires_at) AS lease_expires_at FROM jobs
-      WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND worker_id IS NOT NULL
+      WHERE ${isInProgress(sql)} AND worker_id IS NOT NULL
       GROUP BY worker_id) AS held ON held.worker_id = workers.id
     ORDER BY jobs DESC, workers.started_at, id`;
   return rows.map((row) => ({
@@ -87,7 +88,7 @@ export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ 
     SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,
            count(*) FILTER (WHERE status = 'failed')::int AS failed
     FROM jobs
-    WHERE completed_at >= date_trunc('second', now()) - ${seconds} * interval '1 second' AND status IN ('ready', 'failed', 'cancelled')
+    WHERE completed_at >= date_trunc('second', now()) - ${seconds} * interval '1 second' AND ${isFinished(sql)}
     GROUP BY 1`;
   const [clock] = await sql`SELECT now() AS at`;
   return {

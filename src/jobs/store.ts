@@ -2,6 +2,7 @@ import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type Row, toJob, toView } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
+import { isFinished, isInProgress } from './state-store.ts';
 
 /** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
 export interface Held {
@@ -101,10 +102,10 @@ export async function renewLeases(sql: Sql, workerId: string, held: readonly Hel
       FROM jobs JOIN (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
                              unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence) AS held
         ON held.id = jobs.id AND held.fence = jobs.fence
-      WHERE jobs.worker_id = ${workerId} AND jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')),
+      WHERE jobs.worker_id = ${workerId} AND ${isInProgress(sql)}),
     free AS MATERIALIZED (
       SELECT jobs.id FROM jobs JOIN mine ON mine.id = jobs.id AND mine.fence = jobs.fence
-      WHERE jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')
+      WHERE ${isInProgress(sql)}
       FOR UPDATE OF jobs SKIP LOCKED),
     renewed AS (
       UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond', checkpoint_at = now()
@@ -125,7 +126,7 @@ export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPh
 export async function isHeld(sql: Sql, held: Held): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+      AND ${isInProgress(sql)}`;
   return rows.length === 1;
 }
 
@@ -134,7 +135,7 @@ export async function forgetCrashes(sql: Sql, held: Held): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
     WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+      AND ${isInProgress(sql)}`;
 }
 
 /** Finish a held job. Run it in the transaction that makes the job's work visible. False: no longer held. */
@@ -166,7 +167,7 @@ export async function failJob(sql: Sql, held: Held, phase: string, failure: JobF
            error_message = ${failure.message}, retryable = ${failure.retryable}, completed_at = now(),
            updated_at = now(), lease_expires_at = NULL
     WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+      AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -184,7 +185,7 @@ export async function retryJob(
            scheduled_at = now() + ${delayMs} * interval '1 millisecond', worker_id = NULL,
            lease_expires_at = NULL, updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+      AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -194,7 +195,7 @@ export async function deferJob(sql: Sql, held: Held, delayMs: number): Promise<b
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now(),
            scheduled_at = now() + ${delayMs} * interval '1 millisecond'
     WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+      AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -203,14 +204,14 @@ export async function releaseJob(sql: Sql, held: Held): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence}
-      AND status IN ('extracting', 'chunking', 'embedding', 'indexing') RETURNING 1`;
+      AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
 }
 
 /** Jobs whose lease ran out, oldest first. */
 export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
   const rows = await sql`
-    SELECT * FROM jobs WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing')
+    SELECT * FROM jobs WHERE ${isInProgress(sql)}
       AND lease_expires_at < now() ORDER BY lease_expires_at LIMIT ${limit}`;
   return rows.map((row) => toJob(row as Row));
 }
@@ -235,45 +236,49 @@ export async function requeueExpired(sql: Sql, held: Held): Promise<boolean> {
 function isExpired(sql: Sql, held: Held) {
   return sql`
     id = ${held.id} AND fence = ${held.fence} AND lease_expires_at < now()
-    AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
+    AND ${isInProgress(sql)}`;
 }
 
-/** Newest first, within one organization; `condition` is on a row of `jobs`, by whoever knows more about it. */
+/**
+ * Jobs of one organization, newest first.
+ *
+ * @param visible condition on a row of `jobs`: what the caller may see, as `src/documents` says, and what is looked for
+ */
 export async function listJobs(
   sql: Sql,
   orgId: string,
+  visible: SqlFragment,
   query: Pick<ListJobsQuery, 'status' | 'limit'>,
-  condition: SqlFragment = sql`true`,
 ): Promise<JobView[]> {
   const rows = await sql`
-    SELECT * FROM jobs WHERE org_id = ${orgId} AND ${condition}
+    SELECT * FROM jobs WHERE org_id = ${orgId} AND ${visible}
       ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
     ORDER BY created_at DESC, id DESC LIMIT ${query.limit}`;
   return rows.map((row) => toView(row as Row));
 }
 
-/** @throws AppError `job_not_found` (404), for another organization's job too. */
-export async function findJob(
-  sql: Sql,
-  orgId: string,
-  jobId: string,
-  condition: SqlFragment = sql`true`,
-): Promise<Job> {
-  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${condition}`;
+/**
+ * One job of an organization.
+ *
+ * @param visible as for `listJobs`
+ * @throws AppError `job_not_found` (404), for another organization's job and for one that is not visible too
+ */
+export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, jobId: string): Promise<Job> {
+  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${visible}`;
   if (!row) throw notFound('job', jobId);
   return toJob(row as Row);
 }
 
-/** The same as the API shows it. @throws AppError `job_not_found` (404) */
-export async function getJob(sql: Sql, orgId: string, jobId: string, condition?: SqlFragment): Promise<JobView> {
-  return (await findJob(sql, orgId, jobId, condition)).view;
-}
-
 /** Those of these jobs that are finished: ready, failed or cancelled (progress of an upload). */
-export async function listFinishedJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<JobView[]> {
+export async function listFinishedJobs(
+  sql: Sql,
+  orgId: string,
+  visible: SqlFragment,
+  jobIds: readonly string[],
+): Promise<JobView[]> {
   const rows = await sql`
     SELECT * FROM jobs
-    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...jobIds])}::text[])
-      AND status IN ('ready', 'failed', 'cancelled')`;
+    WHERE org_id = ${orgId} AND ${visible} AND id = ANY(${sql.array([...jobIds])}::text[])
+      AND ${isFinished(sql)}`;
   return rows.map((row) => toView(row as Row));
 }

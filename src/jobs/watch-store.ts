@@ -1,6 +1,7 @@
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type Row, toView } from './rows.ts';
 import { isTerminal, type JobKind, type JobStatus, type JobView } from './schema.ts';
+import { isFinished, isInProgress } from './state-store.ts';
 
 /** A job as a watcher sees it: the view, and what tells how it is held. */
 export interface WatchedRow extends JobView {
@@ -13,6 +14,8 @@ export interface WatchScope {
   readonly orgId: string;
   readonly kind?: JobKind | undefined;
   readonly bucketId?: string | undefined;
+  /** Condition on a row of `jobs`: what the watcher may see. */
+  readonly visible: (sql: Sql) => SqlFragment;
 }
 
 /** The database's clock; the beginning of this transaction. */
@@ -29,7 +32,7 @@ export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: 
     WHERE status = 'queued' AND ${within(sql, scope)} GROUP BY status
     UNION ALL
     SELECT status, count(*)::int AS n FROM jobs
-    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${within(sql, scope)} GROUP BY status`;
+    WHERE ${isInProgress(sql)} AND ${within(sql, scope)} GROUP BY status`;
   return rows.map((row) => ({ status: row['status'] as JobStatus, n: row['n'] as number }));
 }
 
@@ -58,7 +61,7 @@ export async function countFinished(
            min(completed_at) FILTER (WHERE completed_at > now() - interval '1 minute') AS first_of_minute
     FROM jobs
     WHERE completed_at > least(${times.after}, now() - interval '1 minute')
-      AND status IN ('ready', 'failed', 'cancelled') AND ${within(sql, scope)}
+      AND ${isFinished(sql)} AND ${within(sql, scope)}
     GROUP BY status`;
   return rows.map((row) => ({
     status: row['status'] as JobStatus,
@@ -88,7 +91,7 @@ export async function listWatched(
   }
   const inProgress = await sql`
     SELECT * FROM jobs
-    WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND ${within(sql, scope)}
+    WHERE ${isInProgress(sql)} AND ${within(sql, scope)}
       AND ${status === null ? sql`true` : sql`status = ${status}`}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
   const room = limit - inProgress.length;
@@ -108,19 +111,23 @@ export async function listFinishedAfter(
 ): Promise<WatchedRow[]> {
   const rows = await sql`
     SELECT * FROM jobs
-    WHERE completed_at > ${after} AND status IN ('ready', 'failed', 'cancelled') AND ${within(sql, scope)}
+    WHERE completed_at > ${after} AND ${isFinished(sql)} AND ${within(sql, scope)}
     ORDER BY completed_at DESC, id DESC LIMIT ${limit}`;
   return rows.map(toWatched);
 }
 
-/** One job of the organization; null: there is none. */
-export async function findWatched(sql: Sql, orgId: string, jobId: string): Promise<WatchedRow | null> {
-  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}`;
+/** One job of the organization, of whatever kind and bucket; null: there is none. */
+export async function findWatched(
+  sql: Sql,
+  { orgId, visible }: Pick<WatchScope, 'orgId' | 'visible'>,
+  jobId: string,
+): Promise<WatchedRow | null> {
+  const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND ${visible(sql)} AND id = ${jobId}`;
   return row ? toWatched(row as Row) : null;
 }
 
-function within(sql: Sql, { orgId, kind, bucketId }: WatchScope) {
-  return sql`org_id = ${orgId}
+function within(sql: Sql, { orgId, kind, bucketId, visible }: WatchScope) {
+  return sql`org_id = ${orgId} AND ${visible(sql)}
     ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
     ${bucketId === undefined ? sql`` : sql`AND bucket_id = ${bucketId}`}`;
 }

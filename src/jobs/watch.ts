@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { Pace } from './pace.ts';
-import { IN_PROGRESS, JOB_STATUSES, type JobKind, type JobStatus } from './schema.ts';
+import { IN_PROGRESS, JOB_STATUSES, type JobStatus } from './schema.ts';
 import {
   countFinished,
   countLive,
@@ -12,6 +12,7 @@ import {
   listWatched,
   readClock,
   type WatchedRow,
+  type WatchScope,
 } from './watch-store.ts';
 
 const JOBS_MAX = 200;
@@ -104,9 +105,7 @@ export class JobsLens {
   }
 }
 
-export interface WatchOptions {
-  readonly kind?: JobKind | undefined;
-  readonly bucketId?: string | undefined;
+export interface WatchOptions extends Omit<WatchScope, 'orgId'> {
   readonly lens?: JobsLens;
   readonly intervalMs?: number;
   readonly signal: AbortSignal;
@@ -145,7 +144,7 @@ export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions)
 
 /** What one watch remembers from snapshot to snapshot. */
 class Watch {
-  readonly #scope: { orgId: string; kind?: JobKind | undefined; bucketId?: string | undefined };
+  readonly #scope: WatchScope;
   readonly #countTexts: WatchOptions['countTexts'];
   #sequence = 0;
   #began: Date | null = null;
@@ -158,7 +157,7 @@ class Watch {
   #paces = new Map<string, Pace>();
 
   constructor(orgId: string, options: WatchOptions) {
-    this.#scope = { orgId, kind: options.kind, bucketId: options.bucketId };
+    this.#scope = { orgId, kind: options.kind, bucketId: options.bucketId, visible: options.visible };
     this.#countTexts = options.countTexts;
   }
 
@@ -172,7 +171,7 @@ class Watch {
     const live = await countLive(tx, this.#scope);
     const finishedCounts = await countFinished(tx, this.#scope, { after, settledAt });
     const rows = await listWatched(tx, this.#scope, look.status, JOBS_MAX);
-    const open = look.openId === null ? null : await findWatched(tx, this.#scope.orgId, look.openId);
+    const open = look.openId === null ? null : await findWatched(tx, this.#scope, look.openId);
     const toldAfter = new Date(Math.max(after.getTime(), began.getTime()));
     const recent = await listFinishedAfter(tx, this.#scope, toldAfter, FINISHED_MAX);
     const isNew = (row: WatchedRow) => !this.#told.has(row.id);

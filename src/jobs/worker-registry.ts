@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
+import { isInProgress } from './state-store.ts';
 
 /**
  * Names the set of processes whose pids mean the same to us: host name, boot and pid namespace (two containers
@@ -62,7 +63,7 @@ export async function expireDeadWorkers(sql: Sql, host: string): Promise<number>
     UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
     WHERE id IN (SELECT id FROM jobs
                  WHERE worker_id = ANY(${sql.array(dead)}::text[])
-                   AND status IN ('extracting', 'chunking', 'embedding', 'indexing') FOR UPDATE SKIP LOCKED)`;
+                   AND ${isInProgress(sql)} FOR UPDATE SKIP LOCKED)`;
   await sql`
     DELETE FROM workers
     WHERE id IN (SELECT id FROM workers WHERE id = ANY(${sql.array(dead)}::text[]) FOR UPDATE SKIP LOCKED)`;

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { bucketNamed, visibleTo } from '../documents/store.ts';
+import { isInProgress } from '../jobs/state-store.ts';
 import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -198,8 +199,8 @@ export async function findDeadGenerations(
   const rows = await sql`
     SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
     WHERE d.active_generation IS DISTINCT FROM g.id
-      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = g.job_id AND j.generation = g.id
-                      AND j.status IN ('extracting', 'chunking', 'embedding', 'indexing'))
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = g.job_id AND jobs.generation = g.id
+                      AND ${isInProgress(sql)})
       AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.id = g.job_id AND d.active_generation = g.replaces
                       AND r.touched_at > now() - ${REPROJECTION_ALIVE_MS} * interval '1 millisecond')
     ORDER BY g.id LIMIT ${limit}`;

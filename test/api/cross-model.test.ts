@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { deleteDocument } from '../../src/documents/documents.ts';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { JobView } from '../../src/jobs/schema.ts';
-import { getJob } from '../../src/jobs/store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { calibrate } from '../support/calibrate.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -63,7 +63,7 @@ async function ingest(bucket: string, texts: Readonly<Record<string, string>>): 
   return Promise.all(
     replies.map((reply) =>
       until(async () => {
-        const job = await getJob(sql, test.operator.orgId, reply.job_id as string);
+        const job = await getVisibleJob(sql, test.operator, reply.job_id as string);
         return ['ready', 'failed', 'cancelled'].includes(job.status) && job;
       }),
     ),

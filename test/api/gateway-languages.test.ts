@@ -41,7 +41,7 @@ beforeAll(async () => {
   test = await openTestGateway({ models });
   const { appliance } = test;
   embedding = openEmbedding({
-    ...{ ...appliance, metrics: openMetrics(), redis: null },
+    ...{ ...appliance, metrics: openMetrics() },
     ...{ projections: { mapOf }, meter: appliance.usage.meter },
   });
   api = apiService({ ...appliance, embedding }, { port: 0 });

@@ -1,11 +1,11 @@
 import { deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteDocument, getDocument } from '../../src/documents/documents.ts';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import { decodeArtifact, encodeArtifact } from '../../src/ingest/artifact.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { JobView } from '../../src/jobs/schema.ts';
-import { getJob } from '../../src/jobs/store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
@@ -33,7 +33,7 @@ async function upload(fileName: string, bytes: string | Uint8Array, fields: Reco
 
 async function finished(jobId: string | null): Promise<JobView> {
   return until(async () => {
-    const job = await getJob(test.appliance.sql, test.operator.orgId, jobId as string);
+    const job = await getVisibleJob(test.appliance.sql, test.operator, jobId as string);
     return ['ready', 'failed', 'cancelled'].includes(job.status) && job;
   });
 }

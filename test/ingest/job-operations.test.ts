@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deleteDocument } from '../../src/documents/documents.ts';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { cancelJob, deleteJob, type JobOperations, reprocessJob } from '../../src/jobs/operations.ts';
 import { reapStaleJobs } from '../../src/jobs/reap.ts';
-import { claimJobs, getJob } from '../../src/jobs/store.ts';
+import { claimJobs } from '../../src/jobs/store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
@@ -44,7 +45,7 @@ async function upload(text = `Lantern number ${++uploads}.`): Promise<{ id: stri
   return { id: reply.id, job: reply.job_id as string };
 }
 
-const jobOf = (id: string) => getJob(test.appliance.sql, test.operator.orgId, id);
+const jobOf = (id: string) => getVisibleJob(test.appliance.sql, test.operator, id);
 const endOf = (id: string, status: string) => until(async () => (await jobOf(id)).status === status, { what: status });
 
 async function documentOf(id: string): Promise<{ status: string; active_generation: number | null }> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import type { ChunkArtifact } from '../../src/ingest/artifact.ts';
 import { ArtifactWriter, readArtifact, readArtifactParts } from '../../src/ingest/artifact-store.ts';
 import { ChunkSpool } from '../../src/ingest/chunk-spool.ts';
@@ -13,7 +14,6 @@ import { extractDocument, extractWindows } from '../../src/ingest/extract/extrac
 import { PAGE_CHUNKS, type PreparedChunk } from '../../src/ingest/prepare-chunks.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
-import { getJob } from '../../src/jobs/store.ts';
 import { openDiskObjects } from '../../src/platform/objects/disk.ts';
 import type { Objects } from '../../src/platform/objects/objects.ts';
 import { openThreads } from '../../src/platform/threads.ts';
@@ -220,7 +220,7 @@ it('a table of many pages is found from its first row to its last', async () => 
     const { job_id: jobId, id } = await uploadDocument(appliance.ingest.uploads, operator, 'default', content, request);
     const job = await until(
       async () => {
-        const found = await getJob(appliance.sql, operator.orgId, jobId as string);
+        const found = await getVisibleJob(appliance.sql, operator, jobId as string);
         return ['ready', 'failed'].includes(found.status) && found;
       },
       { withinMs: 50_000, what: 'ingest' },

@@ -1,9 +1,9 @@
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { JobView } from '../../src/jobs/schema.ts';
-import { getJob } from '../../src/jobs/store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
@@ -51,7 +51,7 @@ async function ingest(place: Place, fileName: string, bytes: Buffer, fields: Rec
   const { job_id: jobId } = await uploadDocument(appliance.ingest.uploads, operator, 'default', content, request);
   return until(
     async (): Promise<JobView | false> => {
-      const job = await getJob(appliance.sql, operator.orgId, jobId as string);
+      const job = await getVisibleJob(appliance.sql, operator, jobId as string);
       return ['ready', 'failed'].includes(job.status) && job;
     },
     { withinMs: 60_000 },

@@ -9,11 +9,12 @@ import type { Lease } from '../../src/jobs/lease.ts';
 import { cancelJob, deleteJob, type JobOperations, reprocessJob } from '../../src/jobs/operations.ts';
 import { reapStaleJobs } from '../../src/jobs/reap.ts';
 import { IN_PROGRESS, type Job, type JobStatus } from '../../src/jobs/schema.ts';
-import { enqueueJob, getJob } from '../../src/jobs/store.ts';
+import { enqueueJob } from '../../src/jobs/store.ts';
 import { JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import { readJob } from '../support/jobs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
@@ -348,7 +349,7 @@ it("another organization's job, and one that is not there, are the same to every
       () => cancelJob(operations, mine, id, { force: true }),
       () => reprocessJob(operations, mine, id),
       () => deleteJob(operations, mine, id),
-      () => getJob(db.sql, mine.orgId, id),
+      () => readJob(db.sql, mine.orgId, id),
     ]) {
       expect(await code(work())).toBe('404 job_not_found');
     }

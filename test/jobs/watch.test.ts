@@ -50,7 +50,12 @@ async function finish(id: string, status = 'ready', secondsAgo = 0) {
 
 /** A watch that looks again when it is asked for the next snapshot. */
 function watch(options: Partial<WatchOptions> = {}, sql = db.sql) {
-  const snapshots = watchJobs(sql, 'org_a', { intervalMs: 1, signal: stop.signal, ...options });
+  const snapshots = watchJobs(sql, 'org_a', {
+    intervalMs: 1,
+    signal: stop.signal,
+    visible: (sql) => sql`true`,
+    ...options,
+  });
   return {
     snapshots,
     async next(): Promise<JobsSnapshot> {

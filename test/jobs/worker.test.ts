@@ -5,12 +5,13 @@ import { JobError, Lease } from '../../src/jobs/lease.ts';
 import { LeaseLapsed } from '../../src/jobs/outcome.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
-import { claimJobs, completeJob, enqueueJob, getJob, renewLeases, retryJob } from '../../src/jobs/store.ts';
+import { claimJobs, completeJob, enqueueJob, renewLeases, retryJob } from '../../src/jobs/store.ts';
 import { JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
+import { readJob } from '../support/jobs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
@@ -82,7 +83,7 @@ async function withWorker(
 
 const complete = (lease: Lease) =>
   db.sql.begin((tx) => lease.complete(tx, { chunksCount: 1, fileType: 'txt', actualCost: 0 }));
-const statusOf = async (id: string) => (await getJob(db.sql, 'org_a', id)).status;
+const statusOf = async (id: string) => (await readJob(db.sql, 'org_a', id)).status;
 
 describe('claiming', () => {
   it('takes the lowest priority number first, then the oldest', async () => {
@@ -157,7 +158,7 @@ describe('a worker', () => {
         });
       },
     );
-    const view = await getJob(db.sql, 'org_a', job.id);
+    const view = await readJob(db.sql, 'org_a', job.id);
     expect(view).toMatchObject({
       failed_phase: 'extracting',
       error_category: 'storage',
@@ -179,7 +180,7 @@ describe('a worker', () => {
         await until(async () => (await statusOf(job.id)) === 'failed');
       },
     );
-    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({
+    expect(await readJob(db.sql, 'org_a', job.id)).toMatchObject({
       failed_phase: 'chunking',
       error_category: 'corrupt',
       error_message: 'not a PDF',
@@ -272,7 +273,7 @@ describe('a worker', () => {
       },
       { drainMs: 50 },
     );
-    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'queued', retry_count: 0, worker_id: null });
+    expect(await readJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'queued', retry_count: 0, worker_id: null });
   });
 
   it('runs a job that lost its lease alone', async () => {
@@ -309,7 +310,7 @@ describe('recovery', () => {
       await claim(1, crash === 1 ? 'none' : 'only', -1_000);
       await recoverJobs(db.sql, handlers);
     }
-    expect(await getJob(db.sql, 'org_a', job.id)).toMatchObject({
+    expect(await readJob(db.sql, 'org_a', job.id)).toMatchObject({
       status: 'failed',
       error_category: 'poison',
       retryable: false,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { reprocessJob } from '../../src/jobs/operations.ts';
-import { getJob } from '../../src/jobs/store.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit } from '../../src/metadata/schema.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
@@ -43,7 +43,7 @@ async function withWorker(done: () => Promise<boolean>): Promise<void> {
   await until(done).finally(() => worker.stop());
 }
 
-const isReady = async (job: string) => (await getJob(test.appliance.sql, test.operator.orgId, job)).status === 'ready';
+const isReady = async (job: string) => (await getVisibleJob(test.appliance.sql, test.operator, job)).status === 'ready';
 
 it('leaves no vectors, also where the document is processed again afterwards', async () => {
   const { id, job } = await upload('A heron that is taken out of search.');

@@ -1,6 +1,6 @@
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
-import { asJobError } from '../jobs/embedding-failure.ts';
-import { JobError } from '../jobs/lease.ts';
+import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { asJobError, JobError } from '../jobs/lease.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { NativeChunkVectors } from './artifact.ts';
 import { toHalves } from './half-floats.ts';
@@ -73,7 +73,7 @@ export class ChunkEmbedder {
       charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
       signal: this.#signal,
     }).catch((error: unknown) => {
-      throw asJobError(error);
+      throw asJobError(error, failureCategoryOf(error));
     });
     if (this.#first === null) {
       this.#first = batch;
