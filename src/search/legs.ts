@@ -86,8 +86,8 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
     locator: locator?.get(row) as string,
     score: toScore(score?.get(row) as number),
   }));
-  // LanceDB picks the best rows but may return them in the order they are stored in.
-  return candidates.sort((a, b) => b.score - a.score);
+  // LanceDB picks the best rows but returns them in any order, and those of one score in another order each time.
+  return candidates.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
 }
 
 function membership(documentIds: readonly string[]): string {

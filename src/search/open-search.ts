@@ -5,13 +5,13 @@ import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket } from './expunge-bucket.ts';
 import { IndexWriter } from './index-writer.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
 import { openReranker } from './rerank/reranker.ts';
 import type { SearchContext } from './search.ts';
-import { SeenIndexes } from './seen-indexes.ts';
 import { sweepGenerations } from './sweep.ts';
 
 /** The search index: reading, writing, and keeping it in order. */
@@ -35,7 +35,7 @@ export function openSearch(context: {
   const index = new IndexWriter({ sql, direct, tables, logger });
   const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
   return {
-    ...{ sql, tables, embedder: embedding.embedder, reranker, seen: new SeenIndexes(), index },
+    ...{ sql, tables, embedder: embedding.embedder, reranker, lastSeen: new LastSeenIndexes(), index },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),

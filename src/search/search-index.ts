@@ -62,14 +62,17 @@ export async function searchIndex(
   if (!table || documentIds?.length === 0) return finish([], false);
 
   for (let limit = Math.max(CANDIDATES_MIN, wanted * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
-    const { keyword, vector } = await tables.reach(searchLegs(table, search, preparing, { limit, documentIds }));
+    // One row more than the limit tells whether a leg has more, and whether the limit cuts a tie.
+    const found = await tables.reach(searchLegs(table, search, preparing, { limit: limit + 1, documentIds }));
+    const keyword = withinLimit(found.keyword, limit);
+    const vector = withinLimit(found.vector, limit);
     const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
     const live = await findLiveDocuments(sql, caller, scope, [...ids]);
     const candidates = { keyword, vector, live };
     const perDocumentMax = request.max_per_document ?? null;
     const chunks = collapse(rank(candidates, await preparing), { wanted, perDocumentMax });
     const isOvertaken = isAnyOvertaken(candidates);
-    const isExhausted = keyword.length < limit && vector.length < limit;
+    const isExhausted = found.keyword.length <= limit && found.vector.length <= limit;
     if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(chunks, isOvertaken);
     }
@@ -83,6 +86,16 @@ export async function searchIndex(
     }
     if (documentIds.length === 0) return finish([], false);
   }
+}
+
+/**
+ * Rows in front of the limit, and of a tie that it cuts none: which rows of a tie LanceDB picks differs from one query
+ * to the next, so the whole tie is left to a wider search. The widest one takes what it is given.
+ */
+function withinLimit(rows: readonly Candidate[], limit: number): readonly Candidate[] {
+  const beyond = rows[limit];
+  if (beyond === undefined || limit === CANDIDATES_MAX) return rows.slice(0, limit);
+  return rows.filter((row) => row.score > beyond.score);
 }
 
 /** Both legs at once; keywords are looked up while the query is still being embedded. */

@@ -3,10 +3,10 @@ import { createBucket, deleteBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
+import { LastSeenIndexes } from '../../src/search/early-start.ts';
 import type { BucketIndex } from '../../src/search/index-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
-import { SeenIndexes } from '../../src/search/seen-indexes.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
 
@@ -91,7 +91,7 @@ it('embeds nothing for a bucket that it knows to be gone', async () => {
 });
 
 it('never searches for one organization what another saw, and forgets the oldest', () => {
-  const seen = new SeenIndexes();
+  const seen = new LastSeenIndexes();
   const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null });
   seen.remember('org_a', 'notes', at('bkt_a'));
   seen.remember('org_b', 'notes', at('bkt_b'));
