@@ -7,7 +7,8 @@ import { untilInterrupted } from '../src/platform/lifecycle.ts';
 const MARKS = { ok: ['green', '✔'], down: ['red', '✘'], 'not configured': ['dim', '–'] } as const;
 
 export default class Doctor extends BaseCommand {
-  static override description = 'Try every part of the installation, one line each. Exits with 5 if anything is down.';
+  static override description =
+    'Check every part of the installation and print one line for each. Exits with 5 if a part is down.';
   static override examples = [
     '<%= config.bin %> doctor',
     '<%= config.bin %> doctor --data-dir /var/lib/service --json',

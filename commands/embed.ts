@@ -5,26 +5,30 @@ import { parseRequest } from '../src/cli/parse-request.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 
 export default class Embed extends BaseCommand {
-  static override description = 'Embed up to 100 texts. With --json this prints what POST /v1/embeddings answers.';
+  static override description =
+    'Embed up to 100 texts and show the vectors.\nWith --json the output is the response of POST /v1/embeddings.';
   static override examples = [
     "<%= config.bin %> embed 'a sunny day' 'ein sonniger Tag'",
     '<%= config.bin %> embed --input-file texts.txt --dimensions 256 --json',
   ];
   static override args = {
-    text: Args.string({ description: 'a text; as many as you like', multiple: true, ignoreStdin: true }),
+    text: Args.string({ description: 'text to embed; several may be given', multiple: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
-    model: Flags.string({ description: 'model to embed with; the default one otherwise', env: 'SERVICE_MODEL' }),
+    model: Flags.string({
+      description: 'id of the model (default: the one that "routing get" shows)',
+      env: 'SERVICE_MODEL',
+    }),
     dimensions: Flags.integer({
-      description: "numbers a vector; the model's default otherwise",
+      description: 'number of dimensions of a vector (default: that of the model)',
       env: 'SERVICE_DIMENSIONS',
     }),
     'task-type': Flags.string({
-      description: 'what the vectors are for, like retrieval_query, retrieval_document or clustering',
+      description: 'purpose of the vectors, such as retrieval_query, retrieval_document or clustering',
       env: 'SERVICE_TASK_TYPE',
     }),
-    'input-file': Flags.string({ description: 'a file with one text a line; - is stdin', env: 'SERVICE_INPUT_FILE' }),
+    'input-file': Flags.string({ description: 'file with one text a line; - reads stdin', env: 'SERVICE_INPUT_FILE' }),
   };
 
   async run(): Promise<void> {

@@ -5,11 +5,15 @@ import { printJson } from '../src/cli/output.ts';
 export default class Reaper extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Bring back jobs of dead workers and remove what is left over, until told to stop (Ctrl-C, SIGTERM).';
+    'Queue the jobs of dead workers again and remove deleted or unused data, until stopped by Ctrl-C or SIGTERM.';
   static override examples = ['<%= config.bin %> reaper --every 30s', '<%= config.bin %> reaper --once --json'];
   static override flags = {
-    every: Flags.string({ description: 'time between two rounds: 45s, 5m, 1h', default: '60s', env: 'SERVICE_EVERY' }),
-    once: Flags.boolean({ description: 'one round, then end', env: 'SERVICE_ONCE' }),
+    every: Flags.string({
+      description: 'time between two rounds, such as 45s, 5m or 1h',
+      default: '60s',
+      env: 'SERVICE_EVERY',
+    }),
+    once: Flags.boolean({ description: 'do one round, then exit', env: 'SERVICE_ONCE' }),
   };
 
   async run(): Promise<unknown> {

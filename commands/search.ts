@@ -11,16 +11,23 @@ export default class Search extends BaseCommand {
     `<%= config.bin %> search 'parental leave' --filter '{"department":"hr"}' --top-k 3 --json`,
   ];
   static override args = {
-    query: Args.string({ description: 'what to look for', required: true, ignoreStdin: true }),
+    query: Args.string({ description: 'question or words to search for', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    'top-k': Flags.integer({ description: 'how many results at most', default: 10, env: 'SERVICE_TOP_K' }),
-    mode: Flags.string({ description: 'hybrid, vector or keyword', default: 'hybrid', env: 'SERVICE_MODE' }),
-    collection: Flags.string({ description: 'only this collection, by name or id', env: 'SERVICE_COLLECTION' }),
-    filter: Flags.string({ description: 'only documents with this metadata, in JSON', env: 'SERVICE_FILTER' }),
-    rerank: Flags.boolean({ description: 'let a reranker order the results', env: 'SERVICE_RERANK' }),
+    'top-k': Flags.integer({ description: 'number of results at most, up to 100', default: 10, env: 'SERVICE_TOP_K' }),
+    mode: Flags.string({
+      description: 'kind of search: hybrid, vector or keyword',
+      default: 'hybrid',
+      env: 'SERVICE_MODE',
+    }),
+    collection: Flags.string({ description: 'name or id of the only collection to search', env: 'SERVICE_COLLECTION' }),
+    filter: Flags.string({
+      description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
+      env: 'SERVICE_FILTER',
+    }),
+    rerank: Flags.boolean({ description: 'order the results by the configured reranker', env: 'SERVICE_RERANK' }),
   };
 
   async run(): Promise<unknown> {

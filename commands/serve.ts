@@ -5,7 +5,7 @@ import { printJson } from '../src/cli/output.ts';
 
 export default class Serve extends BaseCommand {
   static override description =
-    'Serve the API until it is told to stop (Ctrl-C, SIGTERM), with workers and housekeeping in the same process.';
+    'Run the API server, with workers and housekeeping in the same process, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [
     '<%= config.bin %> serve --port 8080',
     '<%= config.bin %> serve --host 0.0.0.0 --port 0 --no-workers --json',
@@ -14,7 +14,7 @@ export default class Serve extends BaseCommand {
     port: Flags.integer({ description: 'port to listen on; 0 picks a free one (default: 8080)', env: 'SERVICE_PORT' }),
     host: Flags.string({ description: 'address to listen on (default: 127.0.0.1)', env: 'SERVICE_HOST' }),
     'no-workers': Flags.boolean({
-      description: 'leave jobs and housekeeping to other processes',
+      description: 'run only the API, and leave jobs and housekeeping to other processes',
       env: 'SERVICE_NO_WORKERS',
     }),
   };

@@ -4,14 +4,15 @@ import { BaseCommand } from '../src/cli/base-command.ts';
 export default class Top extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show on one screen how the installation does: queues, workers, throughput, requests, cache and providers.\nThe last three are those of one running server. Without a terminal, one reading as tables.';
+    'Show the load of the installation on one screen: queues, workers, throughput, requests, cache and providers.\n' +
+    'Requests, cache and providers are those of one running server. Without a terminal, one reading is printed as tables.';
   static override examples = [
     '<%= config.bin %> top --interval 5',
     '<%= config.bin %> top --url http://127.0.0.1:8080 --json',
   ];
   static override flags = {
     url: Flags.string({
-      description: 'the server whose metrics are shown (default: the one of the settings)',
+      description: 'address of the server whose metrics are shown (default: host and port of the settings)',
       env: 'SERVICE_URL',
     }),
     interval: Flags.integer({

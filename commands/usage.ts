@@ -5,7 +5,7 @@ import { orgFlag } from '../src/cli/flags.ts';
 export default class Usage extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show what an organization used and what is left of its quotas. With --json this prints what GET /v1/usage/summary answers.';
+    'Show what an organization used in a period, and what is left of its quotas.\nWith --json the output is the response of GET /v1/usage/summary.';
   static override examples = [
     '<%= config.bin %> usage --by model',
     '<%= config.bin %> usage --org acme --from 2026-10-01 --to 2026-11-01 --json',
@@ -13,13 +13,19 @@ export default class Usage extends BaseCommand {
   static override flags = {
     org: orgFlag,
     by: Flags.string({
-      description: 'what the bars show',
+      description: 'what each bar of the chart stands for; an axis is a kind of request that has a quota',
       options: ['day', 'model', 'axis'],
       default: 'day',
       env: 'SERVICE_BY',
     }),
-    from: Flags.string({ description: 'first day or moment; the start of this month otherwise', env: 'SERVICE_FROM' }),
-    to: Flags.string({ description: 'end, exclusive; the end of this month otherwise', env: 'SERVICE_TO' }),
+    from: Flags.string({
+      description: 'first day or moment of the period (default: start of this month)',
+      env: 'SERVICE_FROM',
+    }),
+    to: Flags.string({
+      description: 'day or moment at which the period ends, not part of it (default: end of this month)',
+      env: 'SERVICE_TO',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -4,13 +4,17 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class BucketsCreate extends BaseCommand {
-  static override description = 'Create a bucket for documents.';
+  static override description = 'Create a bucket: a named set of documents that is searched as one.';
   static override examples = [
     '<%= config.bin %> buckets create manuals',
     '<%= config.bin %> buckets create manuals --org acme --json',
   ];
   static override args = {
-    name: Args.string({ description: 'letters, digits and . _ -', required: true, ignoreStdin: true }),
+    name: Args.string({
+      description: 'name of the bucket: letters, digits and . _ -',
+      required: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = { org: orgFlag };
 

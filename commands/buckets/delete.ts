@@ -6,13 +6,13 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class BucketsDelete extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Delete a bucket with everything in it: documents, their files, their vectors, their jobs.';
+    'Delete a bucket with everything in it: documents, files, vectors and jobs. This cannot be undone.';
   static override examples = [
     '<%= config.bin %> buckets delete manuals',
     '<%= config.bin %> buckets delete manuals --yes --json',
   ];
   static override args = {
-    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag, yes: yesFlag };
 

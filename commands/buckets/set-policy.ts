@@ -7,41 +7,42 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class BucketsSetPolicy extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Change what a bucket allows its documents. What no flag names stays as it is, and no document becomes more visible.';
+    'Change the policy of a bucket: who its documents may be shown to at most.\n' +
+    'A setting without a flag stays as it is. No change makes a document more visible.';
   static override examples = [
     '<%= config.bin %> buckets set-policy manuals --max-privacy-level 5 --allow-public',
     '<%= config.bin %> buckets set-policy manuals --department sales --department legal --json',
   ];
   static override args = {
-    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     'max-privacy-level': Flags.integer({
-      description: 'the highest privacy level of a document',
+      description: 'highest privacy level that a document may have',
       min: 1,
       max: 10,
       env: 'SERVICE_MAX_PRIVACY_LEVEL',
     }),
     'public-max-privacy-level': Flags.integer({
-      description: 'the highest privacy level of a public document',
+      description: 'highest privacy level that a public document may have',
       min: 1,
       max: 10,
       env: 'SERVICE_PUBLIC_MAX_PRIVACY_LEVEL',
     }),
     'allow-public': Flags.boolean({
-      description: 'whether a document may be public',
+      description: 'allow public documents, or forbid them',
       allowNo: true,
       env: 'SERVICE_ALLOW_PUBLIC',
     }),
     department: Flags.string({
-      description: 'a department that documents may be of (several times: the whole list)',
+      description: 'department that documents may belong to; give the flag once for each department',
       multiple: true,
       exclusive: ['any-department'],
       env: 'SERVICE_DEPARTMENT',
     }),
     'any-department': Flags.boolean({
-      description: 'documents may be of any department',
+      description: 'let documents belong to any department',
       env: 'SERVICE_ANY_DEPARTMENT',
     }),
   };

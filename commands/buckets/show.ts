@@ -10,7 +10,7 @@ export default class BucketsShow extends BaseCommand {
     '<%= config.bin %> buckets show manuals --json',
   ];
   static override args = {
-    bucket: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
+    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag };
 

@@ -5,12 +5,13 @@ import { AppError, conflict } from '../../src/platform/errors.ts';
 
 export default class BulkCancel extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Cancel a bulk job that is still queued. Exits with 4 where it is not.';
+  static override description =
+    'Cancel a bulk embedding job that is still queued. Exits with 4 if it is not queued any more.';
   static override examples = [
     '<%= config.bin %> bulk cancel job_01h8',
     '<%= config.bin %> bulk cancel job_01h8 --org acme --json',
   ];
-  static override args = { id: Args.string({ description: 'job id', required: true, ignoreStdin: true }) };
+  static override args = { id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }) };
   static override flags = { org: orgFlag };
 
   async run(): Promise<unknown> {

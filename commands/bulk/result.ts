@@ -7,17 +7,17 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class BulkResult extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Print a page of the vectors of a bulk job as JSON, or write all of them to a file with --out.';
+    'Print the vectors of a finished bulk embedding job as JSON, page by page, or write all of them to a file with --out.';
   static override examples = [
     '<%= config.bin %> bulk result job_01h8 --out vectors.npy',
     '<%= config.bin %> bulk result job_01h8 --offset 1000 --limit 1000 --json',
   ];
-  static override args = { id: Args.string({ description: 'job id', required: true, ignoreStdin: true }) };
+  static override args = { id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }) };
   static override flags = {
     org: orgFlag,
-    offset: Flags.integer({ description: 'vectors to skip', default: 0, env: 'SERVICE_OFFSET' }),
-    limit: Flags.integer({ description: 'vectors at most, up to 1,000', default: 100, env: 'SERVICE_LIMIT' }),
-    out: Flags.string({ description: 'write all vectors to a .npy or .jsonl file', env: 'SERVICE_OUT' }),
+    offset: Flags.integer({ description: 'number of vectors to skip', default: 0, env: 'SERVICE_OFFSET' }),
+    limit: Flags.integer({ description: 'number of vectors at most, up to 1,000', default: 100, env: 'SERVICE_LIMIT' }),
+    out: Flags.string({ description: 'file for all vectors; its name ends in .npy or .jsonl', env: 'SERVICE_OUT' }),
   };
 
   async run(): Promise<void> {

@@ -4,12 +4,12 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class BulkStatus extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show how far a bulk job is.';
+  static override description = 'Show the state and the progress of a bulk embedding job.';
   static override examples = [
     '<%= config.bin %> bulk status job_01h8',
     '<%= config.bin %> bulk status job_01h8 --org acme --json',
   ];
-  static override args = { id: Args.string({ description: 'job id', required: true, ignoreStdin: true }) };
+  static override args = { id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }) };
   static override flags = { org: orgFlag };
 
   async run(): Promise<unknown> {

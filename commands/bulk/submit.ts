@@ -7,32 +7,39 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class BulkSubmit extends BaseCommand {
   static override description =
-    'Embed up to 10,000 texts as a job: the lines of a text file, or of a .jsonl file with strings or {"text": …}.\n' +
-    'With --wait the command stays until the job is ready; where no worker runs, it does the work itself.';
+    'Embed up to 10,000 texts of a file as a background job.\n' +
+    'A .txt file has one text a line; a .jsonl file has one JSON string, or one {"text": …}, a line. ' +
+    'With --wait the command waits until the job is ready, and does the work itself if no worker is running.';
   static override examples = [
     '<%= config.bin %> bulk submit texts.jsonl --wait --out vectors.npy',
     '<%= config.bin %> bulk submit texts.txt --model vendor-a/text-embedding-3-small --dimensions 256 --json',
   ];
   static override args = {
     file: Args.string({
-      description: 'file that ends in .jsonl or .txt; - is stdin',
+      description: 'file whose name ends in .txt or .jsonl; - reads lines of text from stdin',
       required: true,
       ignoreStdin: true,
     }),
   };
   static override flags = {
     org: orgFlag,
-    model: Flags.string({ description: 'model to embed with; the default one otherwise', env: 'SERVICE_MODEL' }),
+    model: Flags.string({
+      description: 'id of the model (default: the one that "routing get" shows)',
+      env: 'SERVICE_MODEL',
+    }),
     dimensions: Flags.integer({
-      description: "numbers a vector; the model's default otherwise",
+      description: 'number of dimensions of a vector (default: that of the model)',
       env: 'SERVICE_DIMENSIONS',
     }),
     'task-type': Flags.string({
-      description: 'what the vectors are for, like retrieval_document or clustering',
+      description: 'purpose of the vectors, such as retrieval_document or clustering',
       env: 'SERVICE_TASK_TYPE',
     }),
-    wait: Flags.boolean({ description: 'stay until the job is ready', env: 'SERVICE_WAIT' }),
-    out: Flags.string({ description: 'with --wait: write the vectors to a .npy or .jsonl file', env: 'SERVICE_OUT' }),
+    wait: Flags.boolean({ description: 'wait until the job is ready', env: 'SERVICE_WAIT' }),
+    out: Flags.string({
+      description: 'with --wait: file for the vectors; its name ends in .npy or .jsonl',
+      env: 'SERVICE_OUT',
+    }),
   };
 
   async run(): Promise<unknown> {

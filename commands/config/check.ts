@@ -2,7 +2,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ConfigCheck extends BaseCommand {
   static override description =
-    'Validate the settings and print those in force, and where each was set; secrets as ***.';
+    'Check the settings, and print the value of each and the place where it was set. Secrets are shown as ***.';
   static override examples = [
     '<%= config.bin %> config check',
     'SERVICE_CONFIG=/etc/service/service.yaml <%= config.bin %> config check --json',

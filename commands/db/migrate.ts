@@ -2,7 +2,8 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class DbMigrate extends BaseCommand {
   static override description =
-    'Bring the database to the newest schema. Every other command and every start does so too; this does nothing else.';
+    'Bring the schema of the database up to date.\n' +
+    'Every start of the service does so too, and so do most commands; this one does nothing else.';
   static override examples = [
     '<%= config.bin %> db migrate',
     '<%= config.bin %> db migrate --data-dir /var/lib/service --json',

@@ -1,7 +1,8 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class DbStatus extends BaseCommand {
-  static override description = 'Show which migrations the database has and which are still to come. Changes nothing.';
+  static override description =
+    'Show which migrations of the schema were applied to the database, and which are still to come. Changes nothing.';
   static override examples = [
     '<%= config.bin %> db status',
     '<%= config.bin %> db status --data-dir /var/lib/service --json',

@@ -6,13 +6,13 @@ import { oneLine } from '../../src/platform/printable.ts';
 
 export default class DocumentsDelete extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Delete a document with its file and its vectors.';
+  static override description = 'Delete a document with its file and its vectors. This cannot be undone.';
   static override examples = [
     '<%= config.bin %> documents delete doc_01h8 --bucket manuals',
     '<%= config.bin %> documents delete doc_01h8 --yes --json',
   ];
   static override args = {
-    id: Args.string({ description: 'document id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the document', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag, bucket: bucketFlag, yes: yesFlag };
 

@@ -13,9 +13,15 @@ export default class DocumentsList extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    status: Flags.string({ description: 'only queued, processing, ready or failed ones', env: 'SERVICE_STATUS' }),
-    limit: Flags.integer({ description: 'how many at most', default: 50, env: 'SERVICE_LIMIT' }),
-    cursor: Flags.string({ description: 'go on after this one (next_cursor of the last page)', env: 'SERVICE_CURSOR' }),
+    status: Flags.string({
+      description: 'only documents in this state: queued, processing, ready, failed or deleting',
+      env: 'SERVICE_STATUS',
+    }),
+    limit: Flags.integer({ description: 'number of documents at most, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
+    cursor: Flags.string({
+      description: 'continue after this cursor: next_cursor of the page before',
+      env: 'SERVICE_CURSOR',
+    }),
   };
 
   async run(): Promise<unknown> {

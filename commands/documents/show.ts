@@ -4,13 +4,13 @@ import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 
 export default class DocumentsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show one document.';
+  static override description = 'Show a document: its state, size, access policy and metadata.';
   static override examples = [
     '<%= config.bin %> documents show doc_01h8 --bucket manuals',
     '<%= config.bin %> documents show doc_01h8 --json',
   ];
   static override args = {
-    id: Args.string({ description: 'document id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the document', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag, bucket: bucketFlag };
 

@@ -7,45 +7,62 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class DocumentsUpload extends BaseCommand {
   static override description =
-    'Upload files, and wait until they can be searched. A folder stands for the files directly in it.\n' +
-    'Hidden files are not taken from folders and links are not followed. Your files are only read.';
+    'Upload files to a bucket, and wait until they can be searched.\n' +
+    'A folder stands for the files directly in it, with --recursive also for those in its subfolders; hidden files and ' +
+    'links in it are left out. Files on your disk are never changed.';
   static override examples = [
     '<%= config.bin %> documents upload manuals/ --bucket manuals --recursive',
     '<%= config.bin %> documents upload report.pdf notes.md --metadata year=2026 --no-wait --json',
   ];
   static override args = {
-    path: Args.string({ description: 'file or folder', required: true, multiple: true, ignoreStdin: true }),
+    path: Args.string({
+      description: 'file or folder; several may be given',
+      required: true,
+      multiple: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    recursive: Flags.boolean({ description: 'take what is in folders of folders too', env: 'SERVICE_RECURSIVE' }),
-    collection: Flags.string({ description: 'collection to put them in, by name or id', env: 'SERVICE_COLLECTION' }),
+    recursive: Flags.boolean({ description: 'also take the files in subfolders', env: 'SERVICE_RECURSIVE' }),
+    collection: Flags.string({
+      description: 'name or id of the collection that the documents are put in',
+      env: 'SERVICE_COLLECTION',
+    }),
     metadata: Flags.string({
-      description: 'key=value to find them by, several times',
+      description: 'key=value that searches can filter by; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_METADATA',
     }),
     'privacy-level': Flags.integer({
-      description: '1 to 10: who may see them (default: 1)',
+      description:
+        'privacy level, 1 to 10; users and keys with a lower auth level do not find the documents (default: 1)',
       env: 'SERVICE_PRIVACY_LEVEL',
     }),
     'on-duplicate': Flags.string({
-      description: 'what to do with bytes that the bucket has: link, reject or allow (default: link)',
+      description:
+        'what to do with a file that the bucket already has: link to that document, reject the file, or allow a second document (default: link)',
       env: 'SERVICE_ON_DUPLICATE',
     }),
-    'chunk-size': Flags.integer({ description: 'tokens a chunk (default: 400)', env: 'SERVICE_CHUNK_SIZE' }),
+    'chunk-size': Flags.integer({
+      description: 'number of tokens in a chunk (default: 400)',
+      env: 'SERVICE_CHUNK_SIZE',
+    }),
     'chunk-overlap': Flags.integer({
-      description: 'tokens that a chunk shares with the one before (default: 60)',
+      description: 'number of tokens that a chunk repeats from the one before (default: 60)',
       env: 'SERVICE_CHUNK_OVERLAP',
     }),
     'ocr-strategy': Flags.string({
       description:
-        'text in pictures: auto reads picture files, also attached ones, and pages without text; always all; never none (default: auto)',
+        'pictures whose text is read: auto (picture files, attached ones, and pages without text), always (all pictures) or never (default: auto)',
       env: 'SERVICE_OCR_STRATEGY',
     }),
-    'no-wait': Flags.boolean({ description: 'leave the work to a running service', env: 'SERVICE_NO_WAIT' }),
+    'no-wait': Flags.boolean({
+      description: 'do not wait; "service serve" or a worker does the work',
+      env: 'SERVICE_NO_WAIT',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -5,7 +5,9 @@ import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 export default class IndexRebuild extends BaseCommand {
   static override setsUp = false;
   static override description =
-    "Make a bucket's search index anew from the chunks that are stored with its documents: after it was lost or damaged. No provider is called. Searches go on with the present index, where there is one, until the new one takes its place; an interrupted run goes on where it stopped.";
+    'Build the search index of a bucket anew from the chunks stored with its documents, after it was lost or damaged.\n' +
+    'No provider is called. Searches use the present index, if there is one, until the new one replaces it. ' +
+    'An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> index rebuild --bucket manuals',
     '<%= config.bin %> index rebuild --bucket manuals --leave-out-damaged --json',
@@ -14,7 +16,7 @@ export default class IndexRebuild extends BaseCommand {
     bucket: bucketFlag,
     org: orgFlag,
     'leave-out-damaged': Flags.boolean({
-      description: 'go on without documents whose stored chunks cannot be read, and name them',
+      description: 'continue without the documents whose stored chunks cannot be read, and list them',
       env: 'SERVICE_LEAVE_OUT_DAMAGED',
     }),
   };

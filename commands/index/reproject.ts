@@ -6,7 +6,9 @@ import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class IndexReproject extends BaseCommand {
   static override setsUp = false;
   static override description =
-    "Bring a bucket's vectors to the maps that are in use, from the native vectors that are stored with its chunks: after a model got its first map, another one, or another space. No provider is called. Searches go on meanwhile; an interrupted run goes on where it stopped.";
+    'Convert the vectors of a bucket to the maps in use, after a model got its first map, another map or another space.\n' +
+    'The new vectors are made from the native vectors stored with the chunks; no provider is called. ' +
+    'Searches work meanwhile. An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --dry-run',
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
@@ -14,13 +16,14 @@ export default class IndexReproject extends BaseCommand {
   static override flags = {
     bucket: bucketFlag,
     model: Flags.string({
-      description: 'whose documents; may be given several times, where a bucket of several models changes its space',
+      description:
+        'model whose documents are converted; may be given several times if the bucket has documents of several models',
       required: true,
       multiple: true,
       env: 'SERVICE_MODEL',
     }),
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'only say what would be done', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
     yes: yesFlag,
   };
 

@@ -6,11 +6,13 @@ import { listPage } from '../../src/cli/list-page.ts';
 export default class IndexStats extends BaseCommand {
   static override setsUp = false;
   static override description =
-    "Show what a bucket's index holds: rows and what of them can be found, the latent space, the models and maps that made the vectors, and what waits to be merged. All buckets without --bucket.";
+    'Show what the search indexes of all buckets hold, or with --bucket that of one.\n' +
+    'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, ' +
+    'and the rows that are not indexed yet.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'only this bucket, by name or id', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of the only bucket to show', env: 'SERVICE_BUCKET' }),
   };
 
   async run(): Promise<unknown> {

@@ -4,17 +4,17 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsCancel extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Cancel a job that waits, or with --force one that is worked on.';
+  static override description = 'Cancel a queued job, or with --force also a job in progress.';
   static override examples = [
     '<%= config.bin %> jobs cancel job_01h8',
     '<%= config.bin %> jobs cancel job_01h8 --force --json',
   ];
   static override args = {
-    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
-    force: Flags.boolean({ description: 'also while it is worked on', env: 'SERVICE_FORCE' }),
+    force: Flags.boolean({ description: 'also cancel a job in progress', env: 'SERVICE_FORCE' }),
   };
 
   async run(): Promise<unknown> {

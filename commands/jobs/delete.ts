@@ -6,13 +6,13 @@ import { oneLine } from '../../src/platform/printable.ts';
 
 export default class JobsDelete extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Remove a job that is not in progress; its document stays.';
+  static override description = 'Delete a job that is not in progress. Its document stays.';
   static override examples = [
     '<%= config.bin %> jobs delete job_01h8',
     '<%= config.bin %> jobs delete job_01h8 --yes --json',
   ];
   static override args = {
-    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag, yes: yesFlag };
 

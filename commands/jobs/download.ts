@@ -4,21 +4,21 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsDownload extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Save the original file of a job.';
+  static override description = 'Save the original file of the document that a job worked on.';
   static override examples = [
     '<%= config.bin %> jobs download job_01h8',
     '<%= config.bin %> jobs download job_01h8 --out handbook.pdf --overwrite --json',
   ];
   static override args = {
-    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     out: Flags.string({
-      description: "where to; - is stdout (default: the file's own name, here)",
+      description: "file to write; - writes to stdout (default: the file's own name, in the current folder)",
       env: 'SERVICE_OUT',
     }),
-    overwrite: Flags.boolean({ description: 'in place of a file that is there', env: 'SERVICE_OVERWRITE' }),
+    overwrite: Flags.boolean({ description: 'replace a file that already exists', env: 'SERVICE_OVERWRITE' }),
   };
 
   async run(): Promise<unknown> {

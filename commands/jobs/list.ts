@@ -5,19 +5,20 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class JobsList extends BaseCommand {
   static override setsUp = false;
-  static override description = 'List jobs, newest first.';
+  static override description = 'List the jobs of an organization, newest first.';
   static override examples = [
     '<%= config.bin %> jobs list --status failed',
     '<%= config.bin %> jobs list --bucket manuals --limit 200 --json',
   ];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'only those of a bucket, by name or id', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are listed', env: 'SERVICE_BUCKET' }),
     status: Flags.string({
-      description: 'only those that are queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
+      description:
+        'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({ description: 'how many at most', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({ description: 'number of jobs at most, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
   };
 
   async run(): Promise<unknown> {

@@ -4,18 +4,19 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class JobsReap extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Fail jobs of every organization that gave no sign of life for too long.';
+  static override description =
+    'Mark jobs in progress as failed if they gave no sign of life for too long, in every organization.';
   static override examples = [
     '<%= config.bin %> jobs reap --timeout-minutes 60',
     '<%= config.bin %> jobs reap --dry-run --json',
   ];
   static override flags = {
     'timeout-minutes': Flags.integer({
-      description: 'how long a job may be silent, 1 to 1440',
+      description: 'minutes without a sign of life, 1 to 1440',
       default: 30,
       env: 'SERVICE_TIMEOUT_MINUTES',
     }),
-    'dry-run': Flags.boolean({ description: 'only name them', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'list the jobs, and change nothing', env: 'SERVICE_DRY_RUN' }),
   };
 
   async run(): Promise<unknown> {

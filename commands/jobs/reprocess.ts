@@ -4,13 +4,13 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsReprocess extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Do the work of a finished job again, as a new job.';
+  static override description = 'Repeat the work of a finished job as a new job.';
   static override examples = [
     '<%= config.bin %> jobs reprocess job_01h8',
     '<%= config.bin %> jobs reprocess job_01h8 --org acme --json',
   ];
   static override args = {
-    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag };
 

@@ -4,13 +4,13 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show one job.';
+  static override description = 'Show a job: its state, file, times and error.';
   static override examples = [
     '<%= config.bin %> jobs show job_01h8',
     '<%= config.bin %> jobs show job_01h8 --org acme --json',
   ];
   static override args = {
-    id: Args.string({ description: 'job id', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
   };
   static override flags = { org: orgFlag };
 

@@ -7,25 +7,30 @@ import type { Sql } from '../../src/platform/postgres.ts';
 export default class JobsWatch extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Watch jobs while they wait and are worked on: a live table on a terminal, else a line for each change.\nWith --json, how things stand now.';
+    'Watch the jobs that are queued or in progress.\n' +
+    'On a terminal this is a live table, elsewhere one line for each change. With --json the present state is printed once.';
   static override examples = [
     '<%= config.bin %> jobs watch --bucket manuals',
     '<%= config.bin %> jobs watch --until-done --json',
   ];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'only jobs of a bucket, by name or id', env: 'SERVICE_BUCKET' }),
-    kind: Flags.string({ description: 'only ingest or only bulk jobs', env: 'SERVICE_KIND' }),
-    status: Flags.string({ description: 'show only jobs in this state', env: 'SERVICE_STATUS' }),
+    bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are shown', env: 'SERVICE_BUCKET' }),
+    kind: Flags.string({ description: 'only jobs of this kind: ingest, bulk or hard_delete', env: 'SERVICE_KIND' }),
+    status: Flags.string({
+      description:
+        'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
+      env: 'SERVICE_STATUS',
+    }),
     interval: Flags.integer({
-      description: 'seconds between two looks',
+      description: 'seconds between two readings',
       default: 1,
       min: 1,
       max: 3600,
       env: 'SERVICE_INTERVAL',
     }),
     'until-done': Flags.boolean({
-      description: 'end when no job waits or is worked on any more',
+      description: 'exit when no job is queued or in progress any more',
       env: 'SERVICE_UNTIL_DONE',
     }),
   };

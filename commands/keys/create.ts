@@ -5,23 +5,23 @@ import { createdKey } from '../../src/cli/created-key.ts';
 import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class KeysCreate extends BaseCommand {
-  static override description = 'Create an API key. The key itself is shown this once and never again.';
+  static override description = 'Create an API key. The key itself is shown only this once.';
   static override examples = [
     '<%= config.bin %> keys create --name website --scope embed --scope search',
     '<%= config.bin %> keys create --org acme --name nightly --expires 90d --json',
   ];
   static override flags = {
     org: orgFlag,
-    name: Flags.string({ description: 'what the key is for', required: true, env: 'SERVICE_NAME' }),
+    name: Flags.string({ description: 'name that tells what the key is for', required: true, env: 'SERVICE_NAME' }),
     scope: Flags.string({
-      description: 'what the key may do, several times (default: embed, search, documents:write)',
+      description: 'right that the key gives; may be given several times (default: embed, search and documents:write)',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_SCOPE',
     }),
-    'auth-level': authLevelFlag('highest privacy level that the key may see; 5 by default'),
-    user: Flags.string({ description: 'email or id of the user that the key belongs to', env: 'SERVICE_USER' }),
-    expires: Flags.string({ description: 'lifetime, like 90d or 12h; none by default', env: 'SERVICE_EXPIRES' }),
+    'auth-level': authLevelFlag('highest privacy level of documents that the key can see (default: 5)'),
+    user: Flags.string({ description: 'email or id of the user to whom the key belongs', env: 'SERVICE_USER' }),
+    expires: Flags.string({ description: 'lifetime, such as 12h or 90d (default: unlimited)', env: 'SERVICE_EXPIRES' }),
   };
 
   async run(): Promise<unknown> {

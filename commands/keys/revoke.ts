@@ -5,13 +5,17 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRevoke extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Refuse an API key from now on.';
+  static override description = 'Revoke an API key: it is refused from now on.';
   static override examples = [
     '<%= config.bin %> keys revoke 8h2kq0za',
     '<%= config.bin %> keys revoke 8h2kq0za --yes --json',
   ];
   static override args = {
-    id: Args.string({ description: 'the part of the key after "svc_"', required: true, ignoreStdin: true }),
+    id: Args.string({
+      description: 'id of the key, as in "keys list": the eight characters after "svc_"',
+      required: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = { org: orgFlag, yes: yesFlag };
 

@@ -6,17 +6,24 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class KeysRotate extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Replace an API key by a new one with the same rights. The old one is refused at once, or after --grace.';
+    'Replace an API key with a new one that has the same rights.\nThe old key is refused at once, or after the time that --grace gives.';
   static override examples = [
     '<%= config.bin %> keys rotate 8h2kq0za --grace 1d',
     '<%= config.bin %> keys rotate 8h2kq0za --json',
   ];
   static override args = {
-    id: Args.string({ description: 'the part of the key after "svc_"', required: true, ignoreStdin: true }),
+    id: Args.string({
+      description: 'id of the key, as in "keys list": the eight characters after "svc_"',
+      required: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     org: orgFlag,
-    grace: Flags.string({ description: 'how long both keys work, like 1h or 7d', env: 'SERVICE_GRACE' }),
+    grace: Flags.string({
+      description: 'time for which both keys work, such as 1h or 7d (default: none)',
+      env: 'SERVICE_GRACE',
+    }),
   };
 
   async run(): Promise<unknown> {

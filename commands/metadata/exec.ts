@@ -15,27 +15,34 @@ const PREVIEWED = 20;
 export default class MetadataExec extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Run a statement over the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
-    'On a terminal a change shows what it will touch and asks; elsewhere it is made at once, but for HARDDELETE, which\n' +
-    'needs --confirm. With --json this prints what PATCH /v1/buckets/{bucket}/documents/metadata/bulk answers.';
+    'Run a statement on the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
+    'On a terminal the command shows the documents that a change concerns, and asks. Elsewhere it makes the change at ' +
+    'once; HARDDELETE then needs --confirm. With --json the output is the response of ' +
+    'PATCH /v1/buckets/{bucket}/documents/metadata/bulk.';
   static override examples = [
     `<%= config.bin %> metadata exec "UPDATE documents SET review_status = 'approved' WHERE team = 'legal'" --bucket manuals`,
     `<%= config.bin %> metadata exec --file statement.txt --bucket manuals --dry-run --json`,
   ];
   static override args = {
-    statement: Args.string({ description: 'the statement, in quotes', multiple: true, ignoreStdin: true }),
+    statement: Args.string({ description: 'whole statement, in quotes', multiple: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    file: Flags.string({ description: 'a file with the statement; - is stdin', env: 'SERVICE_FILE' }),
-    'dry-run': Flags.boolean({ description: 'show what would change, change nothing', env: 'SERVICE_DRY_RUN' }),
-    limit: Flags.integer({ description: 'documents at most, 1 to 2000; default 500', env: 'SERVICE_LIMIT' }),
+    file: Flags.string({ description: 'file with the statement; - reads stdin', env: 'SERVICE_FILE' }),
+    'dry-run': Flags.boolean({ description: 'show what would change, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    limit: Flags.integer({
+      description: 'number of documents at most, 1 to 2000 (default: 500)',
+      env: 'SERVICE_LIMIT',
+    }),
     confirm: Flags.string({
-      description: 'for HARDDELETE: "HARDDELETE " and the id of the bucket',
+      description: 'confirmation that HARDDELETE needs: "HARDDELETE " and the id of the bucket',
       env: 'SERVICE_CONFIRM',
     }),
-    'no-reindex': Flags.boolean({ description: 'leave the vectors as they are', env: 'SERVICE_NO_REINDEX' }),
+    'no-reindex': Flags.boolean({
+      description: 'keep the vectors of changed documents as they are',
+      env: 'SERVICE_NO_REINDEX',
+    }),
     yes: yesFlag,
   };
 

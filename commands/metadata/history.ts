@@ -8,18 +8,18 @@ const ENTRIES_MAX = 1000;
 export default class MetadataHistory extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show who changed a document, when, by which statement, and what was before and after; newest first.';
+    'Show the changes of a document, newest first: who made each, when, by which statement, and the values before and after.';
   static override examples = [
     '<%= config.bin %> metadata history doc_01h8',
     '<%= config.bin %> metadata history doc_01h8 --limit 10 --json',
   ];
   static override args = {
-    document: Args.string({ description: 'document id', required: true, ignoreStdin: true }),
+    document: Args.string({ description: 'id of the document', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     limit: Flags.integer({
-      description: 'how many changes at most',
+      description: 'number of changes at most',
       default: 50,
       min: 1,
       max: ENTRIES_MAX,

@@ -2,7 +2,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class MetadataKeys extends BaseCommand {
   static override description =
-    'Show which keys metadata cannot have, which ones conditions can ask by, and the limits of metadata.';
+    'List the keys that metadata cannot use, the fields that conditions can use, and the limits of metadata.';
   static override examples = ['<%= config.bin %> metadata keys', '<%= config.bin %> metadata keys --json'];
 
   async run(): Promise<unknown> {

@@ -7,16 +7,16 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class ModelsTest extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Make one real call to a model, or to all that have a provider, and show how it went. Exits with 5 if one fails.';
+    'Make one real call to each of the given models and show the results. Exits with 5 if a call fails.';
   static override examples = [
     '<%= config.bin %> models test vendor-a/text-embedding-3-small',
     '<%= config.bin %> models test --all --json',
   ];
   static override args = {
-    model: Args.string({ description: 'model id; as many as you like', multiple: true, ignoreStdin: true }),
+    model: Args.string({ description: 'id of a model; several may be given', multiple: true, ignoreStdin: true }),
   };
   static override flags = {
-    all: Flags.boolean({ description: 'every model that has a provider', env: 'SERVICE_ALL' }),
+    all: Flags.boolean({ description: 'test every model that has a provider', env: 'SERVICE_ALL' }),
     org: orgFlag,
   };
 

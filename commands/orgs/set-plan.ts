@@ -4,14 +4,14 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsSetPlan extends BaseCommand {
   static override setsUp = false;
-  static override description = "Change an organization's plan.";
+  static override description = 'Change the plan of an organization, and with it its quotas and request rates.';
   static override examples = [
     '<%= config.bin %> orgs set-plan acme enterprise',
     '<%= config.bin %> orgs set-plan org_01h8 free --json',
   ];
   static override args = {
-    organization: Args.string({ description: 'name or id', required: true, ignoreStdin: true }),
-    plan: Args.string({ description: 'its new plan', required: true, options: PLANS, ignoreStdin: true }),
+    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
+    plan: Args.string({ description: 'new plan', required: true, options: PLANS, ignoreStdin: true }),
   };
 
   async run(): Promise<unknown> {

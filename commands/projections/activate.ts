@@ -4,13 +4,18 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class ProjectionsActivate extends BaseCommand {
   static override setsUp = false;
   static override description =
-    "Put a fitted map to use in place of its model's present one. Every running process takes it over within 30 s.";
+    'Put a fitted map to use, in place of the present map of its model. Running processes use it within 30 seconds.';
   static override examples = [
     '<%= config.bin %> projections activate 3',
     '<%= config.bin %> projections activate 3 --json',
   ];
   static override args = {
-    version: Args.integer({ description: 'version of the map', required: true, min: 1, ignoreStdin: true }),
+    version: Args.integer({
+      description: 'version of the map, as in "projections list"',
+      required: true,
+      min: 1,
+      ignoreStdin: true,
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -5,17 +5,22 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class ProjectionsEvaluate extends BaseCommand {
   static override setsUp = false;
   static override description =
-    "Measure the maps in use again, on texts that were held out; no provider is called. With --docs, --queries and --qrels, search the reference model's documents by the model's queries, too.";
+    'Measure the maps in use again, on texts that were not used to fit them.\n' +
+    'No provider is called for that. With --docs, --queries and --qrels, those texts are embedded as well, and the ' +
+    'documents of the reference model are searched with the queries of each model.';
   static override examples = [
     '<%= config.bin %> projections evaluate --html report.html',
     '<%= config.bin %> projections evaluate --model vendor-e/embeddings-v3 --docs d.jsonl --queries q.jsonl --qrels qrels.tsv --json',
   ];
   static override flags = {
-    model: Flags.string({ description: 'only this model', env: 'SERVICE_MODEL' }),
-    html: Flags.string({ description: 'write a report page to this file', env: 'SERVICE_HTML' }),
-    docs: Flags.string({ description: 'documents, one {"id": …, "text": …} a line', env: 'SERVICE_DOCS' }),
-    queries: Flags.string({ description: 'queries, one {"id": …, "text": …} a line', env: 'SERVICE_QUERIES' }),
-    qrels: Flags.string({ description: 'which documents answer which query, TREC form', env: 'SERVICE_QRELS' }),
+    model: Flags.string({ description: 'id of the only model to measure', env: 'SERVICE_MODEL' }),
+    html: Flags.string({ description: 'file for a report, as an HTML page', env: 'SERVICE_HTML' }),
+    docs: Flags.string({ description: 'file of documents, one {"id": …, "text": …} a line', env: 'SERVICE_DOCS' }),
+    queries: Flags.string({ description: 'file of queries, one {"id": …, "text": …} a line', env: 'SERVICE_QUERIES' }),
+    qrels: Flags.string({
+      description: 'file that says which documents answer which query, in the TREC format',
+      env: 'SERVICE_QRELS',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -6,34 +6,43 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ProjectionsFit extends BaseCommand {
   static override description =
-    "Fit a model's map into the canonical latent space: embed calibration texts, align, measure on held-out texts, and put the map to use. The first model of an installation makes the space, with --reference. An interrupted run goes on where it stopped.";
+    'Fit the map that brings the vectors of a model into the canonical latent space, and put it to use.\n' +
+    'Calibration texts are embedded and aligned, and the map is measured on texts that were held out. The first model ' +
+    'of an installation defines the space, with --reference. An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> projections fit --model vendor-b/embedding-001 --reference',
     '<%= config.bin %> projections fit --model vendor-e/embeddings-v3 --from-bucket manuals --yes --json',
   ];
   static override flags = {
-    model: Flags.string({ description: 'model to fit', required: true, env: 'SERVICE_MODEL' }),
-    reference: Flags.boolean({ description: 'make the space from this model', env: 'SERVICE_REFERENCE' }),
+    model: Flags.string({ description: 'id of the model', required: true, env: 'SERVICE_MODEL' }),
+    reference: Flags.boolean({ description: 'define the space by this model', env: 'SERVICE_REFERENCE' }),
     corpus: Flags.string({
-      description: 'texts of your own, one {"text": …} a line; those of the space otherwise',
+      description:
+        'file of your own texts, one {"text": …} a line (default: the texts that the space was made from, or the built-in ones)',
       env: 'SERVICE_CORPUS',
     }),
     'from-bucket': Flags.string({
-      description: 'take the chunks of a bucket for texts, by name or id',
+      description: 'name or id of a bucket whose chunks are the texts',
       env: 'SERVICE_FROM_BUCKET',
     }),
     org: orgFlag,
-    pairs: Flags.integer({ description: 'texts at most', default: 5000, min: 1, max: 10_000, env: 'SERVICE_PAIRS' }),
+    pairs: Flags.integer({
+      description: 'number of texts at most',
+      default: 5000,
+      min: 1,
+      max: 10_000,
+      env: 'SERVICE_PAIRS',
+    }),
     method: Flags.option({ options: ['procrustes', 'ridge'] as const, default: 'procrustes' as const })({
-      description: 'how to align',
+      description: 'method of alignment',
       env: 'SERVICE_METHOD',
     }),
     'allow-few-pairs': Flags.boolean({
-      description: 'fit on fewer than 500 texts, too',
+      description: 'allow fewer than 500 texts',
       env: 'SERVICE_ALLOW_FEW_PAIRS',
     }),
     activate: Flags.boolean({
-      description: 'put the map to use',
+      description: 'put the map to use, or only store it',
       default: true,
       allowNo: true,
       env: 'SERVICE_ACTIVATE',

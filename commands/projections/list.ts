@@ -3,13 +3,13 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ProjectionsList extends BaseCommand {
   static override setsUp = false;
-  static override description = 'List the maps that were fitted, newest first, and which of them are in use.';
+  static override description = 'List the maps that were fitted, newest first, and show which of them are in use.';
   static override examples = [
     '<%= config.bin %> projections list',
     '<%= config.bin %> projections list --model vendor-a/text-embedding-3-small --json',
   ];
   static override flags = {
-    model: Flags.string({ description: 'only those of a model', env: 'SERVICE_MODEL' }),
+    model: Flags.string({ description: 'id of the only model whose maps are listed', env: 'SERVICE_MODEL' }),
   };
 
   async run(): Promise<unknown> {

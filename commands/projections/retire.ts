@@ -5,14 +5,18 @@ import { yesFlag } from '../../src/cli/flags.ts';
 
 export default class ProjectionsRetire extends BaseCommand {
   static override setsUp = false;
-  static override description =
-    "Take a map out of use for good. If it is in use, its model's vectors become native again.";
+  static override description = 'Retire a map for good. If it is in use, the vectors of its model become native again.';
   static override examples = [
     '<%= config.bin %> projections retire 3',
     '<%= config.bin %> projections retire 3 --yes --json',
   ];
   static override args = {
-    version: Args.integer({ description: 'version of the map', required: true, min: 1, ignoreStdin: true }),
+    version: Args.integer({
+      description: 'version of the map, as in "projections list"',
+      required: true,
+      min: 1,
+      ignoreStdin: true,
+    }),
   };
   static override flags = { yes: yesFlag };
 

@@ -3,10 +3,15 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ProjectionsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show a map and the figures it had on held-out texts.';
+  static override description = 'Show a map and the figures that were measured on held-out texts.';
   static override examples = ['<%= config.bin %> projections show 3', '<%= config.bin %> projections show 3 --json'];
   static override args = {
-    version: Args.integer({ description: 'version of the map', required: true, min: 1, ignoreStdin: true }),
+    version: Args.integer({
+      description: 'version of the map, as in "projections list"',
+      required: true,
+      min: 1,
+      ignoreStdin: true,
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -3,7 +3,8 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class RoutingGet extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show which model embeds what names none, and which one steps in for it.';
+  static override description =
+    'Show the model that embeds requests without a model, and the fallback for when its provider is down.';
   static override examples = ['<%= config.bin %> routing get', '<%= config.bin %> routing get --org acme --json'];
   static override flags = { org: orgFlag };
 

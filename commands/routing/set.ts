@@ -6,19 +6,22 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class RoutingSet extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Choose the model that embeds what names none. With --fallback another one steps in when its provider is down.';
+    'Choose the model that embeds requests without a model.\nWith --fallback, another model is used while the provider of this one is down.';
   static override examples = [
     '<%= config.bin %> routing set vendor-a/text-embedding-3-small --fallback vendor-e/embeddings-v3',
     '<%= config.bin %> routing set service-embed-1-small --org acme --json',
   ];
   static override args = {
-    primary: Args.string({ description: 'model id, as in "models list"', required: true, ignoreStdin: true }),
+    primary: Args.string({ description: 'id of the model, as in "models list"', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
-    fallback: Flags.string({ description: 'model that steps in', env: 'SERVICE_FALLBACK' }),
+    fallback: Flags.string({
+      description: 'id of the model that is used while the provider of the first one is down',
+      env: 'SERVICE_FALLBACK',
+    }),
     'routing-mode': Flags.string({
-      description: 'fallback or single; fallback where --fallback is given',
+      description: 'single or fallback (default: fallback if --fallback is given, else single)',
       env: 'SERVICE_ROUTING_MODE',
     }),
   };

@@ -4,20 +4,21 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class TokensCreate extends BaseCommand {
-  static override description = 'Sign a token for a user, who is made when there is none with this email.';
+  static override description =
+    'Create a token with which a user calls the API. A user with this email is added if there is none.';
   static override examples = [
     '<%= config.bin %> tokens create --user ana@example.com --ttl 8h',
     '<%= config.bin %> tokens create --org acme --user ana@example.com --role admin --json',
   ];
   static override flags = {
     org: orgFlag,
-    user: Flags.string({ description: "the user's email", required: true, env: 'SERVICE_USER' }),
+    user: Flags.string({ description: 'email of the user', required: true, env: 'SERVICE_USER' }),
     role: Flags.option({
       options: ROLES,
-      description: 'role of a user who is made (default: member)',
+      description: 'role of the user if one is added (default: member)',
       env: 'SERVICE_ROLE',
     })(),
-    ttl: Flags.string({ description: 'lifetime, like 1h or 30m', default: '1h', env: 'SERVICE_TTL' }),
+    ttl: Flags.string({ description: 'lifetime of the token, such as 30m or 1h', default: '1h', env: 'SERVICE_TTL' }),
   };
 
   async run(): Promise<unknown> {

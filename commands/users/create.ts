@@ -10,18 +10,21 @@ export default class UsersCreate extends BaseCommand {
     '<%= config.bin %> users create ben@example.com --department sales --auth-level 4 --json',
   ];
   static override args = {
-    email: Args.string({ description: 'email address', required: true, ignoreStdin: true }),
+    email: Args.string({ description: 'email address of the user', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     role: Flags.option({
       options: ROLES,
-      description: 'what the user may do',
+      description: 'role, which decides what the user may do',
       default: 'member',
       env: 'SERVICE_ROLE',
     })(),
-    'auth-level': authLevelFlag("highest privacy level that the user may see; the role's by default"),
-    department: Flags.string({ description: 'whose scoped documents the user may see', env: 'SERVICE_DEPARTMENT' }),
+    'auth-level': authLevelFlag('highest privacy level of documents that the user can see (default: that of the role)'),
+    department: Flags.string({
+      description: 'department of the user; documents limited to a department are found by its members',
+      env: 'SERVICE_DEPARTMENT',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -5,18 +5,18 @@ import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
 
 export default class UsersSetRole extends BaseCommand {
   static override setsUp = false;
-  static override description = "Change a user's role, and with it the auth level.";
+  static override description = 'Change the role of a user, and with it the auth level.';
   static override examples = [
     '<%= config.bin %> users set-role ana@example.com owner --org acme',
     '<%= config.bin %> users set-role ana@example.com member --auth-level 5 --json',
   ];
   static override args = {
-    user: Args.string({ description: 'email or id', required: true, ignoreStdin: true }),
-    role: Args.string({ description: 'the new role', required: true, options: ROLES, ignoreStdin: true }),
+    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
+    role: Args.string({ description: 'new role', required: true, options: ROLES, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
-    'auth-level': authLevelFlag("highest privacy level that the user may see; the role's by default"),
+    'auth-level': authLevelFlag('highest privacy level of documents that the user can see (default: that of the role)'),
   };
 
   async run(): Promise<unknown> {

@@ -4,14 +4,14 @@ import { runWorker } from '../../src/cli/run-worker.ts';
 
 export default class WorkerEmbed extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Work on bulk embedding jobs until it is told to stop (Ctrl-C, SIGTERM).';
+  static override description = 'Run a worker for bulk embedding jobs, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [
     '<%= config.bin %> worker embed',
     '<%= config.bin %> worker embed --concurrency 4 --json',
   ];
   static override flags = {
     concurrency: Flags.integer({
-      description: 'jobs at a time (default: workers.embed_concurrency)',
+      description: 'number of jobs at a time (default: the setting workers.embed_concurrency)',
       min: 1,
       env: 'SERVICE_CONCURRENCY',
     }),

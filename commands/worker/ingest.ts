@@ -4,14 +4,14 @@ import { runWorker } from '../../src/cli/run-worker.ts';
 
 export default class WorkerIngest extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Work on ingest jobs and hard deletes until it is told to stop (Ctrl-C, SIGTERM).';
+  static override description = 'Run a worker for ingest jobs and hard deletes, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [
     '<%= config.bin %> worker ingest',
     '<%= config.bin %> worker ingest --concurrency 4 --json',
   ];
   static override flags = {
     concurrency: Flags.integer({
-      description: 'jobs at a time (default: workers.ingest_concurrency)',
+      description: 'number of jobs at a time (default: the setting workers.ingest_concurrency)',
       min: 1,
       env: 'SERVICE_CONCURRENCY',
     }),

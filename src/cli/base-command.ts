@@ -40,7 +40,7 @@ export abstract class BaseCommand extends Command {
   static override enableJsonFlag = true;
   static override baseFlags = {
     'data-dir': Flags.directory({
-      description: 'where the installation keeps its data',
+      description: 'folder where the installation keeps its data',
       env: 'SERVICE_DATA_DIR',
       helpGroup: 'GLOBAL',
     }),

@@ -4,18 +4,18 @@ import { invalidRequest } from '../platform/errors.ts';
 /** Flags that several commands have. Every flag's variable is `SERVICE_` and its name (held by a test). */
 
 export const orgFlag = Flags.string({
-  description: 'organization, by name or id',
+  description: 'name or id of the organization',
   default: 'default',
   env: 'SERVICE_ORG',
 });
 
 export const bucketFlag = Flags.string({
-  description: 'bucket, by name or id',
+  description: 'name or id of the bucket',
   default: 'default',
   env: 'SERVICE_BUCKET',
 });
 
-export const yesFlag = Flags.boolean({ description: 'do not ask', env: 'SERVICE_YES' });
+export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation', env: 'SERVICE_YES' });
 
 /**
  * The values of a flag that may be given several times. oclif hands its environment variable over as one text,
