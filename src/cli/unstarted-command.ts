@@ -1,0 +1,43 @@
+import { Config } from '@oclif/core/config';
+import { findNearest } from '../platform/nearest-word.ts';
+import { describeFailure, EXIT } from './exit-codes.ts';
+import { printFailure, wantsJson } from './output.ts';
+
+/** The project as oclif loads it; with `ignoreManifest` from the files of its commands. */
+interface ProjectOptions {
+  readonly root: string;
+  readonly ignoreManifest?: boolean;
+}
+
+/** Whether the command line begins with the name of a command. */
+export async function isKnownCommand(options: ProjectOptions, argv: readonly string[]): Promise<boolean> {
+  return findCommand(await Config.load(options), wordsOf(argv));
+}
+
+/** Say why no command could be started: there is none of that name, or `error` when it was loaded. */
+export async function reportUnstarted(options: ProjectOptions, argv: readonly string[], error: unknown): Promise<void> {
+  const config = await Config.load(options);
+  const words = wordsOf(argv);
+  const failure = findCommand(config, words)
+    ? describeFailure(error)
+    : { exitCode: EXIT.usage, code: 'usage', message: unknownCommand(config, words) };
+  printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help: `${config.bin} --help` });
+}
+
+/** The words before the first flag: the name of the command, and perhaps arguments. */
+function wordsOf(argv: readonly string[]): string[] {
+  const end = argv.findIndex((arg) => arg.startsWith('-'));
+  return argv.slice(0, end === -1 ? undefined : end);
+}
+
+function findCommand(config: Config, words: readonly string[]): boolean {
+  return words.some((_, index) => config.findCommand(words.slice(0, index + 1).join(':')) !== undefined);
+}
+
+function unknownCommand(config: Config, words: readonly string[]): string {
+  if (words.length === 0) return 'the command comes first, then its flags';
+  const names = config.commandIDs.map((id) => id.replaceAll(':', ' '));
+  const typed = words.slice(0, 2).join(' ');
+  const nearest = findNearest(typed, names) ?? findNearest(words[0] as string, names);
+  return `there is no command "${typed}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
+}
