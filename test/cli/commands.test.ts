@@ -6,7 +6,9 @@ import { Config } from '@oclif/core';
 import { expect, test } from 'vitest';
 import { runService } from './service.ts';
 
-const config = await Config.load(fileURLToPath(new URL('../..', import.meta.url)));
+// From the sources: the manifest may be older than they are.
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const config = await Config.load({ root, ignoreManifest: true });
 const commands = config.commands.filter((command) => command.pluginName === config.name);
 const ids = commands.map((command) => command.id);
 
@@ -22,8 +24,18 @@ test('the commands of the first slice are all there', () => {
   );
 });
 
+/** Begins with a verb or a noun, ends with a full stop. */
+const SENTENCE = /^(?!(What|How|Whether|Of|Where|Why|Who)\b)[A-Z].*\.$/s;
+
+test('every topic explains itself', () => {
+  const topics = new Set(ids.filter((id) => id.includes(':')).map((id) => id.split(':')[0]));
+  const described = config.topics.filter(({ name }) => topics.has(name));
+  expect(described.map(({ name }) => name)).toEqual([...topics].sort());
+  for (const { description } of described) expect(description).toMatch(SENTENCE);
+});
+
 test.each(commands.map((command) => [command.id, command] as const))('%s explains itself', (_, command) => {
-  expect(command.description).toMatch(/\.$/m);
+  expect(command.description).toMatch(SENTENCE);
   expect(command.examples).toHaveLength(2);
   for (const example of command.examples ?? []) {
     expect(example).toContain(`<%= config.bin %> ${command.id.replaceAll(':', ' ')}`);

@@ -1,0 +1,95 @@
+/**
+ * Writes the command reference, docs/cli/, and oclif.manifest.json: `node test/docs/cli-reference.ts`.
+ *
+ * oclif makes both from the commands, in a folder of its own: `oclif readme` writes into the README.md it finds, and
+ * ours has only a link. That folder, an environment of its own and a fixed width keep machine and user out of them.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const OCLIF = fileURLToPath(import.meta.resolve('oclif/bin/run.js'));
+const COLUMNS = '100';
+const OCLIF_MS_MAX = 60_000;
+export const PAGES = 'docs/cli';
+export const MANIFEST = 'oclif.manifest.json';
+
+const INDEX = `# Commands of service
+
+One page for each command or group of commands, generated from the commands themselves by \`npm run docs:cli\`.
+\`service COMMAND --help\` prints the same.
+
+- Exit codes: 0 done, 1 unexpected fault, 2 wrong usage, 3 not found, 4 refused, 5 a dependency is down, 130 interrupted.
+- With \`--json\` a command prints exactly one JSON document on stdout; progress and messages go to stderr.
+- The environment variable of a flag, shown as \`env\`, is used where the flag is not given. Of a flag that may be given
+  several times it holds the values separated by commas.
+
+<!-- commands -->
+`;
+
+/** A folder that oclif takes for the project, and that it may write to: package.json, commands and dependencies. */
+export function linkProject(folder: string): void {
+  for (const name of ['package.json', 'commands', 'node_modules']) {
+    symlinkSync(path.join(ROOT, name), path.join(folder, name));
+  }
+}
+
+/** The text of each generated file by its path from the root of the repository, in the order of the paths. */
+export async function generateReference(): Promise<Record<string, string>> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'reference-'));
+  try {
+    linkProject(folder);
+    writeFileSync(path.join(folder, 'README.md'), INDEX);
+    await runOclif(folder, 'manifest');
+    await runOclif(folder, 'readme', '--multi', '--output-dir', '.', '--no-source-links');
+    const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+    const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
+    return {
+      ...Object.fromEntries(pages.sort().map((name) => [`${PAGES}/${name}`, withoutTags(read(name))])),
+      [MANIFEST]: sortCommands(read(MANIFEST)),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The generated files as they are in the repository. */
+export function readReference(): Record<string, string> {
+  const pages = readdirSync(path.join(ROOT, PAGES)).map((name) => `${PAGES}/${name}`);
+  return Object.fromEntries(
+    [...pages.sort(), MANIFEST].map((file) => [file, readFileSync(path.join(ROOT, file), 'utf8')]),
+  );
+}
+
+async function runOclif(folder: string, ...args: string[]): Promise<void> {
+  const { PATH } = process.env;
+  // Without the last one oclif asks the registry for a newer version of itself.
+  const env = { PATH, HOME: folder, COLUMNS, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' };
+  await promisify(execFile)(process.execPath, [OCLIF, ...args], { cwd: folder, env, timeout: OCLIF_MS_MAX });
+}
+
+/** oclif marks what it inserted, and begins it with a heading of its own. */
+function withoutTags(page: string): string {
+  return page
+    .replace(/<!-- commands(stop)? -->\n(# Command Topics\n\n)?/g, '')
+    .trimEnd()
+    .concat('\n');
+}
+
+/** oclif lists commands in the order in which it found their files, which differs from run to run. */
+function sortCommands(manifest: string): string {
+  const { commands, ...rest } = JSON.parse(manifest) as { commands: Record<string, unknown> };
+  const sorted = Object.fromEntries(Object.entries(commands).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return `${JSON.stringify({ ...rest, commands: sorted }, null, 2)}\n`;
+}
+
+if (import.meta.main) {
+  const files = await generateReference();
+  rmSync(path.join(ROOT, PAGES), { recursive: true, force: true });
+  mkdirSync(path.join(ROOT, PAGES));
+  for (const [file, text] of Object.entries(files)) writeFileSync(path.join(ROOT, file), text);
+}
