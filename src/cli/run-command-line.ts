@@ -1,8 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-// `--version` and `--help` need these parts of oclif; its index loads half as much again.
-import { ExitError } from '@oclif/core/errors';
-import { flush } from '@oclif/core/flush';
-import { run } from '@oclif/core/run';
 
 /**
  * Run one command line. Commands report their own failures (`BaseCommand`); this covers what comes before one of
@@ -15,6 +12,7 @@ import { run } from '@oclif/core/run';
  * @param argv without the executable and the script
  */
 export async function runCommandLine(root: URL, argv: readonly string[]): Promise<void> {
+  if (argv[0] === '--version') return printVersion(root);
   const options = { root: fileURLToPath(root) };
   try {
     await runOnce(options, argv);
@@ -26,7 +24,17 @@ export async function runCommandLine(root: URL, argv: readonly string[]): Promis
   }
 }
 
+/** Print the line that oclif prints. Loading oclif for it takes three times as long as starting Node.js. */
+function printVersion(root: URL): void {
+  const { name, version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
+}
+
 async function runOnce(options: { readonly root: string }, argv: readonly string[]): Promise<void> {
+  // `--help` needs these parts of oclif; its index loads half as much again.
+  const { ExitError } = await import('@oclif/core/errors');
+  const { flush } = await import('@oclif/core/flush');
+  const { run } = await import('@oclif/core/run');
   try {
     await run([...argv], options);
     await flush();

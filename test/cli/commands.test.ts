@@ -67,6 +67,12 @@ test('--help shows usage and both examples without opening anything', async () =
   expect(help.stdout.match(/^ {2}\$ service documents upload [a-z].*--/gm)).toHaveLength(2);
 });
 
+test('--version prints the line of oclif', async () => {
+  // oclif has a name of its own for Linux under Windows.
+  const line = config.userAgent.replace(' wsl-', ' linux-');
+  expect(await runService(['--version'], {})).toMatchObject({ code: 0, stdout: `${line}\n`, stderr: '' });
+});
+
 test('service without a command, and a topic, show what there is', async () => {
   const [root, topic] = await Promise.all([runService([], {}), runService(['documents'], {})]);
   expect(root).toMatchObject({ code: 0, stdout: expect.stringContaining('documents') });
