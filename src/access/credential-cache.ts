@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Caller } from './caller.ts';
 
 /** What a look-up found: who is asking, and for how long the credential still lasts (null: without end). */
@@ -20,19 +21,14 @@ export interface CredentialCache {
  */
 export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax: number }): CredentialCache {
   const { cacheMs, cacheEntriesMax } = settings;
-  const answers = new Map<string, { caller: Caller; untilMs: number }>();
+  // Not the library's own time to live: 0 would be for ever to it, and an answer would live past its last millisecond.
+  const answers = new LRUCache<string, { caller: Caller; untilMs: number }>({ max: cacheEntriesMax });
   const underWay = new Map<string, { answer: Promise<Caller>; startedMs: number }>();
-
-  function remember(credentialHash: string, caller: Caller, untilMs: number): void {
-    answers.delete(credentialHash);
-    const oldest = answers.size >= cacheEntriesMax ? answers.keys().next() : null;
-    if (oldest && !oldest.done) answers.delete(oldest.value);
-    answers.set(credentialHash, { caller, untilMs });
-  }
 
   return {
     get(credentialHash) {
-      const known = answers.get(credentialHash);
+      // The order stays that of the look-ups: what goes first has the least time left.
+      const known = answers.peek(credentialHash);
       return known && performance.now() < known.untilMs ? known.caller : undefined;
     },
     load(credentialHash, lookUp) {
@@ -41,7 +37,7 @@ export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax
       if (shared && startedMs < shared.startedMs + cacheMs) return shared.answer;
       const answer = lookUp()
         .then(({ caller, endsInMs }) => {
-          remember(credentialHash, caller, startedMs + Math.min(cacheMs, endsInMs ?? cacheMs));
+          answers.set(credentialHash, { caller, untilMs: startedMs + Math.min(cacheMs, endsInMs ?? cacheMs) });
           return caller;
         })
         .finally(() => {

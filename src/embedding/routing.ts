@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
@@ -43,17 +44,16 @@ export interface RoutingTable {
 }
 
 export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
-  const cache = new Map<string, { routing: Routing; untilMs: number }>();
+  const cache = new LRUCache<string, Routing>({ max: CACHED_ORGANIZATIONS_MAX, ttl: CACHE_MS, ttlResolution: 0 });
   const remember = (orgId: string, routing: Routing) => {
-    if (cache.size >= CACHED_ORGANIZATIONS_MAX) cache.clear();
-    cache.set(orgId, { routing, untilMs: performance.now() + CACHE_MS });
+    cache.set(orgId, routing);
     return routing;
   };
   const read = async (orgId: string) => (await selectRouting(sql, orgId)) ?? DEFAULT_ROUTING;
   return {
     of(orgId) {
       const cached = cache.get(orgId);
-      if (cached && cached.untilMs > performance.now()) return cached.routing;
+      if (cached) return cached;
       return read(orgId).then((routing) => remember(orgId, withoutLostModels(routing, backends)));
     },
     async view(caller) {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
@@ -36,7 +37,7 @@ export class OutcomeRecorder {
   readonly #handler: Pick<JobHandler, 'onFailed'>;
   readonly #options: { readonly leaseMs: number; readonly retriesMax: number; readonly stop: AbortSignal };
   /** How often a job was put off here. */
-  readonly #putOffs = new Map<string, number>();
+  readonly #putOffs = new LRUCache<string, number>({ max: PUT_OFF_JOBS_MAX });
 
   constructor(
     sql: Sql,
@@ -100,7 +101,6 @@ export class OutcomeRecorder {
   /** Short at first, for what was away for a moment only. */
   #putOffMs(jobId: string): number {
     const before = this.#putOffs.get(jobId) ?? 0;
-    if (this.#putOffs.size >= PUT_OFF_JOBS_MAX) this.#putOffs.clear();
     this.#putOffs.set(jobId, Math.min(before + 1, PUT_OFFS_MAX));
     return backoffMs(before);
   }

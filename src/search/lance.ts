@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type Connection, connect, Index, Session, type Table } from '@lancedb/lancedb';
+import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
 import { CHUNK_SCHEMA } from './chunk-table.ts';
@@ -45,9 +46,10 @@ export class LanceTables {
   readonly #reading: LazyConnection;
   /** It shares no memory with searches, which keep what they have read. */
   readonly #writing: LazyConnection;
-  /** Least recently used first, both. */
-  readonly #open = new Map<string, { table: Table; version: number }>();
-  readonly #written = new Map<string, Table>();
+  /** A table that falls out is not closed: a search may still be at it. It is freed with its last reference. */
+  readonly #open = new LRUCache<string, { table: Table; version: number }>({ max: OPEN_TABLES_MAX });
+  /** The same holds here for a writer. */
+  readonly #written = new LRUCache<string, Table>({ max: WRITTEN_TABLES_MAX });
 
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
@@ -106,15 +108,12 @@ export class LanceTables {
         await cached.table.checkoutLatest();
         cached.version = version;
       }
-      this.#open.delete(name);
-      this.#open.set(name, cached);
       return cached.table;
     }
     const connection = await this.#reading.get();
     if (!(await connection.tableNames()).includes(name)) return null;
     const table = await connection.openTable(name);
     this.#open.set(name, { table, version });
-    dropOldest(this.#open, OPEN_TABLES_MAX);
     return table;
   }
 
@@ -131,8 +130,6 @@ export class LanceTables {
     const connection = await this.#writing.get();
     const held = this.#written.get(name);
     if (held) {
-      this.#written.delete(name);
-      this.#written.set(name, held);
       await held.checkoutLatest();
       return held;
     }
@@ -142,7 +139,6 @@ export class LanceTables {
       await buildTokenIndex(table);
     }
     this.#written.set(name, table);
-    dropOldest(this.#written, WRITTEN_TABLES_MAX);
     return table;
   }
 
@@ -208,10 +204,4 @@ class LazyConnection {
     (await this.#connection?.catch(() => null))?.close();
     this.#connection = null;
   }
-}
-
-/** Not closed: a search or a writer may still be at it. It is freed with its last reference. */
-function dropOldest(tables: Map<string, unknown>, sizeMax: number): void {
-  const [oldest] = tables.keys();
-  if (tables.size > sizeMax && oldest !== undefined) tables.delete(oldest);
 }

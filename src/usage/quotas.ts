@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Plan } from '../access/caller.ts';
 import { findOrganization } from '../access/organizations.ts';
 import type { Config } from '../platform/config.ts';
@@ -44,24 +45,22 @@ export function quotaExceeded(facts: {
 }
 
 const PLANS_MAX = 10_000;
+const PLAN_CACHE_MS = 1_000;
 
 /**
- * The plan of an organization, for callers who do not know it; an answer serves for `cacheMs`, counted from the start
+ * The plan of an organization, for callers who do not know it; an answer serves for a second, counted from the start
  * of the look-up.
  */
-export function openPlanLookUp(sql: Sql, cacheMs = 1000): (orgId: string) => Promise<Plan> {
-  const known = new Map<string, { plan: Promise<Plan>; untilMs: number }>();
+export function openPlanLookUp(sql: Sql): (orgId: string) => Promise<Plan> {
+  const plans = new LRUCache<string, Promise<Plan>>({ max: PLANS_MAX, ttl: PLAN_CACHE_MS, ttlResolution: 0 });
   return (orgId) => {
-    const entry = known.get(orgId);
-    if (entry && performance.now() < entry.untilMs) return entry.plan;
-    known.delete(orgId);
-    const oldest = known.size >= PLANS_MAX ? known.keys().next() : null;
-    if (oldest && !oldest.done) known.delete(oldest.value);
-    const fresh = { plan: findOrganization(sql, orgId).then(({ plan }) => plan), untilMs: performance.now() + cacheMs };
-    known.set(orgId, fresh);
-    fresh.plan.catch(() => {
-      if (known.get(orgId) === fresh) known.delete(orgId);
+    const known = plans.get(orgId);
+    if (known) return known;
+    const plan = findOrganization(sql, orgId).then((organization) => organization.plan);
+    plans.set(orgId, plan);
+    plan.catch(() => {
+      if (plans.peek(orgId) === plan) plans.delete(orgId);
     });
-    return fresh.plan;
+    return plan;
   };
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 export const WINDOW_MS = 60_000;
 
 /** Requests of one organization and axis in this window of a minute and in the one before. */
@@ -65,16 +67,8 @@ export function openMemoryRateWindow(options: { now?: () => number; keysMax?: nu
   take(key: string, limit: number): WindowAnswer;
 } {
   const { now = Date.now, keysMax = KEYS_MAX } = options;
-  const windows = new Map<string, { number: number; previous: number; current: number }>();
-
-  function makeRoom(number: number): void {
-    if (windows.size < keysMax) return;
-    for (const [key, window] of windows) if (window.number < number - 1) windows.delete(key);
-    for (const key of windows.keys()) {
-      if (windows.size < keysMax) return;
-      windows.delete(key);
-    }
-  }
+  // Bounded by size, a key being 1: room for the keys of `max` would be allocated at once, 2.8 MB.
+  const windows = new LRUCache<string, { number: number; previous: number; current: number }>({ maxSize: keysMax });
 
   return {
     take(key, limit) {
@@ -82,9 +76,8 @@ export function openMemoryRateWindow(options: { now?: () => number; keysMax?: nu
       const number = Math.floor(nowMs / WINDOW_MS);
       let window = windows.get(key);
       if (window === undefined) {
-        makeRoom(number);
         window = { number, previous: 0, current: 0 };
-        windows.set(key, window);
+        windows.set(key, window, { size: 1 });
       } else if (window.number !== number) {
         window.previous = window.number === number - 1 ? window.current : 0;
         window.current = 0;

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../errors.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
-/** Folders that are remembered. */
-const REACHED_MAX = 4_096;
+const REACHED_FOLDERS_MAX = 4_096;
 /** Bytes read at a time. */
 export const READ_BYTES = 256 * 1024;
 
@@ -68,7 +68,7 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
 export class FolderFlusher {
   readonly #root: string;
   /** Which folder it was, by its name: another one may have it by now. */
-  readonly #reached = new Map<string, string>();
+  readonly #reached = new LRUCache<string, string>({ max: REACHED_FOLDERS_MAX });
 
   constructor(root: string) {
     this.#root = root;
@@ -85,7 +85,6 @@ export class FolderFlusher {
       current = path.dirname(current);
       await flushFolder(current);
     }
-    if (this.#reached.size >= REACHED_MAX) this.#reached.clear();
     this.#reached.set(folder, identity);
   }
 }
