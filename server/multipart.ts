@@ -31,9 +31,7 @@ export function boundaryOf(contentType: string): string | null {
 
 /**
  * `multipart/form-data` (RFC 7578) as a state machine over chunks: memory is bounded by one chunk and one header
- * block of 8 KiB. Formidable, which koa-body would use, is not fit for the open network: a field with
- * `Content-Transfer-Encoding: 7bit` ends in an unhandled rejection, refused files keep their descriptors and stay
- * on disk, and part headers have no bound.
+ * block of 8 KiB. `docs/decisions/0005-own-multipart-reader.md` says why no library reads these bodies.
  */
 export class MultipartParser {
   readonly #delimiter: Buffer;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundaryOf, MultipartParser, type PartHeaders } from '../../server/multipart.ts';
+import { AppError } from '../../src/platform/errors.ts';
 
 interface Part {
   headers: PartHeaders;
@@ -46,6 +47,11 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   }
   return chunks;
 }
+
+const DELIMITERS = ['--', '\r\n--boundary', '\r\n--boundary--'];
+const CHARACTERS = ['', '\r\n', '\r', '\n', '\xff', '\0', '"', ';'];
+const HEADERS = ['no colon\r\n', 'Content-Transfer-Encoding: base64\r\n', `X: ${'y'.repeat(9_000)}\r\n`];
+const INSERTED = [...DELIMITERS, ...CHARACTERS, ...HEADERS];
 
 describe('MultipartParser', () => {
   test('reads fields and files', () => {
@@ -101,6 +107,54 @@ describe('MultipartParser', () => {
       ),
       { seed: 13, numRuns: 300 },
     );
+  });
+
+  test('gives a damaged body the same verdict however its bytes are cut, and refuses it only as malformed', () => {
+    const verdictOf = (chunks: readonly Buffer[]) => {
+      try {
+        return parse(chunks, 'boundary');
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'invalid_multipart' && error.status === 400)
+          return error.message;
+        throw error;
+      }
+    };
+    const part = fc.tuple(
+      fc.constantFrom('name="a"', 'name="file"; filename="한국어.txt"', 'name="file"; filename*=UTF-8\'\'a%20b'),
+      fc.constantFrom('', 'Content-Type: text/plain; charset=euc-kr\r\n', 'Content-Transfer-Encoding: binary\r\n'),
+      fc.constantFrom('', 'one\r\ntwo', '\r\n--bound', 'x'.repeat(300)),
+    );
+    const body = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => {
+      const texts = parts.map(
+        ([name, more, data]) => `--boundary\r\nContent-Disposition: form-data; ${name}\r\n${more}\r\n${data}\r\n`,
+      );
+      return Buffer.from(`${texts.join('')}--boundary--\r\n`);
+    });
+    const damage = fc.record({
+      at: fc.integer({ min: 0, max: 999 }),
+      removed: fc.constantFrom(0, 0, 1, 20),
+      inserted: fc.constantFrom(...INSERTED).map((text) => Buffer.from(text, 'latin1')),
+    });
+    const apply = (bytes: Buffer, { at, removed, inserted }: { at: number; removed: number; inserted: Buffer }) => {
+      const from = Math.floor((at / 1000) * bytes.length);
+      return Buffer.concat([bytes.subarray(0, from), inserted, bytes.subarray(from + removed)]);
+    };
+    let refused = 0;
+    fc.assert(
+      fc.property(
+        body,
+        fc.array(damage, { minLength: 1, maxLength: 3 }),
+        fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }),
+        (whole, damages, sizes) => {
+          const bytes = damages.reduce(apply, whole);
+          const verdict = verdictOf([bytes]);
+          expect(verdictOf(cut(bytes, sizes))).toEqual(verdict);
+          if (typeof verdict === 'string') refused++;
+        },
+      ),
+      { seed: 17, numRuns: 300 },
+    );
+    expect(refused).toBeGreaterThan(100);
   });
 
   test.each([
