@@ -1,4 +1,7 @@
-/** What the first bytes of an image file say about it. Nothing here decodes pixels. */
+/**
+ * Format, size and orientation as the first bytes of an image file state them. Nothing here decodes pixels.
+ * `docs/decisions/0013-own-image-headers.md` says why no library reads them.
+ */
 
 export const IMAGE_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
 export type ImageFormat = (typeof IMAGE_FORMATS)[number];
@@ -16,6 +19,9 @@ interface Size {
   readonly width: number;
   readonly height: number;
 }
+
+/** Segments, blocks or chunks read in search of the first frame. Real files have some hundred before it at most. */
+const PARTS_MAX = 10_000;
 
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
@@ -75,7 +81,7 @@ function pngSize(file: Buffer): Size | null {
 function jpegHeader(file: Buffer): ImageHeader | null {
   let orientation = 1;
   let at = 2;
-  while (at + 4 <= file.length) {
+  for (let part = 0; part < PARTS_MAX && at + 4 <= file.length; part++) {
     if (file[at] !== 0xff) return null;
     const marker = file[at + 1] as number;
     if (marker === 0xff) {
@@ -126,12 +132,12 @@ export interface GifFrame extends Size {
   readonly end: number;
 }
 
-/** @returns null where there is no complete first frame; a cut-off frame ends with the file */
+/** @returns null where no frame begins; a cut-off frame ends with the file */
 export function findGifFrame(file: Buffer): GifFrame | null {
   if (file.length < 13) return null;
   const headLength = 13 + colourTableLength(file[10] as number);
   let at = headLength;
-  while (at < file.length) {
+  for (let part = 0; part < PARTS_MAX && at < file.length; part++) {
     const introducer = file[at];
     if (introducer === 0x21) {
       at = skipSubBlocks(file, at + 2);
@@ -170,10 +176,10 @@ export interface WebpChunk {
   readonly data: Buffer;
 }
 
-/** Chunks of a RIFF body, a cut-off last one as far as it goes. */
+/** The first 10,000 chunks of a RIFF body, a cut-off last one as far as it goes. */
 export function* webpChunks(body: Buffer): Generator<WebpChunk> {
   let at = 0;
-  while (at + 8 <= body.length) {
+  for (let part = 0; part < PARTS_MAX && at + 8 <= body.length; part++) {
     const length = body.readUInt32LE(at + 4);
     yield { type: ascii(body, at, 4), data: body.subarray(at + 8, at + 8 + length) };
     at += 8 + length + (length & 1);

@@ -137,6 +137,18 @@ describe('decoding an image', () => {
     }
   });
 
+  it.each([
+    ['JPEG', encodeJpeg(bitmap), 2, Buffer.from([0xff, 0xe2, 0, 2])],
+    ['JPEG with fill bytes', encodeJpeg(bitmap), 2, Buffer.from([0xff])],
+    ['GIF', encodeGif([bitmap]), 13 + 3 * 128, Buffer.from([0x21, 0xfe, 0])],
+    ['WebP', encodeWebp(bitmap), 12, Buffer.from('XXXX\0\0\0\0', 'latin1')],
+  ])('does not search without end for the first frame of a %s', (_name, file, start, part) => {
+    const withParts = (count: number) =>
+      Buffer.concat([file.subarray(0, start), ...new Array<Buffer>(count).fill(part), file.subarray(start)]);
+    expect(decodeImage(withParts(5_000).toString('base64')).width).toBeGreaterThan(0);
+    expect(faultOfBytes(withParts(20_000))).toBe('has a damaged header');
+  });
+
   it('survives headers of random bytes', () => {
     let seed = 1;
     const random = () => {
