@@ -21,13 +21,13 @@ export interface CredentialCache {
  */
 export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax: number }): CredentialCache {
   const { cacheMs, cacheEntriesMax } = settings;
-  // Not the library's own time to live: 0 would be for ever to it, and an answer would live past its last millisecond.
+  // The library's own time to live is too long: 0 means for ever there, and an entry is given out in its last millisecond.
   const answers = new LRUCache<string, { caller: Caller; untilMs: number }>({ max: cacheEntriesMax });
   const underWay = new Map<string, { answer: Promise<Caller>; startedMs: number }>();
 
   return {
     get(credentialHash) {
-      // The order stays that of the look-ups: what goes first has the least time left.
+      // Not `get`: the order stays that of the look-ups, so that the answer with the least time left goes first.
       const known = answers.peek(credentialHash);
       return known && performance.now() < known.untilMs ? known.caller : undefined;
     },
