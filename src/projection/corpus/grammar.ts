@@ -6,6 +6,11 @@
  *     {thing#1}      remembered within the template, said again by {#1} or {#1.pl}
  *     <once|twice|>  one of these, which may be empty; not nested, rules are for that
  *     ||             between two texts that belong together
+ *     q>             before a text that is a query, in a task that has both kinds
+ *     ↵              a line break
+ *
+ * `{en-thing}` and `{ko-thing}` name lists of the other language. `{은}`, `{이}`, `{을}` and the like are particles, which
+ * take the form that the sound before them asks for.
  *
  * Braces and angle brackets that look otherwise are text, so that code can stand as it is.
  */
@@ -76,6 +81,11 @@ export function parseTemplate(source: string): Template {
   }
   if (text !== '') parts.push(text);
   return parts;
+}
+
+/** Reads the lines of a template list. */
+export function parseTemplates(lines: readonly string[]): Template[] {
+  return lines.map((line) => parseTemplate(line.replaceAll('↵', '\n')));
 }
 
 /** What slots are filled with. */

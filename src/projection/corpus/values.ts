@@ -1,3 +1,4 @@
+import { corpusData } from './corpus-data.ts';
 import { kebabCase } from './english-forms.ts';
 import type { Deck } from './grammar.ts';
 
@@ -9,9 +10,7 @@ type Lists = (name: string) => string;
 
 const YEAR_FIRST = 1820;
 const YEAR_LAST = 2034;
-const STATUSES = [400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504];
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ';
-const ENGLISH_NUMBERS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 const between = (random: () => number, low: number, high: number) => low + Math.floor(random() * (high - low + 1));
 
@@ -31,7 +30,7 @@ function sharedValues(random: () => number): Values {
     big: () => grouped(number(2, 99) * 10 ** number(2, 4)),
     year: () => String(number(YEAR_FIRST, YEAR_LAST)),
     age: () => String(number(3, 89)),
-    status: () => String(oneOf(random, STATUSES)),
+    status: () => String(oneOf(random, corpusData().values.statuses)),
     version: () => `${number(0, 12)}.${number(0, 30)}.${number(0, 9)}`,
     code: () => `${letter()}${letter()}-${number(100, 9999)}`,
   };
@@ -45,14 +44,15 @@ function quantityOf(random: () => number, amount: string): string {
 }
 
 export function englishValues(random: () => number, lists: Lists, units: Deck<string>): Values {
+  const { numbers, cityPrefixes, mailboxes } = corpusData().values.en;
   const shared = sharedValues(random);
   const number = (low: number, high: number) => between(random, low, high);
-  const madeUp = () => lists('nameHead') + lists('nameTail');
-  const city = () => oneOf(random, ['', '', '', 'Port ', 'New ', 'San ', 'Upper ', 'Lake ']) + madeUp();
-  const company = () => `${madeUp()} ${lists('firmTail')}`;
+  const madeUp = () => lists('name-head') + lists('name-tail');
+  const city = () => oneOf(random, cityPrefixes) + madeUp();
+  const company = () => `${madeUp()} ${lists('firm-tail')}`;
   return {
     ...shared,
-    num: () => oneOf(random, ENGLISH_NUMBERS),
+    num: () => oneOf(random, numbers),
     quantity: () => quantityOf(random, units()),
     percent: () =>
       oneOf(random, [`${number(2, 98)}%`, `${number(2, 98)} percent`, `${number(1, 19)}.${number(1, 9)}%`]),
@@ -75,15 +75,16 @@ export function englishValues(random: () => number, lists: Lists, units: Deck<st
     person: () => `${lists('given')} ${madeUp()}`,
     city,
     company,
-    email: () => `${oneOf(random, ['info', 'office', 'sales', 'jobs', 'help'])}@${kebabCase(company())}.example`,
+    email: () => `${oneOf(random, mailboxes)}@${kebabCase(company())}.example`,
   };
 }
 
 export function koreanValues(random: () => number, lists: Lists, units: Deck<string>): Values {
+  const { mailboxes } = corpusData().values.ko;
   const shared = sharedValues(random);
   const number = (low: number, high: number) => between(random, low, high);
-  const given = () => lists('givenHead') + lists('givenTail');
-  const company = () => `${lists('firmHead')}${lists('firmTail')}`;
+  const given = () => lists('given-head') + lists('given-tail');
+  const company = () => `${lists('firm-head')}${lists('firm-tail')}`;
   return {
     ...shared,
     quantity: () => quantityOf(random, units()),
@@ -106,9 +107,9 @@ export function koreanValues(random: () => number, lists: Lists, units: Deck<str
       ]),
     given,
     person: () => lists('family') + given(),
-    city: () => lists('townHead') + lists('townTail') + lists('townKind'),
+    city: () => lists('town-head') + lists('town-tail') + lists('town-kind'),
     company,
-    email: () => `${oneOf(random, ['info', 'help', 'jobs', 'sales'])}@firm${number(10, 99)}.example`,
+    email: () => `${oneOf(random, mailboxes)}@firm${number(10, 99)}.example`,
   };
 }
 

@@ -1,12 +1,8 @@
-import type { DomainLists, DomainWords } from './domain-words.ts';
+import { corpusData, type DomainLists, type GeneralWords, RULES, type Templates } from './corpus-data.ts';
 import * as english from './english-forms.ts';
-import { createDeck, type Deck, expand, parseTemplate, type Template, type Vocabulary } from './grammar.ts';
+import { createDeck, type Deck, expand, parseTemplates, type Template, type Vocabulary } from './grammar.ts';
 import { adjectiveForm, PARTICLE_NAMES, particleAfter, verbForm } from './korean-forms.ts';
-import { ENGLISH_TEMPLATES } from './templates/english.ts';
-import { KOREAN_TEMPLATES } from './templates/korean.ts';
 import { englishValues, koreanValues } from './values.ts';
-import { GENERAL_ENGLISH } from './words/general-english.ts';
-import { GENERAL_KOREAN } from './words/general-korean.ts';
 
 /** Stands for `a` or `an` until the word behind it is known. */
 export const ARTICLE = '\u0001';
@@ -30,25 +26,17 @@ type Decks = ReadonlyMap<string, Deck<string | Template>>;
 /** A slot of the other language begins with its name. */
 const FOREIGN = /^(?:en|ko)-/;
 
-/** Lines of a template list. */
-export function templatesOf(lines: string): Template[] {
-  return lines
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map((line) => parseTemplate(line.replaceAll('↵', '\n')));
-}
-
 export interface DomainVocabularies {
   readonly name: string;
   readonly en: Vocabulary;
   readonly ko: Vocabulary;
 }
 
-/** Vocabularies of all domains. General words come from decks that the domains share. */
-export function createVocabularies(domains: readonly DomainWords[], random: () => number): DomainVocabularies[] {
-  const generalEnglish = decksOf(GENERAL_ENGLISH, ENGLISH_TEMPLATES, random);
-  const generalKorean = decksOf(GENERAL_KOREAN, KOREAN_TEMPLATES, random);
+/** Makes the vocabularies of all domains. General words come from decks that the domains share. */
+export function createVocabularies(random: () => number): DomainVocabularies[] {
+  const { domains, words, templates } = corpusData();
+  const generalEnglish = decksOf(words.en, templates.en, random);
+  const generalKorean = decksOf(words.ko, templates.ko, random);
   return domains.map((domain) => {
     const en = createEnglish(domain.en, generalEnglish, random);
     const ko = createKorean(domain.ko, generalKorean, random);
@@ -56,21 +44,17 @@ export function createVocabularies(domains: readonly DomainWords[], random: () =
   });
 }
 
-function decksOf(
-  lists: Readonly<Record<string, string>>,
-  rules: { readonly sentence: string; readonly clause: string },
-  random: () => number,
-): Decks {
+function decksOf(lists: GeneralWords, templates: Templates, random: () => number): Decks {
   const decks = new Map<string, Deck<string | Template>>();
-  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(english.list(words), random));
-  for (const name of ['sentence', 'clause'] as const) decks.set(name, createDeck(templatesOf(rules[name]), random));
+  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(words, random));
+  for (const name of RULES) decks.set(name, createDeck(parseTemplates(templates[name]), random));
   return decks;
 }
 
 function domainDecks({ frame, ...lists }: DomainLists, general: Decks, random: () => number): Decks {
   const decks = new Map(general);
-  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(english.list(words), random));
-  decks.set('frame', createDeck(templatesOf(frame), random));
+  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(words, random));
+  decks.set('frame', createDeck(parseTemplates(frame), random));
   return decks;
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { list } from '../../../src/projection/corpus/english-forms.ts';
+import { corpusData } from '../../../src/projection/corpus/corpus-data.ts';
 import { CORPUS_TEXTS, type CorpusText, generateCorpus } from '../../../src/projection/corpus/generate-corpus.ts';
-import { DOMAINS } from '../../../src/projection/corpus/words/domains.ts';
 import { checkCorpus } from '../../../src/projection/fit/check-pairs.ts';
 
 const corpus = generateCorpus();
+const { domains } = corpusData();
 const wordsOf = (text: string) => text.split(/\s+/);
 const shareOf = (test: (entry: CorpusText) => boolean) => corpus.filter(test).length / corpus.length;
 
@@ -41,12 +41,12 @@ describe('generateCorpus', () => {
   });
 
   it('has all domains in equal parts in both languages', () => {
-    expect(DOMAINS.length).toBeGreaterThanOrEqual(20);
+    expect(domains.length).toBeGreaterThanOrEqual(20);
     for (const language of ['en', 'ko']) {
-      for (const { name } of DOMAINS) {
+      for (const { name } of domains) {
         const share = shareOf((entry) => entry.domain === name && entry.language === language);
-        expect(share * 2 * DOMAINS.length, `${name} in ${language}`).toBeGreaterThan(0.75);
-        expect(share * 2 * DOMAINS.length, `${name} in ${language}`).toBeLessThan(1.25);
+        expect(share * 2 * domains.length, `${name} in ${language}`).toBeGreaterThan(0.75);
+        expect(share * 2 * domains.length, `${name} in ${language}`).toBeLessThan(1.25);
       }
     }
   });
@@ -82,8 +82,8 @@ describe('generateCorpus', () => {
 
   it('uses nearly every word of its lists', () => {
     const all = corpus.map((entry) => entry.text.toLowerCase()).join('\n');
-    for (const { name, en, ko } of DOMAINS) {
-      const things = [...list(en.thing), ...list(en.topic), ...list(ko.thing), ...list(ko.topic)];
+    for (const { name, en, ko } of domains) {
+      const things = [...en.thing, ...en.topic, ...ko.thing, ...ko.topic];
       const missing = things.filter((thing) => !all.includes(thing.toLowerCase()));
       expect(missing.length / things.length, `${name}: ${missing.join(', ')}`).toBeLessThan(0.1);
     }
@@ -118,8 +118,8 @@ describe('generateCorpus', () => {
     const eojeols = new Set(corpus.flatMap(({ text, language }) => (language === 'ko' ? wordsOf(text) : [])));
     const wrong: string[] = [];
     let right = 0;
-    for (const { ko } of DOMAINS) {
-      for (const noun of [...list(ko.thing), ...list(ko.topic), ...list(ko.who)]) {
+    for (const { ko } of domains) {
+      for (const noun of [...ko.thing, ...ko.topic, ...ko.who]) {
         const last = wordsOf(noun).at(-1) ?? '';
         const final = last.normalize('NFD').at(-1) ?? '';
         const consonant = final >= '\u11a8' && final <= '\u11c2';
