@@ -23,6 +23,14 @@ describe('csv', () => {
     expect(await read(content, 'a.csv')).toEqual(['table: name | say\nKim, Lee | a "b" c\n5" pipe | x "y"\n | tailx']);
   });
 
+  test('newlines of several systems in one file end rows alike', async () => {
+    expect(await read('a,b\r\n1,2\n3,4\r5,"6"\r\n', 'a.csv')).toEqual(['table: a | b\n1 | 2\n3 | 4\n5 | 6']);
+  });
+
+  test('a quote in the wrong place spoils its own cell only', async () => {
+    expect(await read('a,b\n"x"y"z,1\n2,3\n', 'a.csv')).toEqual(['table: a | b\nxy"z | 1\n2 | 3']);
+  });
+
   test('a long table has its columns as a heading', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => `${i},"이름 ${i}",${i * 2}`);
     const blocks = await read(`id,이름,값\n${rows.join('\n')}`, 'a.csv');
@@ -32,13 +40,19 @@ describe('csv', () => {
     expect((await read(numbers, 'a.csv')).every((block) => block.startsWith('table'))).toBe(true);
   });
 
-  test('a field without end, and a row of too many cells, are told with their row', async () => {
+  test('a field without end, and a row of too many cells or characters, are told with their row', async () => {
     await expect(readHere(Buffer.from(`a,b\n"${'x\n'.repeat(600_000)}`), 'a.csv')).rejects.toMatchObject({
       category: 'corrupt',
       message: 'row 2 has a field that does not end',
     });
     await expect(readHere(Buffer.from(`a,b\n${','.repeat(20_000)}\n`), 'a.csv')).rejects.toMatchObject({
       category: 'too_large',
+      message: 'row 2 has more than 16384 cells',
+    });
+    const field = 'x'.repeat(1_000_000);
+    await expect(readHere(Buffer.from(`a,b\n${`${field},`.repeat(18)}\n`), 'a.csv')).rejects.toMatchObject({
+      category: 'too_large',
+      message: 'row 2 has more than 16777216 characters',
     });
   });
 
@@ -67,6 +81,18 @@ describe('json', () => {
     expect(await read('[[1,2],[3,"\\u00e9\\ud83d\\ude00"]]', 'a.json')).toEqual(['table: 1, 2\n3, é😀']);
     expect(await read('"just a text"', 'a.json')).toEqual(['table: just a text']);
     expect(await read('{}', 'a.json')).toEqual([]);
+  });
+
+  test('numbers are kept as written, and keys that come twice have both values', async () => {
+    expect(await read('{"a":12345678901234567890,"b":1.0,"b":1.5E+10}', 'a.json')).toEqual([
+      'table: a: 12345678901234567890\nb: 1.0\nb: 1.5E+10',
+    ]);
+  });
+
+  test('values may follow each other, with byte order marks between them, and hold tabs and lone surrogates', async () => {
+    expect(await read('{"a":"x\ty"}{"b":"\\ud800z"}\n\ufeff{"c":1} 2', 'a.jsonl')).toEqual([
+      'table: a: x\ty\nb: \ud800z\nc: 1\n2',
+    ]);
   });
 
   test('JSON Lines, also one that is still being written', async () => {

@@ -5,6 +5,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const FIELD_CHARS_MAX = 1024 * 1024;
 const CELLS_MAX = 16_384;
+const ROW_CHARS_MAX = 16 * 1024 * 1024;
 
 type State = 'start' | 'plain' | 'quoted' | 'quote_seen';
 
@@ -19,6 +20,7 @@ export class CsvParser {
   #field = '';
   #cells: string[] = [];
   #rows = 0;
+  #rowChars = 0;
   #skipsLf = false;
 
   constructor(delimiter: string, onRow: (cells: string[]) => void) {
@@ -26,7 +28,7 @@ export class CsvParser {
     this.#onRow = onRow;
   }
 
-  /** @throws ExtractError `corrupt` for a field without an end, `too_large` for a row of too many cells */
+  /** @throws ExtractError `corrupt` for a field without an end, `too_large` for a row of too many cells or characters */
   write(text: string): void {
     let start = 0;
     for (let at = 0; at < text.length; at++) {
@@ -96,11 +98,16 @@ export class CsvParser {
   }
 
   #endField(text: string): void {
-    this.#cells.push(this.#field === '' ? text : this.#field + text);
+    const cell = this.#field === '' ? text : this.#field + text;
+    this.#cells.push(cell);
+    this.#rowChars += cell.length;
     this.#field = '';
     this.#state = 'start';
     if (this.#cells.length > CELLS_MAX) {
       throw new ExtractError('too_large', `row ${this.#rows + 1} has more than ${CELLS_MAX} cells`);
+    }
+    if (this.#rowChars > ROW_CHARS_MAX) {
+      throw new ExtractError('too_large', `row ${this.#rows + 1} has more than ${ROW_CHARS_MAX} characters`);
     }
   }
 
@@ -109,6 +116,7 @@ export class CsvParser {
     this.#skipsLf = newline === CR;
     const cells = this.#cells;
     this.#cells = [];
+    this.#rowChars = 0;
     this.#onRow(cells);
   }
 
