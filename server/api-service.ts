@@ -6,7 +6,7 @@ import { isAlive } from '../src/jobs/worker-registry.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
-import { BodyGate } from './body-gate.ts';
+import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi.ts';
@@ -103,7 +103,7 @@ export function apiService(
       abandon: (lock) => abandonIdempotent(sql, lock),
     },
     rates: appliance.usage.rates,
-    gate: new BodyGate(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
+    bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },

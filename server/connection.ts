@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AppError } from '../src/platform/errors.ts';
 import { newId } from '../src/platform/ids.ts';
-import { announcesBody, requestIdOf } from './exchange.ts';
-import { familyOfPath, type RenderedError, renderError, requestTimeout } from './middleware/errors.ts';
+import { announcesBody } from './body/body-headers.ts';
+import { familyOfPath, type RenderedError, renderError, requestTimeout } from './errors.ts';
+import { requestIdOf } from './request-id.ts';
 
 export interface ConnectionBounds {
   readonly bodyWindowMs: number;

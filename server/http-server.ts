@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { AppError, invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
-import { requestTimeout } from './middleware/errors.ts';
+import { requestTimeout } from './errors.ts';
 
 /** Bounds against slow and greedy clients. */
 export interface HttpServerBounds extends ConnectionBounds {

@@ -86,7 +86,7 @@ export interface Route<
   readonly axis?: (body: z.output<B>) => Axis;
   /**
    * Turn the body's bytes into what the handler gets, where parsing them would hold the event loop. It does what the
-   * frame does with `body` otherwise: refuse what is not JSON and what the schema refuses (AppError 400). The bytes are
+   * schema `body` does otherwise: refuse what is not JSON and what the schema refuses (AppError 400). The bytes are
    * its own, and may be moved to a thread. With `idempotent`, requests are the same where all of their bytes are.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
@@ -106,4 +106,9 @@ export function defineRoute<
   const A extends AccessPolicy = AccessPolicy,
 >(route: Route<P, Q, B, A>): Route {
   return route as unknown as Route;
+}
+
+/** True where a request of the route may come without a body. */
+export function acceptsNoBody(route: Route): boolean {
+  return route.body?.safeParse(undefined).success ?? true;
 }

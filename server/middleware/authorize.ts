@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Caller, hasScope, requireScope, SCOPES } from '../../src/access/caller.ts';
 import { AppError, forbidden } from '../../src/platform/errors.ts';
 import type { Secret } from '../../src/platform/secret.ts';
+import type { RequestMiddleware } from '../request-state.ts';
 import type { AccessPolicy } from '../route.ts';
 
 /** Who a request comes from. */
@@ -27,11 +28,17 @@ export function isAccessPolicy(access: unknown): access is AccessPolicy {
 }
 
 /**
- * Let in whoever the policy lets in. Returns null where nobody has to be known.
- *
- * @throws AppError 401; 403 `scope_missing`, `invalid_cron_secret`
+ * Let in whoever the policy of a route lets in, and note the caller; null where nobody has to be known. Throws
+ * AppError 401; 403 `scope_missing`, `invalid_cron_secret`.
  */
-export async function authorize(
+export function authorize(access: AccessPolicy, resolveCaller: ResolveCaller): RequestMiddleware {
+  return async (ctx, next) => {
+    ctx.state.caller = await callerOf(access, ctx.req, resolveCaller);
+    await next();
+  };
+}
+
+async function callerOf(
   access: AccessPolicy,
   req: IncomingMessage,
   resolveCaller: ResolveCaller,

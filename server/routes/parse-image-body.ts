@@ -1,8 +1,8 @@
 import { EmbedImageRequest } from '../../src/embedding/image-schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { handOver, type Threads } from '../../src/platform/threads.ts';
-import { parseJsonObject } from '../middleware/read-json.ts';
-import { validate } from '../middleware/validate.ts';
+import { parseJsonObject } from '../body/parse-json.ts';
+import { validate } from '../validate.ts';
 
 /** Larger bodies take longer to parse and to decode than the event loop may be held. */
 const INLINE_BYTES_MAX = 1024 * 1024;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type AppSettings, createApp } from '../../server/app.ts';
-import { BodyGate } from '../../server/body-gate.ts';
+import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from '../../server/http-server.ts';
 import type { Idempotency } from '../../server/middleware/idempotency.ts';
 import type { Route } from '../../server/route.ts';
@@ -47,7 +47,7 @@ export async function startFrame(
     metrics,
     limits,
     rates: { take: () => null },
-    gate: new BodyGate(64 * 1024 * 1024),
+    bodyMemory: new BodyMemory(64 * 1024 * 1024),
     trustProxy: false,
     ...overrides.settings,
   });

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../../server/app.ts';
-import { BodyGate } from '../../../server/body-gate.ts';
+import { BodyMemory } from '../../../server/body/body-memory.ts';
 import { createHttpServer } from '../../../server/http-server.ts';
 import { renderOpenApi } from '../../../server/openapi.ts';
 import type { Route } from '../../../server/route.ts';
@@ -67,7 +67,7 @@ describe('operations', () => {
       metrics: openMetrics(),
       limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
       rates: { take: () => null },
-      gate: new BodyGate(64 * 1024 * 1024),
+      bodyMemory: new BodyMemory(64 * 1024 * 1024),
       trustProxy: false,
     });
     const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });

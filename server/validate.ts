@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
+import { type AppError, invalidRequest } from '../src/platform/errors.ts';
 
 const FAULTS_SHOWN_MAX = 3;
 const KEY_SHOWN_CHARS = 60;

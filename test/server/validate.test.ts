@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { validate } from '../../../server/middleware/validate.ts';
-import { AppError } from '../../../src/platform/errors.ts';
+import { validate } from '../../server/validate.ts';
+import { AppError } from '../../src/platform/errors.ts';
 
 const Text = z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(3)]);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundaryOf, MultipartParser, type PartHeaders } from '../../server/multipart.ts';
-import { AppError } from '../../src/platform/errors.ts';
+import { boundaryOf, MultipartParser, type PartHeaders } from '../../../server/body/multipart.ts';
+import { AppError } from '../../../src/platform/errors.ts';
 
 interface Part {
   headers: PartHeaders;

@@ -1,7 +1,5 @@
-import { AppError } from '../../src/platform/errors.ts';
-import { mapPostgresError } from '../../src/platform/postgres.ts';
-import type { Exchange } from '../exchange.ts';
-import type { ErrorFamily } from '../route.ts';
+import { AppError } from '../src/platform/errors.ts';
+import type { ErrorFamily } from './route.ts';
 
 /** An answer ready to be written. */
 export interface RenderedError {
@@ -50,38 +48,6 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/**
- * What an error that left a handler is to the client. An unknown one is a fault of ours, of which nobody is shown
- * more than the id under which it is in the log; but while a client has left, or the drain's deadline has passed,
- * errors are what an aborted handler throws.
- */
-export function appErrorOf(thrown: unknown, exchange: Exchange): AppError {
-  if (exchange.clientIsGone) return clientGone(thrown);
-  const known = mapPostgresError(thrown);
-  if (known instanceof AppError) return known;
-  if (exchange.isDrained) return shuttingDown(thrown);
-  return new AppError({
-    code: 'internal_error',
-    status: 500,
-    message: `internal error; quote request id ${exchange.requestId}`,
-    cause: thrown,
-  });
-}
-
-/** 404 for a path that no route has. */
-export function unknownRoute(method: string, path: string): AppError {
-  return new AppError({ code: 'unknown_route', status: 404, message: `no such route: ${method} ${cut(path)}` });
-}
-
-/** 405; the caller adds `Allow`. */
-export function methodNotAllowed(method: string, allowed: readonly string[]): AppError {
-  return new AppError({
-    code: 'method_not_allowed',
-    status: 405,
-    message: `method ${method} is not allowed here; use ${allowed.join(' or ')}`,
-  });
-}
-
 /** 413 naming the bound. */
 export function bodyTooLarge(limitBytes: number, advice?: string): AppError {
   const message = `the body is larger than the limit of ${limitBytes} bytes${advice ? `; ${advice}` : ''}`;
@@ -96,22 +62,4 @@ export function requestTimeout(message: string): AppError {
 /** The client went away before its request was complete: nobody reads this answer (499 in the metrics). */
 export function clientGone(cause?: unknown): AppError {
   return new AppError({ code: 'client_gone', status: 499, message: 'the client closed the connection', cause });
-}
-
-/** 503: this process is stopping and gave up what was under way. */
-function shuttingDown(cause?: unknown): AppError {
-  return new AppError({
-    code: 'shutting_down',
-    status: 503,
-    message: 'the service is shutting down; try again',
-    retryable: true,
-    retryAfterSeconds: 1,
-    cause,
-  });
-}
-
-const PATH_SHOWN_CHARS = 200;
-
-function cut(path: string): string {
-  return path.length > PATH_SHOWN_CHARS ? `${path.slice(0, PATH_SHOWN_CHARS)}…` : path;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type AppError, invalidRequest } from '../src/platform/errors.ts';
+import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
 
 /** The headers of one part of a `multipart/form-data` body. */
 export interface PartHeaders {

@@ -1,0 +1,51 @@
+import { webcrypto } from 'node:crypto';
+import { fingerprintRequest } from '../../src/access/idempotency.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+import type { RequestMiddleware, RequestState } from '../request-state.ts';
+import type { Route } from '../route.ts';
+
+const KEY_CHARS_MAX = 255;
+
+/**
+ * Take the `Idempotency-Key` of a request, with the fingerprint of the request as it was sent: before a schema fills
+ * in defaults, and before a route that parses by itself uses the bytes up. Throws AppError 400 for a key that cannot
+ * be kept.
+ */
+export function readIdempotencyKey(route: Route): RequestMiddleware {
+  return async (ctx, next) => {
+    const key = keyOf(ctx.req.headers['idempotency-key']);
+    if (key !== null) ctx.state.idempotent = { key, fingerprint: await fingerprintOf(route, ctx.state) };
+    await next();
+  };
+}
+
+function keyOf(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  if (typeof header !== 'string' || header.length === 0 || header.length > KEY_CHARS_MAX) {
+    throw invalidRequest(`Idempotency-Key must have 1 to ${KEY_CHARS_MAX} characters`, null, 'idempotency_key_invalid');
+  }
+  return header;
+}
+
+/** SHA-256 over the operation, its parameters, the body with its keys in order, and the file. */
+async function fingerprintOf(route: Route, { params, query, body, file }: RequestState): Promise<Buffer> {
+  const sent = route.parse === undefined ? body : await digestOf(body as Buffer);
+  const rest = file === null ? '' : canonicalJson([file.fileName, file.contentType, file.sha256]);
+  const parameters = canonicalJson([params ?? null, query ?? null]);
+  return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), rest);
+}
+
+/** Off the event loop: bodies that a route parses by itself are large. */
+async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
+  const digest = await webcrypto.subtle.digest('SHA-256', bytes);
+  return { sha256: Buffer.from(digest).toString('hex') };
+}
+
+/** JSON with the keys of every object sorted. Depth is bounded by the body reader. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value ?? null, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

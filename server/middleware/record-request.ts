@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from '../../src/platform/logger.ts';
+import type { Metrics } from '../../src/platform/metrics.ts';
+import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
+
+export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
+
+/** Count a request and write it into the access log once its response is closed: finished, or cut off. */
+export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
+  return (ctx, next) => {
+    ctx.res.on('close', () => {
+      const { state } = ctx;
+      const operation = state.route?.operationId ?? 'unmatched';
+      metrics.httpRequests.inc({ operation, status: statusOf(state, ctx.res) });
+      metrics.httpSeconds.observe({ operation }, (performance.now() - state.startedAtMs) / 1000);
+      logAccess(ctx, logger);
+    });
+    return next();
+  };
+}
+
+/** 499 is nginx's number for a client that did not wait for its answer. */
+function statusOf(state: RequestState, res: ServerResponse): number {
+  return state.clientIsGone ? 499 : res.statusCode;
+}
+
+/** Refused requests at `info`, answered ones at `debug`. Without the query string, which may hold secrets. */
+function logAccess(ctx: RequestContext, logger: Logger): void {
+  const { state } = ctx;
+  const status = statusOf(state, ctx.res);
+  const level = status < 400 ? 'debug' : 'info';
+  if (!logger.isLevelEnabled(level)) return;
+  const line = {
+    request_id: state.requestId,
+    method: ctx.method,
+    path: ctx.path,
+    operation: state.route?.operationId,
+    status,
+    ms: Math.round((performance.now() - state.startedAtMs) * 10) / 10,
+    peer: ctx.ip,
+    actor: state.caller?.actor ?? null,
+  };
+  logger[level](line, 'request');
+}

@@ -1,0 +1,24 @@
+import { AppError } from '../../src/platform/errors.ts';
+import type { RequestMiddleware } from '../request-state.ts';
+
+const PATH_SHOWN_CHARS = 200;
+
+/** Refuse what the router passed on: 404 for a path that no route has, 405 with `Allow` for another method of one. */
+export function refuseUnmatched(): RequestMiddleware {
+  return (ctx) => {
+    const allowed = [...new Set(ctx.matched?.flatMap((layer) => layer.methods))].sort();
+    if (allowed.length === 0) throw unknownRoute(ctx.method, ctx.path);
+    ctx.res.setHeader('Allow', allowed.join(', '));
+    throw methodNotAllowed(ctx.method, allowed);
+  };
+}
+
+function unknownRoute(method: string, path: string): AppError {
+  const shown = path.length > PATH_SHOWN_CHARS ? `${path.slice(0, PATH_SHOWN_CHARS)}…` : path;
+  return new AppError({ code: 'unknown_route', status: 404, message: `no such route: ${method} ${shown}` });
+}
+
+function methodNotAllowed(method: string, allowed: readonly string[]): AppError {
+  const message = `method ${method} is not allowed here; use ${allowed.join(' or ')}`;
+  return new AppError({ code: 'method_not_allowed', status: 405, message });
+}

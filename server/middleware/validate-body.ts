@@ -1,0 +1,17 @@
+import type { RequestMiddleware } from '../request-state.ts';
+import type { Route } from '../route.ts';
+import { validate } from '../validate.ts';
+
+/** Put what the route's schema makes of the body, or what the route parses by itself, in place of the body as sent. */
+export function validateBody({ body: schema, parse }: Route): RequestMiddleware {
+  if (parse !== undefined) {
+    return async (ctx, next) => {
+      ctx.state.body = await parse(ctx.state.body as Buffer, ctx.state.signal);
+      await next();
+    };
+  }
+  return (ctx, next) => {
+    if (schema !== undefined) ctx.state.body = validate(schema, ctx.state.body);
+    return next();
+  };
+}

@@ -1,0 +1,37 @@
+import { Readable } from 'node:stream';
+import type { RequestContext, RequestMiddleware } from '../request-state.ts';
+import type { RouteReply } from '../route.ts';
+
+/** Turn the reply into Koa's response once all that comes after has run. */
+export function writeReply(): RequestMiddleware {
+  return async (ctx, next) => {
+    await next();
+    const { state } = ctx;
+    const { reply } = state;
+    // The client may read slowly: nothing else of the request is held meanwhile.
+    state.reply = null;
+    state.body = undefined;
+    if (reply !== null) write(ctx, reply);
+  };
+}
+
+function write(ctx: RequestContext, reply: RouteReply): void {
+  const { res } = ctx;
+  const { body } = reply;
+  if (res.headersSent || ctx.state.clientIsGone) {
+    if (body instanceof Readable) body.destroy();
+    return;
+  }
+  ctx.status = reply.status ?? (body === undefined ? 204 : 200);
+  for (const name in reply.headers) res.setHeader(name, reply.headers[name] ?? '');
+  if (body === undefined) {
+    ctx.body = null;
+  } else if (Buffer.isBuffer(body) || body instanceof Readable) {
+    res.setHeader('Content-Type', reply.type ?? 'application/octet-stream');
+    ctx.body = body;
+    if (reply.freeBody) res.once('finish', reply.freeBody);
+  } else {
+    res.setHeader('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = JSON.stringify(body);
+  }
+}
