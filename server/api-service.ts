@@ -35,7 +35,7 @@ const IDEMPOTENCY_LOCK_MS = 60_000;
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 export interface ApiService extends Service {
-  /** Where it listens; only once it has started. */
+  /** URL at which it listens; only once it has started. */
   readonly url: string;
 }
 
@@ -134,7 +134,7 @@ export function apiService(
   };
 }
 
-/** What killed processes were still receiving. Others may be serving from the same data directory. */
+/** Remove what killed processes were still receiving. Others may be serving from the same data directory. */
 async function removeAbandonedUploads(uploads: string): Promise<void> {
   for (const pid of await readdir(uploads).catch(() => [])) {
     const directory = path.join(uploads, pid);

@@ -8,9 +8,9 @@ import { requestTimeout } from './errors.ts';
 
 /** Bounds against slow and greedy clients. */
 export interface HttpServerBounds extends ConnectionBounds {
-  /** From the opening of the connection, or the first byte of a next request, to the end of the headers. */
+  /** Time from the opening of the connection, or the first byte of a next request, to the end of the headers. */
   readonly headersTimeoutMs: number;
-  /** How long a connection may be idle between two requests. */
+  /** Time that a connection may be idle between two requests. */
   readonly keepAliveMs: number;
   readonly headerBytesMax: number;
   readonly connectionsMax: number;
@@ -155,7 +155,7 @@ function hostToOpen(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** What the parser, or Node's clock, found wrong with the bytes. */
+/** Name what the parser, or Node's clock, found wrong with the bytes. */
 function protocolError(error: NodeJS.ErrnoException): AppError {
   switch (error.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -112,7 +112,7 @@ function errorContentOf(family: ErrorFamily): JsonObject {
   return { 'application/json': { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA[family]}` } } };
 }
 
-/** What JSON Schema cannot say (a transform's output, a Buffer) becomes "anything". */
+/** Render a schema; what JSON Schema cannot say (a transform's output, a Buffer) becomes "anything". */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const { $schema: _dialect, ...rendered } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject;
   return rendered;

@@ -11,7 +11,7 @@ export type RequestContext = RouterContext<RequestState>;
 /** Middleware of this server: what it finds goes into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
 
-/** A request that is not to be done twice under its `Idempotency-Key`. */
+/** Identity of a request that is done once under its `Idempotency-Key`. */
 export interface IdempotentRequest {
   readonly key: string;
   /** SHA-256 of the request as it was sent. */
@@ -30,9 +30,9 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly startedAtMs = performance.now();
   /** The route that matched (`set-route`); null until then, and where none does. */
   route: Route | null = null;
-  /** Who asks (`authorize`); null where nobody has to be known. */
+  /** The caller (`authorize`); null where nobody has to be known. */
   caller: Caller | null = null;
-  /** As sent (`read-json`, `read-upload`), then as the route's schema gives it (`validate-body`). */
+  /** The body as sent (`read-json`, `read-upload`), then as the route's schema gives it (`validate-body`). */
   body: unknown = undefined;
   /** The file of a multipart body (`read-upload`). */
   file: UploadedFile | null = null;
@@ -41,7 +41,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   query: unknown = undefined;
   /** Set by `read-idempotency-key`, for `idempotency`. */
   idempotent: IdempotentRequest | null = null;
-  /** What the handler answers (`handle`), or what it answered the first time (`idempotency`); sent by `write-reply`. */
+  /** The handler's answer (`handle`), or the one it gave the first time (`idempotency`); sent by `write-reply`. */
   reply: RouteReply | null = null;
 
   readonly #req: IncomingMessage;
@@ -66,17 +66,17 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#controller.signal;
   }
 
-  /** Nobody reads an answer any more. */
+  /** The client closed the connection before its answer was complete: nobody reads it any more. */
   get clientIsGone(): boolean {
     return this.#res.closed && !this.#res.writableFinished;
   }
 
-  /** The server drains and its deadline has passed. */
+  /** The deadline of the server's drain has passed. */
   get isDrained(): boolean {
     return this.#aborts.isDrained;
   }
 
-  /** True where a body was announced and has not all arrived: the connection cannot carry a next request. */
+  /** Part of an announced body has not arrived: the connection cannot carry a next request. */
   get bodyIsPending(): boolean {
     return !this.#req.complete && announcesBody(this.#req);
   }

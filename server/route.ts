@@ -4,7 +4,7 @@ import type { Caller, Scope } from '../src/access/caller.ts';
 import type { Axis } from '../src/usage/schema.ts';
 
 /**
- * Who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
+ * Rule for who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
  * - `public`: nobody is asked who they are;
  * - `loopback_or_platform_admin`: a peer on this machine that no proxy stands before, or the scope `platform_admin`;
  * - `cron_or_platform_admin`: the header `X-Cron-Secret`, or the scope `platform_admin`;
@@ -20,7 +20,7 @@ type CallerOf<A extends AccessPolicy> = A extends 'public'
     ? Caller | null
     : Caller;
 
-/** How errors of a route look: `embedding` as OpenAI clients parse them, `detail` everywhere else. */
+/** Shape of a route's errors: `embedding` as OpenAI clients parse them, `detail` everywhere else. */
 export type ErrorFamily = 'embedding' | 'detail';
 
 /**
@@ -29,7 +29,7 @@ export type ErrorFamily = 'embedding' | 'detail';
  */
 export interface UploadedFile {
   readonly path: string;
-  /** As the client wrote it, decoded as UTF-8: may hold `../`, control characters, any length. Never a path. */
+  /** The name as the client wrote it, decoded as UTF-8: may hold `../`, control characters, any length. Never a path. */
   readonly fileName: string;
   readonly contentType: string | null;
   readonly sizeBytes: number;
@@ -37,7 +37,7 @@ export interface UploadedFile {
   readonly sha256: string;
 }
 
-/** What a handler gets: validated input, and nothing of Koa. */
+/** Validated input of a handler, and nothing of Koa. */
 export interface RouteContext<Params, Query, Body, A extends AccessPolicy = AccessPolicy> {
   readonly params: Params;
   readonly query: Query;
@@ -50,7 +50,7 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly signal: AbortSignal;
 }
 
-/** What a handler gives back. `body` is JSON unless it is a Buffer or a stream (then `type` says what it is). */
+/** Answer of a handler. `body` is JSON unless it is a Buffer or a stream (then `type` says what it is). */
 export interface RouteReply {
   readonly status?: number;
   readonly body?: unknown | Buffer | Readable;
@@ -108,7 +108,7 @@ export function defineRoute<
   return route as unknown as Route;
 }
 
-/** True where a request of the route may come without a body. */
+/** Check that requests of a route may come without a body. */
 export function acceptsNoBody(route: Route): boolean {
   return route.body?.safeParse(undefined).success ?? true;
 }

@@ -43,7 +43,7 @@ interface Fault {
 }
 
 /**
- * Of a union that nothing matched, the fault of the branch that came furthest: `["a", 3]` against "string or
+ * Choose, for a union that nothing matched, the fault of the branch that came furthest: `["a", 3]` against "string or
  * strings" is wrong at `input[1]`, not at `input`, and a list that is too long is not wrong for not being a string.
  */
 function mostTelling(issue: Issue): Fault {
@@ -91,7 +91,7 @@ const UNIT: Readonly<Record<string, [one: string, many: string]>> = {
   file: ['byte', 'bytes'],
 };
 
-/** What is wrong, in words that fit behind `path: `; undefined leaves it to zod. Values sent are never repeated. */
+/** Describe what is wrong in words that fit behind `path: `; undefined leaves it to zod. Values sent are never repeated. */
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../src/platform/errors.ts';
 import { bodyTooLarge } from '../errors.ts';
 
-/** True where the headers announce a body (RFC 9112, section 6.3). */
+/** Check that the headers announce a body (RFC 9112, section 6.3). */
 export function announcesBody(req: IncomingMessage): boolean {
   const { headers } = req;
   if (headers['transfer-encoding'] !== undefined) return true;
@@ -10,7 +10,7 @@ export function announcesBody(req: IncomingMessage): boolean {
   return length !== undefined && length !== '0';
 }
 
-/** True for a content type of JSON in a character set that UTF-8 includes. */
+/** Check for a content type of JSON in a character set that UTF-8 includes. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true;
   if (contentType === undefined || !/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)) return false;
@@ -27,7 +27,7 @@ export interface SizeLimit {
   readonly limitBytes: number;
   /** The bound as the client is told it, where that is less than what the whole body may have. */
   readonly namedBytes?: number;
-  /** What to do instead. */
+  /** Advice for the sender of a larger body. */
   readonly advice?: string | undefined;
 }
 

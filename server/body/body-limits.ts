@@ -4,6 +4,6 @@ export interface BodyLimits {
   readonly bodyBytes: number;
   /** Bound of an uploaded file. */
   readonly uploadBytes: number;
-  /** Where files of uploads are written while their request is served. */
+  /** Directory in which files of uploads are written while their request is served. */
   readonly uploadDirectory: string;
 }

@@ -8,7 +8,7 @@ import { parseJsonObject } from './parse-json.ts';
 export interface JsonBodySettings {
   /** Bound of the body, counted while it arrives. */
   readonly limitBytes: number;
-  /** What to do with a larger body, for the message. */
+  /** Advice for the sender of a larger body. */
   readonly advice?: string;
   /** An empty body is `undefined` instead of an error. */
   readonly emptyIsFine: boolean;

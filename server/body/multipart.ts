@@ -37,7 +37,7 @@ export class MultipartParser {
   readonly #delimiter: Buffer;
   readonly #handler: PartHandler;
   #state: 'preamble' | 'after_delimiter' | 'headers' | 'data' | 'epilogue' = 'preamble';
-  /** What could not be decided yet. The first delimiter needs no line break before it, so it is given one. */
+  /** Bytes that could not be decided yet. The first delimiter needs no line break before it, so it is given one. */
   #pending: Buffer = Buffer.from('\r\n');
 
   constructor(boundary: string, handler: PartHandler) {
@@ -118,7 +118,7 @@ export class MultipartParser {
     return found + this.#delimiter.length;
   }
 
-  /** Where a delimiter may begin that the next chunk would complete. */
+  /** Offset at which a delimiter may begin that the next chunk would complete. */
   #undecidedFrom(bytes: Buffer, from: number): number {
     const first = Math.max(from, bytes.length - this.#delimiter.length + 1);
     for (let at = bytes.indexOf(CR, first); at !== -1; at = bytes.indexOf(CR, at + 1)) {

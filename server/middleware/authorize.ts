@@ -6,11 +6,11 @@ import type { Secret } from '../../src/platform/secret.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { AccessPolicy } from '../route.ts';
 
-/** Who a request comes from. */
+/** Finder of the caller that a request comes from. */
 export interface ResolveCaller {
   /** Turns the value of `Authorization` into a caller. Throws AppError 401 for none and for a bad one. */
   (authorization: string | undefined): Promise<Caller>;
-  /** Whether this is the cron secret; where there is none, nothing is. */
+  /** Compare with the cron secret; where there is none, nothing is equal to it. */
   readonly isCronSecret?: (presented: string) => boolean;
 }
 
@@ -22,7 +22,7 @@ const POLICIES: ReadonlySet<unknown> = new Set<AccessPolicy>([
   ...SCOPES,
 ]);
 
-/** Whether a route says who may call it. What does not is never mounted. */
+/** Check that a route says who may call it. A route that does not is never mounted. */
 export function isAccessPolicy(access: unknown): access is AccessPolicy {
   return POLICIES.has(access);
 }

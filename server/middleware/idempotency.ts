@@ -4,7 +4,7 @@ import type { IdempotencyLock, IdempotentStart } from '../../src/access/idempote
 import type { Logger } from '../../src/platform/logger.ts';
 import type { RequestMiddleware, RequestState } from '../request-state.ts';
 
-/** Where first responses are kept; `src/access/idempotency.ts` bound to a database. */
+/** Store of first responses; `src/access/idempotency.ts` bound to a database. */
 export interface Idempotency {
   /** @throws AppError 409 while the first request is in progress, 422 for another request under the same key */
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;

@@ -35,7 +35,7 @@ async function fingerprintOf(route: Route, { params, query, body, file }: Reques
   return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), rest);
 }
 
-/** Off the event loop: bodies that a route parses by itself are large. */
+/** Hash off the event loop: bodies that a route parses by itself are large. */
 async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
   const digest = await webcrypto.subtle.digest('SHA-256', bytes);
   return { sha256: Buffer.from(digest).toString('hex') };
