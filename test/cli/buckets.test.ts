@@ -4,7 +4,7 @@ import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { runService } from './service.ts';
+import { runCommand } from './service.ts';
 
 // A command takes its time on a busy machine, and there are several here.
 vi.setConfig({ testTimeout: 120_000 });
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-const buckets = (...args: string[]) => runService(['buckets', ...args], env);
+const buckets = (...args: string[]) => runCommand(['buckets', ...args], env);
 
 test('set-policy changes what its flags name, and tells what goes beyond the policy', async () => {
   const content = { bytes: Buffer.from('a'), fileName: 'a.txt', contentType: null };

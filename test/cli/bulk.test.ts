@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
-import { CAN_MAKE_TERMINAL, runOnTerminal, runService, startService } from './service.ts';
+import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, startService } from './service.ts';
 
 let test: TestGateway;
 let env: NodeJS.ProcessEnv;
@@ -47,7 +47,7 @@ it('submits a file, works it off where nobody else does, and writes an array for
   writeFileSync(file('texts.jsonl'), TEXTS.map((text, i) => JSON.stringify(i % 2 ? text : { text })).join('\n'));
   const out = file('vectors.npy');
   const args = ['bulk', 'submit', file('texts.jsonl'), '--wait', '--out', out, '--model', SMALL, '--dimensions', '32'];
-  const finished = await runService([...args, '--json'], env);
+  const finished = await runCommand([...args, '--json'], env);
   expect(finished).toMatchObject({ code: 0, stderr: expect.stringContaining('230 texts') });
   expect(finished.json()).toEqual({ id: expect.stringMatching(/^job_/), status: 'ready' });
   const { header, data } = readNpy(out);
@@ -59,24 +59,24 @@ it('submits a file, works it off where nobody else does, and writes an array for
   }
 
   const { id } = finished.json();
-  const status = await runService(['bulk', 'status', id, '--json'], env);
+  const status = await runCommand(['bulk', 'status', id, '--json'], env);
   expect(status.json()).toMatchObject({ id, status: 'ready', metadata: { completed_count: 230, dimensions: 32 } });
-  const page = await runService(['bulk', 'result', id, '--offset', '225', '--limit', '1000', '--json'], env);
+  const page = await runCommand(['bulk', 'result', id, '--offset', '225', '--limit', '1000', '--json'], env);
   expect(page.json().pagination).toEqual({ offset: 225, limit: 1000, returned: 5, total: 230, has_more: false });
   expect(page.json().data[4].embedding.map(Math.fround)).toEqual([...data.subarray(229 * 32)]);
-  const lines = await runService(['bulk', 'result', id, '--out', file('vectors.jsonl')], env);
+  const lines = await runCommand(['bulk', 'result', id, '--out', file('vectors.jsonl')], env);
   expect(lines.code).toBe(0);
   const read = readFileSync(file('vectors.jsonl'), 'utf8').trimEnd().split('\n');
   expect(read).toHaveLength(230);
   expect(JSON.parse(read[100] as string)).toEqual({ index: 100, embedding: expect.any(Array) });
-  const cancelled = await runService(['bulk', 'cancel', id, '--json'], env);
+  const cancelled = await runCommand(['bulk', 'cancel', id, '--json'], env);
   expect(cancelled).toMatchObject({ code: 4 });
   expect(cancelled.json().error.code).toBe('job_not_queued');
 });
 
 it('prints what the endpoint answers, and leaves the work to others without --wait', async () => {
   writeFileSync(file('texts.txt'), 'one\ntwo\n');
-  const finished = await runService(['bulk', 'submit', file('texts.txt'), '--model', SMALL, '--json'], env);
+  const finished = await runCommand(['bulk', 'submit', file('texts.txt'), '--model', SMALL, '--json'], env);
   const reply = finished.json();
   expect(reply).toEqual({
     id: expect.any(String),
@@ -86,13 +86,13 @@ it('prints what the endpoint answers, and leaves the work to others without --wa
     chunk_size: 100,
   });
   expect(finished.stderr).toContain('no worker is running');
-  const early = await runService(['bulk', 'result', reply.id, '--json'], env);
+  const early = await runCommand(['bulk', 'result', reply.id, '--json'], env);
   expect(early.code).toBe(4);
   expect(early.json().error.code).toBe('result_not_ready');
-  const cancelled = await runService(['bulk', 'cancel', reply.id, '--json'], env);
+  const cancelled = await runCommand(['bulk', 'cancel', reply.id, '--json'], env);
   expect(cancelled).toMatchObject({ code: 0 });
   expect(cancelled.json()).toEqual({ status: 'cancelled' });
-  expect((await runService(['bulk', 'status', reply.id], env)).stdout).toMatch(/status\s+cancelled/);
+  expect((await runCommand(['bulk', 'status', reply.id], env)).stdout).toMatch(/status\s+cancelled/);
 });
 
 it.each([
@@ -110,13 +110,13 @@ it.each([
   writeFileSync(file('bad.jsonl'), '"one"\n{two\n');
   writeFileSync(file('other.jsonl'), '{"body": "one"}\n');
   writeFileSync(file('empty.txt'), 'one\n\ntwo\n');
-  const finished = await runService(['bulk', 'submit', file(name), ...rest, '--json'], env);
+  const finished = await runCommand(['bulk', 'submit', file(name), ...rest, '--json'], env);
   expect(finished).toMatchObject({ code });
   expect(finished.json().error.message).toContain(words);
 });
 
 it.each(['status', 'cancel', 'result'])('bulk %s of an unknown id exits with 3', async (command) => {
-  const finished = await runService(['bulk', command, 'job_none', '--json'], env);
+  const finished = await runCommand(['bulk', command, 'job_none', '--json'], env);
   expect(finished.code).toBe(3);
   expect(finished.json().error.code).toBe('job_not_found');
 });
@@ -124,7 +124,7 @@ it.each(['status', 'cancel', 'result'])('bulk %s of an unknown id exits with 3',
 it('says why a job failed, and exits with 4', async () => {
   test.upstream.decide = () => ({ kind: 'status', status: 400, body: { error: { message: 'no' } } });
   writeFileSync(file('texts.txt'), 'one\n');
-  const finished = await runService(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL, '--json'], env);
+  const finished = await runCommand(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL, '--json'], env);
   test.upstream.decide = () => null;
   expect(finished.code).toBe(4);
   expect(finished.json().error).toEqual({ code: 'job_failed', message: expect.stringContaining('upstream_rejected') });
@@ -135,7 +135,7 @@ it('keeps the job on Ctrl-C, says its id, and a worker process goes on with it',
   writeFileSync(file('texts.txt'), Array.from({ length: 500 }, (_, i) => `text ${i}`).join('\n'));
   const running = startService(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL], env);
   const id = await until(async () => /^job (\S+):/m.exec(running.output().stderr)?.[1]);
-  const job = async () => (await runService(['bulk', 'status', id, '--json'], env)).json();
+  const job = async () => (await runCommand(['bulk', 'status', id, '--json'], env)).json();
   await until(async () => (await job()).metadata.completed_count === 100);
   running.child.kill('SIGINT');
   const finished = await running.finished;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Config } from '@oclif/core';
 import { expect, test } from 'vitest';
-import { runService } from './service.ts';
+import { runCommand, runService } from './service.ts';
 
 // From the sources: the manifest may be older than they are.
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -96,7 +96,7 @@ test.each([
   ['a metadata flag without a value', ['documents', 'upload', 'x', '--metadata', 'year'], '--metadata'],
 ])('wrong usage exits with 2 before anything is opened: %s', async (_, args, words) => {
   const env = { SERVICE_DATA_DIR: '/nowhere/at/all' };
-  const [plain, json] = await Promise.all([runService(args, env), runService([...args, '--json'], env)]);
+  const [plain, json] = await Promise.all([runCommand(args, env), runCommand([...args, '--json'], env)]);
   expect(plain).toMatchObject({ code: 2, stdout: '' });
   expect(plain.stderr).toContain(words);
   expect(json.code).toBe(2);
@@ -105,7 +105,7 @@ test.each([
 
 test('a command that only reads makes no installation out of a typing error', async () => {
   const nowhere = path.join(tmpdir(), `service-nowhere-${process.pid}`);
-  const finished = await runService(['jobs', 'list', '--json', '--data-dir', nowhere], {});
+  const finished = await runCommand(['jobs', 'list', '--json', '--data-dir', nowhere], {});
   expect(finished.code).toBe(3);
   expect(finished.json()).toMatchObject({ error: { code: 'installation_not_found' } });
   expect(existsSync(nowhere)).toBe(false);

@@ -7,7 +7,7 @@ import { makeDataDir } from '../support/appliance.ts';
 import { encodePng } from '../support/encode-image.ts';
 import { makePdf, sampleParagraph } from '../support/sample-files.ts';
 import { until } from '../support/until.ts';
-import { CAN_MAKE_TERMINAL, runOnTerminal, runService, startService } from './service.ts';
+import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, runService, startService } from './service.ts';
 
 // The main job on an installation of its own: embedded PostgreSQL, files in, passages out.
 let server: EmbeddedPostgres;
@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const service = (...args: string[]) => runService(args, env);
+const service = (...args: string[]) => runCommand(args, env);
 
 async function search(query: string, ...args: string[]) {
   const finished = await service('search', query, '--json', ...args);

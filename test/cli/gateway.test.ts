@@ -11,7 +11,7 @@ import {
   SMALL,
   type TestGateway,
 } from '../support/gateway.ts';
-import { type Finished, runService } from './service.ts';
+import { type Finished, runCommand } from './service.ts';
 
 // routing, models and usage on the command line, beside an API over the same installation.
 const plans = { enterprise: { quotas: { embed: 500 } } };
@@ -41,7 +41,7 @@ afterEach(() => {
   expect([...test.upstream.violations, ...test.korean.violations]).toEqual([]);
 });
 
-const service = (...args: string[]): Promise<Finished> => runService(args, env);
+const service = (...args: string[]): Promise<Finished> => runCommand(args, env);
 const json = async (...args: string[]) => {
   const finished = await service(...args, '--json');
   expect([finished.code, finished.stderr]).toEqual([0, expect.any(String)]);

@@ -8,7 +8,7 @@ import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gatewa
 import { ingestAll } from '../support/ingest-all.ts';
 import { syntheticTexts } from '../support/synthetic-models.ts';
 import { until } from '../support/until.ts';
-import { type Finished, runService, startService } from './service.ts';
+import { type Finished, runCommand, startService } from './service.ts';
 
 // index stats and reproject on the command line, beside a running installation.
 const ALPHA = 'vendor-a/alpha';
@@ -47,7 +47,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => test.close());
 
-const service = (...args: string[]): Promise<Finished> => runService(args, env);
+const service = (...args: string[]): Promise<Finished> => runCommand(args, env);
 const stats = async () => (await service('index', 'stats', '--bucket', 'default', '--json')).json().data[0];
 
 it('stats says what reproject will find', async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { runService } from './service.ts';
+import { runCommand } from './service.ts';
 
 // A command takes its time on a busy machine, and there are many here.
 vi.setConfig({ testTimeout: 120_000 });
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const service = (...args: string[]) => runService(args, env);
+const service = (...args: string[]) => runCommand(args, env);
 
 let uploads = 0;
 /** A job of a document of its own, in this state. */

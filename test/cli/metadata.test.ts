@@ -8,7 +8,7 @@ import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { CAN_MAKE_TERMINAL, runOnTerminal, runService } from './service.ts';
+import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, runService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
 // A command takes its time on a busy machine, and there are many here.
@@ -53,7 +53,7 @@ async function statusOf(id: string) {
   return row?.['status'];
 }
 
-const exec = (...args: string[]) => runService(['metadata', 'exec', '--bucket', bucket, ...args], env);
+const exec = (...args: string[]) => runCommand(['metadata', 'exec', '--bucket', bucket, ...args], env);
 const execJson = async (...args: string[]) => {
   const finished = await exec(...args, '--json');
   expect(finished).toMatchObject({ code: 0 });
@@ -156,13 +156,13 @@ describe('service metadata exec', () => {
     ['DELETE', [`DELETE FROM documents WHERE a = 1`], /SOFTDELETE/],
   ])('wrong usage exits with 2 before anything is opened: %s', async (_, args, message) => {
     const nowhere = { SERVICE_DATA_DIR: '/nowhere/at/all' };
-    const refused = await runService(['metadata', 'exec', ...args, '--json'], nowhere);
+    const refused = await runCommand(['metadata', 'exec', ...args, '--json'], nowhere);
     expect([refused.code, refused.json().error.message]).toEqual([2, expect.stringMatching(message)]);
     expect(refused.stderr).not.toContain('^');
   });
 
   test('exits with 3 for a bucket that is not there', async () => {
-    const missing = await runService(['metadata', 'exec', 'SELECT documents', '--bucket', 'none', '--json'], env);
+    const missing = await runCommand(['metadata', 'exec', 'SELECT documents', '--bucket', 'none', '--json'], env);
     expect([missing.code, missing.json().error.code]).toEqual([3, 'bucket_not_found']);
   });
 });
@@ -226,17 +226,17 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('service metadata exec on a terminal', () =>
 describe('service metadata keys', () => {
   test('prints the reserved keys and the limits, without an installation', async () => {
     const nowhere = { SERVICE_DATA_DIR: '/nowhere/at/all' };
-    const shown = await runService(['metadata', 'keys'], nowhere);
+    const shown = await runCommand(['metadata', 'keys'], nowhere);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toMatch(/^chunk_id +written by ingest and search$/m);
     expect(shown.stdout).toMatch(/^value_length +512$/m);
-    const body = (await runService(['metadata', 'keys', '--json'], nowhere)).json();
+    const body = (await runCommand(['metadata', 'keys', '--json'], nowhere)).json();
     expect(body).toMatchObject({ reserved_prefixes: ['schift.'], limits: { keys: 32 } });
   });
 });
 
 describe('service metadata history', () => {
-  const history = (id: string, ...args: string[]) => runService(['metadata', 'history', id, ...args], env);
+  const history = (id: string, ...args: string[]) => runCommand(['metadata', 'history', id, ...args], env);
 
   test('tells who changed what, by which statement, newest first', async () => {
     const id = await upload('a.txt', { team: 'a' });

@@ -3,7 +3,7 @@ import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
-import { runService, startService } from './service.ts';
+import { runCommand, runService, startService } from './service.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -54,5 +54,5 @@ test('reaper runs until it is told to stop, and refuses a time that is none', as
   running.child.kill('SIGTERM');
   expect(await running.finished).toMatchObject({ code: 0 });
   for (const every of ['soon', '0s', '60'])
-    expect(await runService(['reaper', '--every', every], env)).toMatchObject({ code: 2 });
+    expect(await runCommand(['reaper', '--every', every], env)).toMatchObject({ code: 2 });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeDataDir } from '../support/appliance.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { CAN_MAKE_TERMINAL, type Finished, runOnTerminal, runService } from './service.ts';
+import { CAN_MAKE_TERMINAL, type Finished, runCommand, runOnTerminal, runService } from './service.ts';
 
 // Organizations, users, keys, tokens, buckets, jobs, settings: commands that read and write records.
 let database: TestDatabase;
@@ -19,7 +19,7 @@ afterAll(async () => {
   dataDir.remove();
 });
 
-const service = (...args: string[]): Promise<Finished> => runService(args, env);
+const service = (...args: string[]): Promise<Finished> => runCommand(args, env);
 const json = async (...args: string[]) => {
   const finished = await service(...args, '--json');
   expect(finished).toMatchObject({ code: 0 });
@@ -103,7 +103,7 @@ test('keys: rotate and revoke', async () => {
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.json().error.code).toBe('confirmation_missing');
   expect(await json('keys', 'revoke', second.id, '--yes')).toEqual({ revoked: true });
-  expect(await runService(['keys', 'revoke', second.id], { ...env, SERVICE_YES: 'true' })).toMatchObject({ code: 0 });
+  expect(await runCommand(['keys', 'revoke', second.id], { ...env, SERVICE_YES: 'true' })).toMatchObject({ code: 0 });
   expect(await service('keys', 'revoke', 'no-such-key', '--yes')).toMatchObject({ code: 3 });
   expect((await audited('key.revoke')).map((row) => row.target)).toEqual([second.id]);
 });
@@ -174,15 +174,15 @@ test('embed --json prints what the endpoint answers', async () => {
 });
 
 test('environment variables stand for flags, and flags win over them', async () => {
-  const fromEnvironment = await runService(['embed', 'x'], { ...env, SERVICE_JSON: 'yes', SERVICE_DIMENSIONS: '4' });
+  const fromEnvironment = await runCommand(['embed', 'x'], { ...env, SERVICE_JSON: 'yes', SERVICE_DIMENSIONS: '4' });
   expect(fromEnvironment.json().data[0].embedding).toHaveLength(4);
-  const scopes = await runService(['keys', 'create', '--json'], {
+  const scopes = await runCommand(['keys', 'create', '--json'], {
     ...env,
     SERVICE_NAME: 'env',
     SERVICE_SCOPE: 'embed, jobs:write',
   });
   expect(scopes.json()).toMatchObject({ name: 'env', scopes: ['embed', 'jobs:write'] });
-  const flag = await runService(['users', 'list', '--org', 'default', '--json'], { ...env, SERVICE_ORG: 'nobody' });
+  const flag = await runCommand(['users', 'list', '--org', 'default', '--json'], { ...env, SERVICE_ORG: 'nobody' });
   expect(flag).toMatchObject({ code: 0 });
 });
 
@@ -195,16 +195,16 @@ test('lists for people: a table on stdout, words on stderr, no colours in a pipe
 
 test('config check shows what is in force and from where, never a secret', async () => {
   const secrets = { SERVICE_CRON_SECRET: 'a-cron-secret-of-ours', SERVICE_PORT: '9000' };
-  const { settings } = (await runService(['config', 'check', '--json'], { ...env, ...secrets })).json();
+  const { settings } = (await runCommand(['config', 'check', '--json'], { ...env, ...secrets })).json();
   expect(settings).toContainEqual({ name: 'port', value: 9000, from: 'environment' });
   expect(settings).toContainEqual({ name: 'data_dir', value: dataDir.dataDir, from: 'environment' });
   expect(settings).toContainEqual({ name: 'database_url', value: '***', from: 'environment' });
   expect(settings).toContainEqual({ name: 'host', value: '127.0.0.1', from: 'default' });
   expect(settings).toContainEqual({ name: 'base_url', value: null, from: 'default' });
-  const table = await runService(['config', 'check'], { ...env, ...secrets });
+  const table = await runCommand(['config', 'check'], { ...env, ...secrets });
   expect(table.stdout).not.toContain('a-cron-secret-of-ours');
 
-  const wrong = await runService(['config', 'check', '--json'], {
+  const wrong = await runCommand(['config', 'check', '--json'], {
     ...env,
     SERVICE_PORT: '99999',
     SERVICE_SECRET_KEY: 'short-secret',
@@ -225,11 +225,11 @@ test('db status changes nothing, db migrate brings a database up', async () => {
   const fresh = await createTestDatabase({ isEmpty: true });
   try {
     const freshEnv = { ...env, DATABASE_URL: fresh.url };
-    const before = (await runService(['db', 'status', '--json'], freshEnv)).json();
+    const before = (await runCommand(['db', 'status', '--json'], freshEnv)).json();
     expect(before.pending).toBe(before.migrations.length);
     const [table] = await fresh.sql`select count(*)::int as n from pg_tables where schemaname = 'public'`;
     expect(table?.['n']).toBe(0);
-    const migrated = (await runService(['db', 'migrate', '--json'], freshEnv)).json();
+    const migrated = (await runCommand(['db', 'migrate', '--json'], freshEnv)).json();
     expect(migrated.applied).toEqual(before.migrations.map((migration: { name: string }) => migration.name));
   } finally {
     await fresh.drop();
@@ -244,7 +244,7 @@ test('doctor passes on a healthy installation and says what is down on another',
   expect(healthy.stdout).toMatch(/^– redis: not configured$/m);
   expect(healthy.stdout).not.toMatch(/✘/);
 
-  const down = await runService(['doctor', '--json'], {
+  const down = await runCommand(['doctor', '--json'], {
     ...env,
     DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x',
   });

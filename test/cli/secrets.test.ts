@@ -7,7 +7,7 @@ import { CANARY, CANARY_MODELS, canarySettings, expectClean } from '../support/c
 import { EchoUpstream } from '../support/echo-upstream.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { redisAvailable, startRedis } from '../support/redis.ts';
-import { type Finished, runService } from './service.ts';
+import { type Finished, runCommand } from './service.ts';
 
 // What commands print never holds a credential of the settings, whatever the vendors answer.
 let database: TestDatabase;
@@ -32,7 +32,7 @@ function run(args: string[], settings: string): Promise<Finished> {
   const file = path.join(dataDir.dataDir, 'settings.yaml');
   writeFileSync(file, settings);
   const env = { SERVICE_CONFIG: file, SERVICE_DATA_DIR: dataDir.dataDir, DATABASE_URL: database.url };
-  return runService(args, { ...env, SERVICE_LOG_LEVEL: 'trace' });
+  return runCommand(args, { ...env, SERVICE_LOG_LEVEL: 'trace' });
 }
 
 function expectSilence(what: string, { stdout, stderr }: Finished): void {

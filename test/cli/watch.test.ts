@@ -5,7 +5,7 @@ import { touchWorker } from '../../src/jobs/worker-registry.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
-import { CAN_MAKE_TERMINAL, runService, startService } from './service.ts';
+import { CAN_MAKE_TERMINAL, runCommand, startService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
 // `jobs watch` and `top`, in pipes and on terminals, over a database whose jobs the tests move themselves.
@@ -55,13 +55,13 @@ describe('jobs watch in a pipe', () => {
   test('--json is one document: how things stand', async () => {
     const id = await put('a.md');
     await put('b.md', 'failed');
-    const all = await runService(['jobs', 'watch', '--json'], env);
+    const all = await runCommand(['jobs', 'watch', '--json'], env);
     expect(all).toMatchObject({ code: 0, stderr: '' });
     expect(all.json()).toMatchObject({
       ...{ object: 'jobs_snapshot', live: 1, counts: { queued: 1, failed: 1 } },
       jobs: [{ id, file_name: 'a.md', status: 'queued', progress: null }],
     });
-    const failed = await runService(['jobs', 'watch', '--json', '--status', 'failed', '--bucket', 'default'], env);
+    const failed = await runCommand(['jobs', 'watch', '--json', '--status', 'failed', '--bucket', 'default'], env);
     expect(failed.json().jobs).toMatchObject([{ file_name: 'b.md' }]);
   });
 
@@ -100,7 +100,7 @@ describe('jobs watch in a pipe', () => {
   });
 
   test('wrong flags exit with 2, what is not there with 3', async () => {
-    const exits = async (...flags: string[]) => (await runService(['jobs', 'watch', '--json', ...flags], env)).code;
+    const exits = async (...flags: string[]) => (await runCommand(['jobs', 'watch', '--json', ...flags], env)).code;
     expect(await Promise.all([exits('--status', 'done'), exits('--kind', 'other'), exits('--interval', '0')])).toEqual([
       2, 2, 2,
     ]);
@@ -201,8 +201,8 @@ describe('top', () => {
     await put('a.md');
     await touchWorker(sql, { id: 'wrk_test', kind: 'ingest', host: 'box/1', pid: 4_711 });
     const flags = ['top', '--url', installation.api.url];
-    const tables = await runService(flags, env);
-    const json = await runService([...flags, '--json'], env);
+    const tables = await runCommand(flags, env);
+    const json = await runCommand([...flags, '--json'], env);
     expect(tables).toMatchObject({ code: 0, stderr: '' });
     expect(tables.stdout).toMatch(/^QUEUE +PRIORITY +QUEUED .*\ningest +2 +1 /m);
     expect(tables.stdout).toMatch(/^wrk_test +ingest +0 /m);
@@ -214,9 +214,9 @@ describe('top', () => {
   });
 
   test('says that no server answers, which is no failure', async () => {
-    const finished = await runService(['top', '--url', 'http://127.0.0.1:1'], env);
+    const finished = await runCommand(['top', '--url', 'http://127.0.0.1:1'], env);
     expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining('no server at http://127.0.0.1:1') });
-    expect(await runService(['top', '--url', 'ftp://x'], env)).toMatchObject({ code: 2 });
+    expect(await runCommand(['top', '--url', 'ftp://x'], env)).toMatchObject({ code: 2 });
   });
 
   test.skipIf(!CAN_MAKE_TERMINAL).each([
