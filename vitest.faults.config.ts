@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { readSeed } from './test/support/dice.ts';
 
 /** What computes most, by name of the file: first and last, so that they run beside what mostly waits. */
 const FIRST = 'kill-api';
@@ -18,6 +20,7 @@ export default defineConfig({
   test: {
     include: ['test/faults/*.faults.ts'],
     globalSetup: ['test/support/global-setup.ts', 'test/faults/setup.ts'],
+    env: { TEST_SEED: String(readSeed(randomInt(2 ** 31))) },
     pool: 'forks',
     maxWorkers: 2,
     sequence: { sequencer: FaultSequencer },

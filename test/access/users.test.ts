@@ -15,9 +15,10 @@ afterAll(async () => {
   await db.drop();
 });
 
+let signedIn = 0;
 /** What a signed-in user of this role is to the service. */
 async function signIn(operator: Caller, role: User['role'], authLevel?: number): Promise<Caller> {
-  const email = `${role}-${Math.random().toString(36).slice(2)}@example.com`;
+  const email = `${role}-${++signedIn}@example.com`;
   const user = await createUser(db.sql, operator, { email, role, authLevel });
   const { token } = await createToken(db.sql, keyRing, operator, { user, ttlMs: 60_000 });
   return makeResolver(db.sql, keyRing).resolve(`Bearer ${token.reveal()}`);

@@ -12,8 +12,9 @@ import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres, postgresUrl } from '../../src/platform/postgres.ts';
 import { indexOnS3 } from '../../src/search/index-on-s3.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { findServers } from '../support/find-servers.ts';
 import { type IndexPlace, runIndexRace } from '../support/index-race.ts';
-import { s3Available, s3Settings, startS3 } from '../support/s3.ts';
+import { s3Settings, startS3 } from '../support/s3.ts';
 import { startS3Proxy } from '../support/s3-proxy.ts';
 
 const OPERATIONS = 1_000;
@@ -22,7 +23,7 @@ const ROWS_EACH = 30;
 
 const { dataDir, remove } = makeDataDir();
 const server = await openEmbeddedPostgres({ dataDir, logger: openLogger('warn') });
-const s3 = s3Available() ? await startS3() : null;
+const s3 = findServers().s3 ? await startS3() : null;
 
 async function race(name: string, place: IndexPlace): Promise<void> {
   const admin = openPostgres(server.connection, { poolMax: 1, applicationName: 'bench' });

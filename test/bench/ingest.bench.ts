@@ -3,6 +3,7 @@ import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { rollDice } from '../support/dice.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 
 const DOCUMENTS = 1_000;
@@ -11,22 +12,13 @@ const WORDS = 'harbour tide lens bearing granite orchard ferry ledger saline pyl
   ' ',
 );
 
-/** A small linear congruential generator (Numerical Recipes), so that every run reads the same documents. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 function makeDocument(index: number): { id: string; fileName: string; text: string } {
-  const random = generator(index + 1);
+  const dice = rollDice(index + 1);
   let text = `Report ${index}\n\n`;
   while (text.length < DOCUMENT_CHARS) {
-    const words = Array.from({ length: 8 + Math.floor(random() * 10) }, () => {
-      const word = WORDS[Math.floor(random() * WORDS.length)] as string;
-      return random() < 0.3 ? `${word}${Math.floor(random() * 1000)}` : word;
+    const words = Array.from({ length: 8 + dice.int(10) }, () => {
+      const word = dice.pick(WORDS);
+      return dice.real() < 0.3 ? `${word}${dice.int(1000)}` : word;
     });
     text += `The ${words.join(' ')}. `;
   }

@@ -5,12 +5,13 @@ import { cancelJob } from '../../src/jobs/operations.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
+import { type Dice, throwDice } from '../support/dice.ts';
 import { until } from '../support/until.ts';
 import { submitTexts, textsOf } from './bulk-jobs.ts';
-import { type Dice, scaled, throwDice } from './dice.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 import { checkDocuments, routeToUpstream, uploadText } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const BULK_RACES = 1_000;
 const INGEST_RACES = 300;

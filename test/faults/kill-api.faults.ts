@@ -2,11 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { openStoredInput } from '../../src/bulk/input.ts';
 import { inputKey } from '../../src/bulk/object-keys.ts';
+import { throwDice } from '../support/dice.ts';
 import { until } from '../support/until.ts';
-import { scaled, throwDice } from './dice.ts';
 import { type Fleet, openFleet, TINY } from './fleet.ts';
 import { routeToUpstream } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const KILLS = 200;
 const LANES = 3;

@@ -1,12 +1,13 @@
 import { afterEach, expect, it } from 'vitest';
+import { throwDice } from '../support/dice.ts';
 import { until } from '../support/until.ts';
 import { checkBulkJob, feedBulkJobs, TEXTS, textsOf } from './bulk-jobs.ts';
-import { scaled, throwDice } from './dice.ts';
 import { BULK_POINTS, INGEST_POINTS } from './fail-points.ts';
 import { type Fleet, LEASE_MS, openFleet } from './fleet.ts';
 import { checkDocuments, feedDocuments, routeToUpstream } from './ingest-jobs.ts';
 import { type Kills, killWorkers } from './killer.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const BULK_KILLS = 60;
 const INGEST_KILLS = 40;

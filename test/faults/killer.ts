@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { postgresUrl } from '../../src/platform/postgres.ts';
+import type { Dice } from '../support/dice.ts';
 import { openPostgresWiretap } from '../support/postgres-wiretap.ts';
 import { until } from '../support/until.ts';
-import type { Dice } from './dice.ts';
 import { type FailPoint, holdAt } from './fail-points.ts';
 import { type Fleet, LEASE_MS, UPSTREAM_KEYS } from './fleet.ts';
 

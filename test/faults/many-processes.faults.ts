@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
+import { throwDice } from '../support/dice.ts';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { TEXTS, textsOf } from './bulk-jobs.ts';
-import { throwDice } from './dice.ts';
 import { type Fleet, openFleet, TINY } from './fleet.ts';
 import { documentOf, routeToUpstream } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';

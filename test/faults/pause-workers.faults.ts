@@ -4,15 +4,16 @@ import { cancelJob } from '../../src/jobs/operations.ts';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { mapPostgresError, postgresUrl } from '../../src/platform/postgres.ts';
+import { throwDice } from '../support/dice.ts';
 import { openPostgresWiretap, type PostgresWiretap } from '../support/postgres-wiretap.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { checkBulkJob, submitTexts, textsOf } from './bulk-jobs.ts';
-import { scaled, throwDice } from './dice.ts';
 import { BULK_POINTS, type FailPoint, type Held, holdAt, INGEST_POINTS, LOCK_POINT } from './fail-points.ts';
 import { type Fleet, LEASE_MS, openFleet, UPSTREAM_KEYS } from './fleet.ts';
 import { checkDocuments, routeToUpstream, uploadText } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const PAUSES = 20;
 /** Paused at the same time, half of them of each kind. */

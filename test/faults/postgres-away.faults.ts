@@ -9,10 +9,10 @@ import { type Database, openPostgres, postgresUrl } from '../../src/platform/pos
 import { makeDataDir } from '../support/appliance.ts';
 import { openPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
-import { scaled } from './dice.ts';
 import { type Fleet, LEASE_MS, openFleet, TINY } from './fleet.ts';
 import { routeToUpstream } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const RESTARTS = 4;
 const MASSACRES = 10;

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { rollDice } from '../random/dice.ts';
 import { drawSteps } from '../random/operations.ts';
 import { play } from '../random/play.ts';
 import { shrink } from '../random/shrink.ts';
-import { scaled, throwDice } from './dice.ts';
+import { rollDice, throwDice } from '../support/dice.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const LASTS_MS = 150_000;
 const SHRINKS_MS = 90_000;

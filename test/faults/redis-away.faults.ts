@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { scaled } from './dice.ts';
 import { type Fleet, openFleet, TINY } from './fleet.ts';
 import { routeToUpstream } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
+import { scaled } from './scaled.ts';
 
 const DOWN_MS = 30_000;
 const SUBMIT_EVERY_MS = 100;

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,20 +6,19 @@ import { type Figures, renderFigures } from './figures.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    faults: { seed: number; scale: number; figuresFile: string };
+    faults: { scale: number; figuresFile: string };
   }
 }
 
 /** One seed and one table of figures for the whole run. */
 export default function setup(project: TestProject): () => void {
-  const asked = process.env['FAULTS_SEED'];
-  const seed = asked === undefined ? randomInt(2 ** 31) : Number(asked);
+  const seed = project.config.env['TEST_SEED'];
   const directory = mkdtempSync(path.join(tmpdir(), 'service-test-faults-'));
   const figuresFile = path.join(directory, 'figures.jsonl');
   writeFileSync(figuresFile, '');
   const scale = Number(process.env['FAULTS_SCALE'] ?? 1);
-  project.provide('faults', { seed, scale, figuresFile });
-  process.stdout.write(`seed ${seed} (repeat it with FAULTS_SEED=${seed})\n`);
+  project.provide('faults', { scale, figuresFile });
+  process.stdout.write(`seed ${seed} (repeat it with TEST_SEED=${seed})\n`);
   const beganMs = performance.now();
   return () => {
     const rows = readFileSync(figuresFile, 'utf8').split('\n').filter(Boolean);

@@ -6,14 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { type ChunkArtifact, decodeArtifact, encodeArtifact, encodeInTurn } from '../../src/ingest/artifact.ts';
 import { fromHalves, toHalves, unitRowsOf } from '../../src/ingest/half-floats.ts';
 import { openThreads } from '../../src/platform/threads.ts';
+import { rollDice } from '../support/dice.ts';
 
 /** Pseudo-random unit rows. */
 function unitRows(rows: number, dimension: number, seed = 1): Float32Array {
-  let state = seed >>> 0;
-  const values = Float32Array.from({ length: rows * dimension }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 31 - 1;
-  });
+  const { real } = rollDice(seed);
+  const values = new Float32Array(rows * dimension).map(() => 2 * real() - 1);
   return unitRowsOf(toHalves(values), dimension);
 }
 

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deleteDocument } from '../../src/documents/documents.ts';
@@ -12,6 +11,7 @@ import type { Service } from '../../src/platform/lifecycle.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { throwDice } from '../support/dice.ts';
 import { until } from '../support/until.ts';
 
 let test: TestAppliance;
@@ -202,13 +202,14 @@ it('ingests cancelled at any moment: one end each, none of their chunks is ever 
   timeout: 120_000,
 }, async () => {
   const { appliance, operator } = test;
+  const dice = throwDice('ingest against cancel');
   await start(appliance.jobs.worker('ingest'));
   const one = async (i: number) => {
     const { id, job } = await upload(`Marmot ${i} whistles at dawn.`);
     // Where in the ingest the cancel falls: some phase or the end of it, and some way into that.
-    const from = 1 + randomInt(ORDER.length - 1);
+    const from = 1 + dice.int(ORDER.length - 1);
     await until(async () => ORDER.indexOf((await jobOf(job)).status) >= from, { everyMs: 2 });
-    await delay(randomInt(20));
+    await delay(dice.int(20));
     const outcome = await cancelJob(operations, operator, job, { force: true }).catch((error) => error);
     return { id, job, isCancelled: outcome.status === 'cancelled' };
   };
@@ -218,7 +219,7 @@ it('ingests cancelled at any moment: one end each, none of their chunks is ever 
     // Sweep right behind the cancelled workers, while some of them do not know yet.
     const reaper = appliance.reaper();
     await reaper.start(new AbortController().signal);
-    await delay(randomInt(40));
+    await delay(dice.int(40));
     await reaper.stop();
   }
   for (const { id, job, isCancelled } of races) {

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
@@ -14,6 +13,7 @@ import { JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import { throwDice } from '../support/dice.ts';
 import { readJob } from '../support/jobs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -183,6 +183,7 @@ describe('cancel', () => {
     timeout: 120_000,
   }, async () => {
     const RACES = 1_000;
+    const dice = throwDice('cancel against completion');
     await db.sql`CREATE TABLE IF NOT EXISTS visible_work (job_id text PRIMARY KEY)`;
     await db.sql`DELETE FROM visible_work`;
     /** The state that somebody was told a job ended in. */
@@ -207,7 +208,7 @@ describe('cancel', () => {
         await Promise.all(
           ids.map(async (id, i) => {
             await starts.get(id);
-            await delay(randomInt(4));
+            await delay(dice.int(4));
             const outcome = await cancelJob(operations, caller(i % 2 ? 'org_a' : 'org_b'), id, { force: true }).catch(
               (error) => error,
             );

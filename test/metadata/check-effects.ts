@@ -5,6 +5,7 @@ import type { Caller } from '../../src/access/caller.ts';
 import type { Doorbell } from '../../src/jobs/doorbell.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit } from '../../src/metadata/schema.ts';
+import { rollDice } from '../support/dice.ts';
 import { countLeaves, limit, literal, QUOTED, seed, tree } from './draw-statements.ts';
 import {
   evaluate,
@@ -17,7 +18,7 @@ import {
   storedForm,
 } from './interpreter.ts';
 import { DOCUMENTS, type Sample } from './sample.ts';
-import { BUCKET_ID, CALLER, drawer, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
+import { BUCKET_ID, CALLER, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
 
 /** As CALLER, and may edit metadata. */
 const MANAGER: Caller = {
@@ -64,7 +65,7 @@ const change = fc
     seed,
   })
   .map((drawn) => {
-    const draw = drawer(drawn.seed);
+    const draw = rollDice(drawn.seed).int;
     const set = drawn.assignments?.map(({ key: target, value }) => `${printKey(target)}=${printLiteral(value, draw)}`);
     const head = set ? `UPDATE documents SET ${set.join(', ')}` : 'SOFTDELETE FROM documents';
     const tail = drawn.limit === null ? '' : ` LIMIT ${drawn.limit}`;

@@ -1,7 +1,8 @@
 /** Statements of the whole grammar, drawn by fast-check. */
 import fc from 'fast-check';
+import { rollDice } from '../support/dice.ts';
 import { type Key, keyword, type Literal, print, space, type Tree } from './interpreter.ts';
-import { drawer, FIELD_NAMES, FIELD_TEXTS, TEXTS, USER_KEYS } from './sample-documents.ts';
+import { FIELD_NAMES, FIELD_TEXTS, TEXTS, USER_KEYS } from './sample-documents.ts';
 
 /** Keys that have to be quoted, being keywords, names of fields, or no words. */
 export const QUOTED = new Set(['limit', 'in', 'id', 'created_at', '7']);
@@ -113,7 +114,7 @@ interface Model {
 export const selection: fc.Arbitrary<Model> = fc
   .record({ tree: tree.filter((drawn) => countLeaves(drawn) <= 50), limit, seed })
   .map((drawn) => {
-    const draw = drawer(drawn.seed);
+    const draw = rollDice(drawn.seed).int;
     const head = ['SELECT', 'DOCUMENTS', 'WHERE'].map((word) => keyword(word, draw) + space(draw)).join('');
     const tail = drawn.limit === null ? '' : `${space(draw)}${keyword('LIMIT', draw)} ${drawn.limit}`;
     return { ...drawn, text: `${head}${print(drawn.tree, draw)}${tail}${draw(2) ? ';' : ''}` };

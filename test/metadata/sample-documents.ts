@@ -1,6 +1,7 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { rollDice } from '../support/dice.ts';
 import type { PlainDocument } from './interpreter.ts';
 
 export const ORG_ID = 'org_statements';
@@ -123,19 +124,9 @@ export const FIELD_TEXTS = [
   ...['2026-01-01', '2026-02', '2026-02-03T04:05:06.007Z', 'doc_003', 'doc_00010'],
 ];
 
-/** Small, and the same every time: the linear congruential generator of Numerical Recipes. */
-export function drawer(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 /** As many documents, in order of their ids. Those that are being deleted and that CALLER may not see are among them. */
 export function makeDocuments(count: number): PlainDocument[] {
-  const draw = drawer(1);
-  const pick = <T>(values: readonly T[]): T => values[draw(values.length)] as T;
+  const { int: draw, pick } = rollDice(1);
   return Array.from({ length: count }, (_, at) => {
     const id = `doc_${String(at).padStart(5, '0')}`;
     const created = new Date(Date.UTC(2026, 0, 1) + draw(90) * 86_400_000 + draw(86_400_000)).toISOString();

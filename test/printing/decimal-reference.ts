@@ -1,6 +1,7 @@
 /**
  * What a shortest float32 decimal is, said slowly and exactly, and the floats to ask about.
  */
+import { rollDice } from '../support/dice.ts';
 
 const INFINITY_BITS = 0x7f80_0000;
 
@@ -78,20 +79,9 @@ export function fromBits(bits: number): number {
   return new Float32Array(Uint32Array.of(bits).buffer)[0] ?? 0;
 }
 
-/** 32 random bits a call: xorshift32 (Marsaglia 2003). `seed` must not be 0. */
-function randomBits(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
-}
-
 /** Finite floats of evenly distributed bit patterns: every exponent, both signs. */
 export function randomFloats(count: number, seed: number): Float32Array {
-  const next = randomBits(seed);
+  const next = rollDice(seed).bits;
   const bits = new Uint32Array(count).map(() => {
     const pattern = next();
     // Infinities and NaNs lose an exponent bit.
@@ -102,10 +92,10 @@ export function randomFloats(count: number, seed: number): Float32Array {
 
 /** Values about as large as those of unit vectors of 1,024 dimensions. */
 export function unitVector(count: number, seed: number): Float32Array {
-  const next = randomBits(seed);
+  const { real } = rollDice(seed);
   return new Float32Array(count).map(() => {
     let sum = 0;
-    for (let i = 0; i < 4; i++) sum += next() / 2 ** 32 - 0.5;
+    for (let i = 0; i < 4; i++) sum += real() - 0.5;
     return sum / 18;
   });
 }

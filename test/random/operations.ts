@@ -1,4 +1,4 @@
-import type { Dice } from '../faults/dice.ts';
+import type { Dice } from '../support/dice.ts';
 
 /** Which of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
 export type Ref = number;

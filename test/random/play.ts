@@ -13,9 +13,6 @@ export interface Played extends Compared {
   readonly mismatch: { readonly step: number; readonly message: string } | null;
 }
 
-/** Of the normal suite; another one draws other operations. */
-export const SEED = 20_261;
-
 const LABELS_SHOWN = 30;
 
 /** Do these steps on an installation of their own, and compare it with the model wherever they settle. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage, IMAGE_BYTES_MAX, ImageFault } from '../../src/recognition/decode-images.ts';
+import { throwDice } from '../support/dice.ts';
 import { drawText } from '../support/draw-text.ts';
 import {
   encodeAnimatedWebp,
@@ -150,15 +151,11 @@ describe('decoding an image', () => {
   });
 
   it('survives headers of random bytes', () => {
-    let seed = 1;
-    const random = () => {
-      seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
-      return seed >> 8;
-    };
+    const dice = throwDice('headers of random bytes');
     for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
       for (let round = 0; round < 300; round++) {
         const broken = Buffer.from(file);
-        for (let i = 0; i < 4; i++) broken[12 + (random() % 120)] = random() & 255;
+        for (let i = 0; i < 4; i++) broken[12 + dice.int(120)] = dice.int(256);
         const outcome = (() => {
           try {
             return decodeImage(broken.toString('base64')).format;

@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
+import { findServers, type TestServers } from './find-servers.ts';
 
 /** Where the tests find the server of this run; the password is in clear, since it goes to the workers as JSON. */
 export interface TestPostgres {
@@ -21,6 +22,7 @@ export interface TestPostgres {
 declare module 'vitest' {
   interface ProvidedContext {
     postgres: TestPostgres;
+    servers: TestServers;
   }
 }
 
@@ -32,6 +34,9 @@ const migrations = path.resolve(import.meta.dirname, '../../migrations');
 
 /** One PostgreSQL for the whole run, in a directory of its own, gone at the end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const servers = findServers();
+  reportMissing(servers);
+  project.provide('servers', servers);
   await removeLeftovers();
   const dataDir = path.join(tmpdir(), `service-test-postgres-${process.pid}`);
   const server = await openEmbeddedPostgres({ dataDir, settings: SETTINGS });
@@ -48,6 +53,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { host, port, database, username, password } = server.connection;
   project.provide('postgres', { host, port, database, username, password: password.reveal(), template: TEMPLATE });
   return teardown;
+}
+
+/** Say in one line each which servers are missing, and so which tests are skipped. */
+function reportMissing({ redis, s3 }: TestServers): void {
+  if (!redis) process.stderr.write('There is no redis-server on this machine: tests that need Redis are skipped.\n');
+  if (!s3) process.stderr.write('There is no ministack on this machine: tests that need an S3 server are skipped.\n');
 }
 
 async function createTemplate(server: EmbeddedPostgres): Promise<void> {

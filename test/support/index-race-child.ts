@@ -6,6 +6,7 @@ import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables } from '../../src/search/lance.ts';
+import { rollDice } from './dice.ts';
 import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
 
 // One process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It says `ready`, and begins at the word `go`.
@@ -28,7 +29,7 @@ process.disconnect();
 
 async function write(): Promise<void> {
   const writer = new IndexWriter({ sql, direct: sql, tables, logger: openLogger('warn') });
-  const random = seeded(task.seed * 10 + task.number);
+  const dice = rollDice(task.seed * 10 + task.number);
   const signal = new AbortController().signal;
   /** Written and not on the way out: generation -> document. */
   const mine = new Map<number, string>();
@@ -36,8 +37,8 @@ async function write(): Promise<void> {
 
   const append = async () => {
     const id = ++serial * 10 + task.number;
-    const document = `doc_${task.number}_${Math.floor(random() * task.operations)}`;
-    const chunks = 1 + Math.floor(random() * CHUNKS_MAX);
+    const document = `doc_${task.number}_${dice.int(task.operations)}`;
+    const chunks = 1 + dice.int(CHUNKS_MAX);
     await register(sql, { id, document, chunks });
     await writer.append(RACE_BUCKET, generation({ id, document, chunks }), 'space-1');
     await setState(sql, [id], 'written');
@@ -52,10 +53,10 @@ async function write(): Promise<void> {
     await setState(sql, ids, 'dropped');
   };
   const operate = async () => {
-    const dice = random();
-    const [id, document] = [...mine][Math.floor(random() * mine.size)] ?? [];
-    if (dice < 0.65 || id === undefined || document === undefined) return append();
-    if (dice < 0.85) return drop([id], () => writer.dropGenerations(RACE_BUCKET, [id], signal));
+    const chance = dice.real();
+    const [id, document] = [...mine][dice.int(mine.size)] ?? [];
+    if (chance < 0.65 || id === undefined || document === undefined) return append();
+    if (chance < 0.85) return drop([id], () => writer.dropGenerations(RACE_BUCKET, [id], signal));
     const all = [...mine].flatMap(([each, of]) => (of === document ? [each] : []));
     return drop(all, () => writer.dropGenerations(RACE_BUCKET, all, signal));
   };
@@ -129,16 +130,5 @@ function generation({ id, document, chunks }: { id: number; document: string; ch
       locator: { page: null, heading_path: [], start: 0, end: 8 },
       ...{ modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
     })),
-  };
-}
-
-/** Mulberry32. */
-function seeded(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

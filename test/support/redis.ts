@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { inject } from 'vitest';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
@@ -21,11 +22,9 @@ export interface TestRedis {
   drop(): Promise<void>;
 }
 
-/** Whether this machine has a redis-server; says so once on stderr where it has none, for tests to be skipped. */
+/** Whether this machine has a redis-server; without one, tests that need it are skipped. */
 export function redisAvailable(): boolean {
-  const isThere = spawnSync('redis-server', ['--version']).status === 0;
-  if (!isThere) process.stderr.write('no redis-server on this machine: tests that need one are skipped\n');
-  return isThere;
+  return inject('servers').redis;
 }
 
 /** A Redis of the test's own, on a free port of the loopback address; nothing is written to disk. */

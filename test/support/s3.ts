@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { inject } from 'vitest';
 import { Secret } from '../../src/platform/secret.ts';
 import type { S3Settings } from '../../src/platform/storage-settings.ts';
 import { freePort } from './free-port.ts';
@@ -19,14 +20,9 @@ export interface TestS3 {
   drop(): Promise<void>;
 }
 
-/**
- * Whether this machine has MiniStack (`pip install ministack`), an S3 server that honours conditional writes and checks
- * checksums; says so once on stderr where it has none, for tests to be skipped.
- */
+/** Whether this machine has an S3 server; without one, tests that need it are skipped. */
 export function s3Available(): boolean {
-  const isThere = spawnSync('ministack', ['--help'], { stdio: 'ignore' }).status === 0;
-  if (!isThere) process.stderr.write('no ministack (pip install ministack) on this machine: S3 tests are skipped\n');
-  return isThere;
+  return inject('servers').s3;
 }
 
 /** An S3 server of the test's own, on a free port of the loopback address, in memory. */

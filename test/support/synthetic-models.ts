@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Model } from '../../src/models/catalog.ts';
 import type { CalibrationText } from '../../src/projection/calibration.ts';
-import { seededRandom } from '../../src/projection/fit/split-pairs.ts';
+import { rollDice } from './dice.ts';
 
 const LATENT = 48;
 
 /** Numbers in -1..1, the same for the same seed. */
 function numbers(count: number, seed: number): Float32Array {
-  const random = seededRandom(seed);
-  return Float32Array.from({ length: count }, () => random() * 2 - 1);
+  const { real } = rollDice(seed);
+  return Float32Array.from({ length: count }, () => real() * 2 - 1);
 }
 
 const words = new Map<string, Float32Array>();
@@ -57,9 +57,9 @@ const VOCABULARY = (
 
 /** Distinct texts of a few words each. */
 export function syntheticTexts(count: number, seed = 1): CalibrationText[] {
-  const random = seededRandom(seed);
+  const { pick } = rollDice(seed);
   return Array.from({ length: count }, (_, nth) => ({
-    text: `${Array.from({ length: 6 }, () => VOCABULARY[Math.floor(random() * VOCABULARY.length)]).join(' ')} ${nth}`,
+    text: `${Array.from({ length: 6 }, () => pick(VOCABULARY)).join(' ')} ${nth}`,
     kind: nth % 2 === 0 ? ('passage' as const) : ('query' as const),
   }));
 }

@@ -1,14 +1,10 @@
 /** Slow and exact: everything in float64. Matrices are row-major. */
+import { rollDice } from '../../support/dice.ts';
 
 /** A random Float32Array of values in (-1, 1), the same for the same seed. */
 export function randomValues(length: number, seed: number): Float32Array {
-  const values = new Float32Array(length);
-  let state = (seed * 2654435761 + 1) >>> 0;
-  for (let i = 0; i < length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    values[i] = state / 2 ** 31 - 1;
-  }
-  return values;
+  const { real } = rollDice(seed);
+  return new Float32Array(length).map(() => 2 * real() - 1);
 }
 
 /** Rows of unit length. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../../server/route.ts';
+import { type Dice, throwDice } from '../../support/dice.ts';
 import { type Frame, parseResponse, postJson, RawClient, startFrame } from '../support.ts';
 
 const declaration = {
@@ -187,11 +188,11 @@ describe('a JSON body', () => {
       },
     });
     const frame = await startFrame([strict]);
-    const random = generator(20_260_113);
+    const dice = throwDice('bodies of random bytes');
     const seed = JSON.stringify({ input: ['텍스트', 'b'], metadata: { a: { b: [1, null, true, 1e9, '\ud800'] } } });
     const statuses = new Set<number>();
     for (let i = 0; i < 200; i++) {
-      const response = await send(frame, i % 4 === 0 ? randomBytes(random) : mutate(seed, random));
+      const response = await send(frame, i % 4 === 0 ? randomBytes(dice) : mutate(seed, dice));
       statuses.add(response.status);
       const body = (await response.json()) as Record<string, unknown>;
       if (response.status === 200) continue;
@@ -206,25 +207,16 @@ describe('a JSON body', () => {
   });
 });
 
-/** Numbers below `limit` in a fixed order (a linear congruential generator). */
-function generator(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
+function randomBytes(dice: Dice): Uint8Array {
+  return Uint8Array.from({ length: dice.int(300) }, () => dice.int(256));
 }
 
-function randomBytes(random: (limit: number) => number): Uint8Array {
-  return Uint8Array.from({ length: random(300) }, () => random(256));
-}
-
-function mutate(text: string, random: (limit: number) => number): Uint8Array {
+function mutate(text: string, dice: Dice): Uint8Array {
   let bytes = Buffer.from(text);
-  for (let edits = 1 + random(4); edits > 0; edits--) {
-    const at = random(bytes.length);
-    const insert = ['"', '{', '[', ',', '\\u', '__proto__', '\xff', '1e999', '-', '}'][random(10)] ?? '';
-    bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + random(6))]);
+  for (let edits = 1 + dice.int(4); edits > 0; edits--) {
+    const at = dice.int(bytes.length);
+    const insert = ['"', '{', '[', ',', '\\u', '__proto__', '\xff', '1e999', '-', '}'][dice.int(10)] ?? '';
+    bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + dice.int(6))]);
   }
   return bytes;
 }

@@ -1,0 +1,13 @@
+import { spawnSync } from 'node:child_process';
+
+/** Servers that this machine can start, beside PostgreSQL, which the project brings along. */
+export interface TestServers {
+  readonly redis: boolean;
+  /** MiniStack (`pip install ministack`): it honours conditional writes and checks checksums. */
+  readonly s3: boolean;
+}
+
+export function findServers(): TestServers {
+  const starts = (command: string, option: string) => spawnSync(command, [option], { stdio: 'ignore' }).status === 0;
+  return { redis: starts('redis-server', '--version'), s3: starts('ministack', '--help') };
+}
