@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AliasSettings, chooseBackends, needsLanguageDetector } from '../../src/embedding/choose-backends.ts';
 import { loadLanguageDetector } from '../../src/language/detect-language.ts';
+import { SEED } from '../support/dice.ts';
 
 const KOREAN = '항만 사무소는 매년 가을에 조석표를 발간한다.';
 const ENGLISH = 'The harbour office publishes its tide tables every autumn.';
@@ -93,6 +94,7 @@ describe('chooseBackends', () => {
       fc.property(fc.array(text, { minLength: 1 }), (texts) => {
         expect(chooseBackends(texts, alias, never)).toMatchObject([{ modelId: 'model-x' }]);
       }),
+      { seed: SEED },
     );
   });
 
@@ -123,6 +125,7 @@ describe('chooseBackends', () => {
         for (const { modelId } of groups) expect(Object.values(alias)).toContain(modelId);
         if (!comparable) expect(groups.length).toBeLessThanOrEqual(1);
       }),
+      { seed: SEED },
     );
   });
 
@@ -138,6 +141,7 @@ describe('chooseBackends', () => {
           }
         }
       }),
+      { seed: SEED },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
 import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
+import { SEED } from '../support/dice.ts';
 
 /** A token a word. */
 const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
@@ -101,7 +102,7 @@ describe('any document', () => {
         expectHeadingsWithText(document, chunks, options);
         expect(chunkDocument(document, options)).toEqual(chunks);
       }),
-      { numRuns: 400, seed: 20250 },
+      { numRuns: 400, seed: SEED },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DIMENSIONS_MAX, resizeVectors } from '../../src/projection/resize.ts';
+import { SEED } from '../support/dice.ts';
 
 const norm = (vector: Float32Array) => Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0));
 
@@ -24,6 +25,7 @@ it('gives the normalised prefix for every smaller dimension, and zeros beyond th
       for (let i = 0; i < to; i++)
         expect(resized[i]).toBeCloseTo((vector[i] ?? 0) / (to < vector.length ? scale : 1), 4);
     }),
+    { seed: SEED },
   );
 });
 

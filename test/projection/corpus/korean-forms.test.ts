@@ -7,6 +7,7 @@ import {
   particleAfter,
   verbForm,
 } from '../../../src/projection/corpus/korean-forms.ts';
+import { SEED } from '../../support/dice.ts';
 
 describe('particleAfter', () => {
   it.each([
@@ -45,6 +46,7 @@ describe('particleAfter', () => {
         expect(form === name).toBe(!vowelLike);
         expect(finalOf(before + last) === 0).toBe(final === '');
       }),
+      { seed: SEED },
     );
   });
 });

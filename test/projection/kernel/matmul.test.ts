@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matmul, timesTranspose, transposeTimes } from '../../../src/projection/kernel/matmul.ts';
+import { SEED } from '../../support/dice.ts';
 import { largestError, norm, product, randomValues, transposed } from './reference.ts';
 
 type Product = (a: Float32Array, b: Float32Array, m: number, k: number, n: number) => Float32Array;
@@ -34,6 +35,7 @@ describe.each(PRODUCTS)('%s', (_name, multiply) => {
         const [a, b] = [randomValues(m * k, seed), randomValues(k * n, seed + 1)];
         expect(relativeError(multiply, m, k, n, a, b)).toBeLessThan(1e-6);
       }),
+      { seed: SEED },
     );
   });
 
