@@ -130,8 +130,8 @@ export function xmlAttacks(canary: { file: string; url: string }): HostileFile[]
   );
 }
 
-/** Small files that would unpack to much. */
-export function bombs(): HostileFile[] {
+/** Small files that would unpack to much: all of them, or those that are named. */
+export function bombs(names?: readonly string[]): HostileFile[] {
   const zeros = Buffer.alloc(BOMB_BYTES, ' ');
   const bomb = {
     data: deflateRawSync(zeros, { level: 1 }),
@@ -146,53 +146,56 @@ export function bombs(): HostileFile[] {
   const mail =
     'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n' +
     `--x\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=b.docx\r\nContent-Transfer-Encoding: base64\r\n\r\n${inner.toString('base64')}\r\n--x--\r\n`;
-  const files: Record<string, Buffer> = {
-    'docx: its text': inner,
-    'docx: its styles': part(makeDocx(''), 'word/styles.xml'),
-    'docx: its text, declared short': part(makeDocx(''), 'word/document.xml', { declaredBytes: 100 }),
-    'docx: its list of types': part(makeDocx(''), '[Content_Types].xml'),
-    'pptx: a slide': part(makePptx(['']), 'ppt/slides/slide1.xml'),
-    'xlsx: its strings': part(makeXlsx({ S: '' }), 'xl/sharedStrings.xml'),
-    'xlsx: one string a million times': makeXlsx(
-      { S: `<row>${'<c t="s"><v>0</v></c>'.repeat(10_000)}</row>`.repeat(30) },
-      { strings: [`<t>${long}</t>`] },
-    ),
-    'docx: one note a million times': makeDocx(
-      `<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(50_000)}</w:p>`,
-      {
+  const files: Record<string, () => Buffer> = {
+    'docx: its text': () => inner,
+    'docx: its styles': () => part(makeDocx(''), 'word/styles.xml'),
+    'docx: its text, declared short': () => part(makeDocx(''), 'word/document.xml', { declaredBytes: 100 }),
+    'docx: its list of types': () => part(makeDocx(''), '[Content_Types].xml'),
+    'pptx: a slide': () => part(makePptx(['']), 'ppt/slides/slide1.xml'),
+    'xlsx: its strings': () => part(makeXlsx({ S: '' }), 'xl/sharedStrings.xml'),
+    'xlsx: one string a million times': () =>
+      makeXlsx(
+        { S: `<row>${'<c t="s"><v>0</v></c>'.repeat(10_000)}</row>`.repeat(30) },
+        { strings: [`<t>${long}</t>`] },
+      ),
+    'docx: one note a million times': () =>
+      makeDocx(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(50_000)}</w:p>`, {
         'word/footnotes.xml': `<w:footnotes xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:footnote w:id="1"><w:p><w:r><w:t>${long}</w:t></w:r></w:p></w:footnote></w:footnotes>`,
-      },
-    ),
-    'odt: its text': part(makeOdf('text', ''), 'content.xml'),
-    'ods: rows without end': makeOdf(
-      'spreadsheet',
-      `<table:table table:name="S">${`<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"><text:p>${long}</text:p></table:table-cell></table:table-row>`.repeat(9)}</table:table>`,
-    ),
-    'epub: a chapter': part(makeEpub({ 'a.xhtml': '' }), 'OEBPS/text/a.xhtml'),
-    'epub: one chapter ten thousand times': makeEpub(
-      { 'a.xhtml': long },
-      {
-        more: {
-          'OEBPS/package.opf': `<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="c" href="text/a.xhtml" media-type="application/xhtml+xml"/></manifest><spine>${'<itemref idref="c"/>'.repeat(10_000)}</spine></package>`,
+      }),
+    'odt: its text': () => part(makeOdf('text', ''), 'content.xml'),
+    'ods: rows without end': () =>
+      makeOdf(
+        'spreadsheet',
+        `<table:table table:name="S">${`<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"><text:p>${long}</text:p></table:table-cell></table:table-row>`.repeat(9)}</table:table>`,
+      ),
+    'epub: a chapter': () => part(makeEpub({ 'a.xhtml': '' }), 'OEBPS/text/a.xhtml'),
+    'epub: one chapter ten thousand times': () =>
+      makeEpub(
+        { 'a.xhtml': long },
+        {
+          more: {
+            'OEBPS/package.opf': `<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="c" href="text/a.xhtml" media-type="application/xhtml+xml"/></manifest><spine>${'<itemref idref="c"/>'.repeat(10_000)}</spine></package>`,
+          },
         },
-      },
-    ),
-    'hwpx: a section': part(makeHwpx([hwpxParagraph('x')]), 'Contents/section0.xml'),
-    'hwp: a section': makeHwp([], { streams: { 'BodyText/Section0': bomb.data } }),
-    'hwp: its properties': makeHwp([hwpParagraph('x')], { streams: { DocInfo: bomb.data } }),
-    'eml: an attachment': Buffer.from(mail),
-    'zip: an archive in an archive': writeZip([{ name: 'inner.zip', data: inner }]),
-    'zip: seventy thousand entries': writeZip(
-      Array.from({ length: 65_000 }, (_, i) => ({ name: `${i}`, data: '', isStored: true })),
-    ),
-    'pdf: a page': makeBombPdf(600 * MIB),
-    'pdf: forms in forms': makeNestedFormsPdf(60),
-    'rtf: groups': Buffer.from(`{\\rtf1 ${'{\\b '.repeat(400_000)}`),
-    'html: tags': Buffer.from(`<!doctype html>${'<b><i><u>'.repeat(300_000)}`),
-    'json: arrays': Buffer.from('['.repeat(5_000_000)),
-    'csv: a field': Buffer.from(`a,b\n"${'x'.repeat(5_000_000)}`),
+      ),
+    'hwpx: a section': () => part(makeHwpx([hwpxParagraph('x')]), 'Contents/section0.xml'),
+    'hwp: a section': () => makeHwp([], { streams: { 'BodyText/Section0': bomb.data } }),
+    'hwp: its properties': () => makeHwp([hwpParagraph('x')], { streams: { DocInfo: bomb.data } }),
+    'eml: an attachment': () => Buffer.from(mail),
+    'zip: an archive in an archive': () => writeZip([{ name: 'inner.zip', data: inner }]),
+    'zip: seventy thousand entries': () =>
+      writeZip(Array.from({ length: 65_000 }, (_, i) => ({ name: `${i}`, data: '', isStored: true }))),
+    'pdf: a page': () => makeBombPdf(600 * MIB),
+    'pdf: forms in forms': () => makeNestedFormsPdf(60),
+    'rtf: groups': () => Buffer.from(`{\\rtf1 ${'{\\b '.repeat(400_000)}`),
+    'html: tags': () => Buffer.from(`<!doctype html>${'<b><i><u>'.repeat(300_000)}`),
+    'json: arrays': () => Buffer.from('['.repeat(5_000_000)),
+    'csv: a field': () => Buffer.from(`a,b\n"${'x'.repeat(5_000_000)}`),
   };
-  return Object.entries(files).map(([what, bytes]) => ({ what, name: `a.${what.split(':')[0]}`, bytes }));
+  return (names ?? Object.keys(files)).map((what) => ({
+    ...{ what, name: `a.${what.split(':')[0]}` },
+    bytes: (files[what] as () => Buffer)(),
+  }));
 }
 
 /** References and names that lead elsewhere, structures that lead in circles, and files that are not what they say. */

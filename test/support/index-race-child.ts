@@ -79,7 +79,7 @@ async function read(): Promise<void> {
   process.once('message', () => {
     isOver = true;
   });
-  while (!isOver) {
+  while (!isOver || reads === 0) {
     const before = await ledger();
     const own = await getIndexTable(sql, RACE_BUCKET);
     const table = own && (await tables.read(own.name, own.version));

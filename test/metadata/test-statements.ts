@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SEED } from '../support/dice.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { checkEffects } from './check-effects.ts';
+import { checkMatches } from './check-matches.ts';
+import { checkNoise } from './check-noise.ts';
+import { fingerprint, openSample, type Sample } from './sample.ts';
+
+const timeout = 300_000;
+
+/** Hold statements drawn from the whole grammar against an interpreter; the evaluation `statements` draws far more. */
+export function testStatements(runs: { matches: number; effects: number; noise: number }): void {
+  let database: TestDatabase;
+  let sample: Sample;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    sample = await openSample(database.sql);
+  });
+  afterAll(() => database.drop());
+
+  it('a statement of the grammar finds what the interpreter finds', { timeout }, async () => {
+    const tally = await checkMatches(sample, { seed: SEED, numRuns: runs.matches });
+    expect(tally.telling).toBeGreaterThan(0.3 * runs.matches);
+  });
+
+  it('a statement that changes does to the bucket what the interpreter says, and to nothing else', {
+    timeout,
+  }, async () => {
+    const { updated } = await checkEffects(sample, { seed: SEED, numRuns: runs.effects });
+    expect(updated).toBeGreaterThan(3 * runs.effects);
+  });
+
+  it('a damaged statement is answered by a condition that can be asked or by statement_invalid', {
+    timeout,
+  }, async () => {
+    const before = await fingerprint(database.sql);
+    const tally = await checkNoise(sample, { seed: SEED, numRuns: runs.noise });
+    expect(tally.read).toBeGreaterThan(0.01 * runs.noise);
+    expect(await fingerprint(database.sql)).toBe(before);
+  });
+}
