@@ -1,0 +1,123 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { getBulkJob } from '../../src/bulk/bulk-jobs.ts';
+import { chunkKey } from '../../src/bulk/object-keys.ts';
+import { throwDice } from '../support/dice.ts';
+import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+/** Little work for the fake upstream, which shares this process. */
+const TINY = { id: 'vendor-a/tiny', vendor: 'vendor-a', dimensions: 16, max_tokens: 8_000 };
+const STEP_MS_MAX = 120_000;
+const HELD_MS = 3_600_000;
+const CHUNK_TEXTS = 100;
+
+/** Bulk jobs one after the other, of which the only worker is a process that is killed in the middle. */
+export class KilledBulkWorker {
+  readonly #test: TestGateway;
+  readonly #key: string;
+  readonly #dice = throwDice('kill a worker of bulk jobs');
+  readonly #ids: string[] = [];
+  /** Chunks that were stored when one of their texts was sent off. */
+  readonly #late: string[] = [];
+  #textsSent = 0;
+  /** A text that is not answered yet, so that no job ends before the last kill. */
+  #held: string | null = null;
+  #worker: ServiceProcess | null = null;
+
+  private constructor(test: TestGateway, key: string) {
+    this.#test = test;
+    this.#key = key;
+    test.upstream.decide = ({ texts }) => {
+      this.#noteIfStored(texts[0] as string);
+      const isHeld = this.#held !== null && texts.includes(this.#held);
+      return { kind: 'delay', ms: isHeld ? HELD_MS : 50 + this.#dice.int(150) };
+    };
+  }
+
+  static async open(): Promise<KilledBulkWorker> {
+    const test = await openTestGateway({ models: [TINY] }, { dimensions: { tiny: 16 } });
+    const provider = { protocol: 'openai', base_url: test.upstream.baseUrl('openai'), api_key: CANARY_KEY };
+    const settings = { providers: { 'vendor-a': provider }, models: [TINY] };
+    writeFileSync(path.join(test.dataDir, 'service.yaml'), JSON.stringify(settings));
+    const opened = new KilledBulkWorker(test, await test.key({ scopes: ['embed'] }));
+    await opened.#start();
+    return opened;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.end('SIGKILL');
+    await this.#test.close();
+  }
+
+  /** Have a job of so many texts done while its worker is killed so often; every vector is there, and its text's. */
+  async runJob(count: number, kills: number): Promise<void> {
+    const texts = Array.from({ length: count }, (_, i) => `job ${this.#ids.length} text ${i}`);
+    this.#held = texts.at(-1) as string;
+    this.#textsSent += count;
+    const { id } = await this.#call('POST', '/v1/embed/jobs', { texts, model: TINY.id });
+    this.#ids.push(id);
+    const job = () => getBulkJob(this.#test.appliance.sql, this.#test.operator, id);
+    const share = count / (kills + 1);
+    for (let kill = 0; kill < kills; kill++) {
+      const from = (await job()).metadata.completed_count;
+      const atLeast = this.#dice.int(share) + kill * share;
+      const isDue = async () => {
+        const done = (await job()).metadata.completed_count;
+        const isHeldUp = done === count - CHUNK_TEXTS;
+        return (done > from && done >= atLeast) || isHeldUp;
+      };
+      await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
+      await this.#worker?.end('SIGKILL');
+      if (kill === kills - 1) this.#held = null;
+      await this.#start();
+    }
+    await until(async () => (await job()).status === 'ready', { withinMs: STEP_MS_MAX, what: 'the end of the job' });
+    expect((await job()).metadata.completed_count).toBe(count);
+    await this.#expectVectors(id, texts);
+  }
+
+  /** That nothing was embedded again that was stored, and that usage counts every text once. */
+  async expectNothingTwice(): Promise<void> {
+    expect(this.#late).toEqual([]);
+    const usage = await this.#call('GET', '/v1/usage/summary');
+    expect(usage.axes.embed_batch).toMatchObject({ requests: this.#ids.length, texts: this.#textsSent });
+    const rows = await this.#test.appliance.sql`SELECT fence FROM jobs`;
+    const claims = rows.map((row) => row['fence'] as number);
+    expect(claims).toHaveLength(this.#ids.length);
+    for (const claim of claims) expect(claim).toBeGreaterThan(1);
+  }
+
+  async #start(): Promise<void> {
+    const env = { DATABASE_URL: this.#test.databaseUrl, SERVICE_LOG_LEVEL: 'error' };
+    this.#worker = await startServiceProcess(['worker', 'embed', '--data-dir', this.#test.dataDir], env);
+  }
+
+  /** @param first the first text of a call, as `runJob` makes them */
+  #noteIfStored(first: string): void {
+    const [, nth = '', , at = ''] = first.split(' ');
+    const key = chunkKey(this.#test.operator.orgId, this.#ids[Number(nth)] ?? 'new', Number(at) / CHUNK_TEXTS);
+    const object = path.join(this.#test.dataDir, 'objects', key);
+    if (existsSync(object)) this.#late.push(object);
+  }
+
+  async #expectVectors(id: string, texts: readonly string[]): Promise<void> {
+    for (let offset = 0; offset < texts.length; offset += 1_000) {
+      const page = await this.#call('GET', `/v1/embed/jobs/${id}/result?offset=${offset}&limit=1000`);
+      expect(page.data).toHaveLength(Math.min(1_000, texts.length - offset));
+      for (const { index, embedding } of page.data) {
+        const native = this.#test.upstream.vectorOf('tiny', texts[index] as string);
+        const norm = Math.hypot(...native);
+        expect(Math.abs(embedding[0] - (native[0] as number) / norm)).toBeLessThan(1e-6);
+        expect(Math.abs(embedding[15] - (native[15] as number) / norm)).toBeLessThan(1e-6);
+      }
+    }
+  }
+
+  async #call(method: string, at: string, json?: unknown) {
+    const { body } = await this.#test.call(method, at, { key: this.#key, ...(json === undefined ? {} : { json }) });
+    return body;
+  }
+}
