@@ -10,7 +10,7 @@ import type { JobDefinition, WorkerName } from './handler.ts';
 import type { JobOperations } from './operations.ts';
 import { recoverAndRing } from './recovery.ts';
 import { openRedisDoorbell } from './redis-doorbell.ts';
-import { JobWorker } from './worker.ts';
+import { JobWorker, type WorkerOptions } from './worker.ts';
 
 const RECOVERY_MS = 5_000;
 
@@ -21,8 +21,9 @@ export interface Jobs {
    * Worker of every kind of job that belongs to it; start it by `runServices` or by hand.
    *
    * @param options.drainMs how long jobs under way may take to finish at a stop, before they are handed back
+   * @param options.sweepMs how long to wait for a bell before looking anyway
    */
-  worker(name: WorkerName, options?: { readonly drainMs?: number }): Service;
+  worker(name: WorkerName, options?: Pick<WorkerOptions, 'drainMs' | 'sweepMs'>): Service;
   /** Lease recovery alone, which every process does that works on jobs. */
   recovery(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];

@@ -15,10 +15,16 @@ const BELLS_MAX = 32;
 const PASSES_MAX = 16;
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
-/** A bell whose listener was killed while it took it is put back after one to two of these. */
 const STALL_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 const CLOSE_MS = 100;
+
+interface RedisDoorbellSettings {
+  readonly redis: RedisConnection;
+  readonly logger: Logger;
+  /** A bell whose listener was killed while it took it is put back after one to two of these. */
+  readonly stallMs?: number;
+}
 
 interface Bell {
   /** Workers without room that had it. */
@@ -34,8 +40,8 @@ interface Bell {
  * Scripts are gone after a restart of Redis and bee-queue does not load them again (NOSCRIPT), so its queue objects
  * are thrown away after every failure and made anew.
  */
-export function openRedisDoorbell(settings: { redis: RedisConnection; logger: Logger }): Doorbell {
-  const { redis, logger } = settings;
+export function openRedisDoorbell(settings: RedisDoorbellSettings): Doorbell {
+  const { redis, logger, stallMs = STALL_MS } = settings;
   const ringers = new Map<JobKind, Ringer>();
 
   async function inTime(work: Promise<unknown>): Promise<void> {
@@ -69,7 +75,7 @@ export function openRedisDoorbell(settings: { redis: RedisConnection; logger: Lo
     },
     listen(kind, listener, signal) {
       return new Promise((resolve) => {
-        void keepListening({ redis, logger, kind, listener, signal }, resolve);
+        void keepListening({ redis, logger, stallMs, kind, listener, signal }, resolve);
       });
     },
   };
@@ -80,21 +86,21 @@ function recallChannel(kind: JobKind): string {
 }
 
 /** A queue that is made for `client`, which must be ready: bee-queue ends a connection that fails before that. */
-function makeQueue(client: Redis, kind: JobKind, isWorker: boolean): BeeQueue<Bell> {
+function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQueue<Bell> {
   // bee-queue takes ioredis's clients too, though its types do not say so, and knows them by this name, which ioredis
   // 6 loses: its constructor is that of the EventEmitter that is mixed in.
   Object.defineProperty(client, 'constructor', { value: Redis, configurable: true });
   const queue = new BeeQueue<Bell>(kind, {
     prefix: 'service:bells',
     redis: client as never,
-    isWorker,
+    isWorker: stallMs !== null,
     getEvents: false,
     sendEvents: false,
     storeJobs: false,
     activateDelayedJobs: false,
     removeOnSuccess: true,
     removeOnFailure: true,
-    stallInterval: STALL_MS,
+    stallInterval: stallMs ?? STALL_MS,
   });
   // Failures are those of the calls; without a listener they would end the process.
   queue.on('error', () => undefined);
@@ -123,7 +129,7 @@ class Ringer {
 
   async ring(): Promise<void> {
     const isFresh = this.#queue === null;
-    const queue = this.#queue ?? makeQueue(this.#redis.client, this.#kind, false);
+    const queue = this.#queue ?? makeQueue(this.#redis.client, this.#kind, null);
     this.#queue = queue;
     try {
       await saveBell(queue, 0);
@@ -139,6 +145,7 @@ class Ringer {
 interface Listening {
   readonly redis: RedisConnection;
   readonly logger: Logger;
+  readonly stallMs: number;
   readonly kind: JobKind;
   readonly listener: DoorbellListener;
   readonly signal: AbortSignal;
@@ -172,7 +179,7 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
 }
 
 /** Listen on connections of its own until one of them is lost or `signal` aborts. */
-async function listenOnce({ redis, kind, listener, signal }: Listening, onListening: () => void): Promise<void> {
+async function listenOnce({ redis, stallMs, kind, listener, signal }: Listening, onListening: () => void): Promise<void> {
   const lost = new AbortController();
   const clients: Redis[] = [];
   const connect = async (): Promise<Redis> => {
@@ -200,7 +207,7 @@ async function listenOnce({ redis, kind, listener, signal }: Listening, onListen
       if (!over.aborted) listener.onRecall(jobId);
     });
     await subscriber.subscribe(recallChannel(kind));
-    const bells = makeQueue(commands, kind, true);
+    const bells = makeQueue(commands, kind, stallMs);
     queue = bells;
     bells.on('error', () => lost.abort());
     await bells.ready();
@@ -210,7 +217,7 @@ async function listenOnce({ redis, kind, listener, signal }: Listening, onListen
       if (over.aborted || listener.onBell() || data.passes >= PASSES_MAX) return;
       saveBell(bells, data.passes + 1).catch(() => lost.abort());
     });
-    bells.checkStalledJobs(STALL_MS).catch(() => lost.abort());
+    bells.checkStalledJobs(stallMs).catch(() => lost.abort());
     onListening();
     if (!over.aborted) await once(over, 'abort');
   } finally {

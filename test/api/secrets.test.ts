@@ -61,7 +61,10 @@ afterAll(async () => {
 async function listen(settings: Record<string, unknown>): Promise<{ answers: string[]; lines: LogLine[] }> {
   const { logger, lines } = keepLogs();
   const workers = { retries_max: 0 };
-  const test = await openTestApi({ settings: { ...settings, workers }, beside: installation, logger });
+  const test = await openTestApi({ settings: { ...settings, workers }, beside: installation, logger, worker: false });
+  // There is no Redis to ring the bell.
+  const worker = test.appliance.jobs.worker('ingest', { sweepMs: 20 });
+  await worker.start(new AbortController().signal);
   const answers: string[] = [];
   const key = await test.key({ scopes: ['embed', 'search', 'documents:write', 'platform_admin'] });
   const say = async (method: string, at: string, body?: unknown) => {
@@ -83,6 +86,7 @@ async function listen(settings: Record<string, unknown>): Promise<{ answers: str
   await say('GET', '/readyz');
   await say('GET', '/openapi.json');
   await say('GET', '/metrics');
+  await worker.stop();
   await test.close();
   return { answers, lines };
 }

@@ -43,7 +43,7 @@ describe.skipIf(!redisAvailable())('the doorbell over bee-queue', () => {
     server = await startRedis({ password: 'doorbell' });
     connections = [0, 1].map(() => openRedis({ url: new Secret(server.url) }, logger));
     for (const redis of connections) await redis.ping();
-    const [here, there] = connections.map((redis) => openRedisDoorbell({ redis, logger }));
+    const [here, there] = connections.map((redis) => openRedisDoorbell({ redis, logger, stallMs: 500 }));
     under = { doorbells: [here, there] as never, disrupt: () => server.restart() };
   });
   afterAll(async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { requireConditionalWrites } from '../../src/platform/objects/probe-objects.ts';
 import { openS3Objects } from '../../src/platform/objects/s3.ts';
-import { runService } from '../cli/service.ts';
+import { runCommand } from '../cli/service.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { keepLogs } from '../support/logs.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -145,7 +145,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       const database = await createTestDatabase();
       const directory = mkdtempSync(path.join(tmpdir(), 'service-test-'));
       try {
-        return await runService(['doctor'], {
+        return await runCommand(['doctor'], {
           ...{ SERVICE_DATA_DIR: directory, DATABASE_URL: database.url, SERVICE_SECRET_KEY: SECRET_KEY },
           ...{ S3_BUCKET: bucket, S3_ENDPOINT: endpoint, AWS_ACCESS_KEY_ID: S3_KEYS.access_key_id },
           ...{ AWS_SECRET_ACCESS_KEY: S3_KEYS.secret_access_key, ...more },

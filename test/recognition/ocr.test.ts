@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { decodeImage } from '../../src/recognition/decode-images.ts';
-import { type OcrOptions, openOcr } from '../../src/recognition/ocr.ts';
+import { openOcr } from '../../src/recognition/ocr.ts';
 import { openImageReader } from '../../src/recognition/read-images.ts';
 import type { Transcriber } from '../../src/recognition/transcriber.ts';
-import { type Bitmap, drawText } from '../support/draw-text.ts';
+import { drawText } from '../support/draw-text.ts';
 import {
   encodeAnimatedWebp,
   encodeGif,
@@ -18,23 +17,9 @@ import {
 } from '../support/encode-image.ts';
 import { keepLogs } from '../support/logs.ts';
 import { until } from '../support/until.ts';
+import { english, grey, korean, large, never, open, read, small, waves } from './ocr-samples.ts';
 
-const never = new AbortController().signal;
-const english = drawText(['HELLO WORLD', 'VECTOR SEARCH 2047']);
-const korean = drawText(['한국어 문서', '검색 엔진 서울 도시']);
-/** A JPEG of it is eight times as large. */
-const small = drawText(['HELLO WORLD'], { letterPx: 20, marginPx: 16 });
 const other = drawText(['SECOND FRAME']);
-
-function read(ocr: Transcriber, file: Buffer, signal = never): Promise<string> {
-  return ocr.transcribe(decodeImage(file.toString('base64')), signal);
-}
-
-function open(options: OcrOptions = {}): Transcriber {
-  const ocr = openOcr(keepLogs().logger, { processesMax: 1, ...options });
-  onTestFinished(() => ocr.close());
-  return ocr;
-}
 
 /** Our child processes, where the system tells (Linux). */
 function children(): number[] {
@@ -44,15 +29,6 @@ function children(): number[] {
   );
 }
 const isLinux = process.platform === 'linux';
-
-function grey(width: number, height: number, shade: (x: number, y: number) => number): Bitmap {
-  const pixels = new Uint8Array(width * height);
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels[y * width + x] = shade(x, y);
-  return { width, height, pixels };
-}
-
-/** 7000 x 7000 pixels in a few kilobytes. */
-const large = () => pngOf(7000, 7000, 2, deflateSync(Buffer.alloc(7000 * 21_001)));
 
 describe('reading text in images on this machine', () => {
   let ocr: Transcriber;
@@ -95,14 +71,8 @@ describe('reading text in images on this machine', () => {
   });
 
   it.each([
-    ['white', grey(400, 300, () => 255)],
-    ['black', grey(400, 300, () => 0)],
-    ['a gradient', grey(400, 300, (x, y) => (x + y) % 256)],
-    ['waves', grey(800, 600, (x, y) => 128 + 100 * Math.sin(x / 17 + 3 * Math.sin(y / 40)) * Math.cos(y / 23))],
-    ['noise', grey(400, 300, (x, y) => (Math.imul(x * 7919 + y, 2654435761) >>> 16) & 255)],
-    ['one pixel', grey(1, 1, () => 0)],
-    ['a line', grey(5000, 1, () => 0)],
-    ['a column', grey(1, 5000, (_x, y) => (y % 2) * 255)],
+    ['a white image', grey(400, 300, () => 255)],
+    ['an image of one pixel', grey(1, 1, () => 0)],
   ])('finds no text in %s', async (_name, bitmap) => {
     expect(await read(ocr, encodePng(bitmap))).toBe('');
   });
@@ -115,32 +85,12 @@ describe('reading text in images on this machine', () => {
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
   });
 
-  it('reads or refuses cut-off and damaged files, and never more than that', async () => {
-    for (const file of [encodePng(english), encodeJpeg(small), encodeGif([english]), encodeWebp(english)]) {
-      const broken = [0.3, 0.9].map((share) => file.subarray(0, Math.floor(file.length * share)));
-      for (const step of [97, 1013]) {
-        const damaged = Buffer.from(file);
-        for (let at = 200; at < damaged.length; at += step) damaged[at] = (damaged[at] as number) ^ 0x5a;
-        broken.push(damaged);
-      }
-      for (const bytes of broken) {
-        const outcome = await read(ocr, bytes).catch((error) => error.code);
-        expect(outcome).toBeTypeOf('string');
-      }
-    }
-    expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  it('reads or refuses a cut-off file, and reads the next image', async () => {
+    const file = encodePng(english);
+    const outcome = await read(ocr, file.subarray(0, file.length / 2)).catch((error) => error.code);
+    expect(outcome).toBeTypeOf('string');
+    expect(await read(ocr, file)).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
-
-  it('reads on after sizes that the recogniser does not take', async () => {
-    const outcome = await read(ocr, encodePng(grey(40_000, 30, () => 255))).catch((error) => error.code);
-    expect(['', 'image_unreadable']).toContain(outcome);
-    expect(await read(ocr, encodePng(korean))).toContain('한국어');
-  });
-
-  it('reads on after an image that unpacks to 150 MB', async () => {
-    expect(await read(ocr, large())).toBe('');
-    expect(await read(ocr, encodePng(english))).toContain('HELLO');
-  }, 60_000);
 });
 
 describe('the bounds of reading', () => {
@@ -159,7 +109,6 @@ describe('the bounds of reading', () => {
 
   it('is content with its first look where a second one takes too long', async () => {
     const ocr = open({ secondLookMs: 1 });
-    const waves = grey(800, 600, (x, y) => 128 + 100 * Math.sin(x / 17 + 3 * Math.sin(y / 40)) * Math.cos(y / 23));
     expect(await read(ocr, encodePng(waves))).toBe('');
     expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
