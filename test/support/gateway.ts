@@ -16,7 +16,7 @@ export interface TestGateway extends TestApi {
 
 export const CANARY_KEY = 'canary-sk-5f2b1c9d7e';
 
-/** An installation with three vendors over real HTTP, short timeouts and one retry. */
+/** An installation with three vendors over real HTTP, of which a call may take 30 s and is tried twice. */
 export async function openTestGateway(
   settings: Record<string, unknown> = {},
   options: FakeUpstreamOptions = {},
@@ -30,7 +30,7 @@ export async function openTestGateway(
   };
   const upstream = await FakeUpstream.start({ dimensions, apiKeys: [CANARY_KEY], ...options });
   const korean = await FakeUpstream.start({ dimensions: 1024 });
-  const common = { timeout_seconds: 2, retries_max: 1 };
+  const common = { timeout_seconds: 30, retries_max: 1 };
   const api = await openTestApi({
     ...appliance,
     worker: false,
