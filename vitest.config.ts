@@ -11,6 +11,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // As `until` of test/support/until.ts; the default of a second is too short on a busy machine.
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     retry: 0,
   },
 });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { type FakeReranker, stall, startFakeReranker } from '../support/fake-reranker.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { untilSettled } from '../support/settled.ts';
 
 let test: TestApi;
 let fake: FakeReranker;
@@ -42,9 +43,7 @@ beforeAll(async () => {
     idOf.set(document, id);
   }
   // Equal searches find the same in the same order once the index is settled.
-  const { sql, search } = test.appliance;
-  const [bucket] = await sql`SELECT id FROM buckets WHERE name = 'default'`;
-  await search.index.optimize(bucket?.['id'], new AbortController().signal);
+  await untilSettled(test.appliance.sql, 'default');
   key = await test.key({ scopes: ['search'] });
 });
 afterAll(async () => {

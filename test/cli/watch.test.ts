@@ -5,6 +5,7 @@ import { touchWorker } from '../../src/jobs/worker-registry.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
+import { waitingBackends } from '../support/waiting-backends.ts';
 import { CAN_MAKE_TERMINAL, runCommand, startService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
@@ -112,9 +113,8 @@ describe('jobs watch in a pipe', () => {
     const { sql } = installation.appliance;
     const pid = await sql.begin(async (tx) => {
       await tx`LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE`;
-      const waiting = async () =>
-        (await tx`SELECT pid FROM pg_locks WHERE relation = 'jobs'::regclass AND NOT granted`)[0];
-      return (await until(waiting, { what: 'the command at the jobs', withinMs: 40_000 }))['pid'] as number;
+      const waiting = async () => (await waitingBackends(tx))[0];
+      return until(waiting, { what: 'the command at the jobs', withinMs: 40_000 });
     });
     const isIdle = async () =>
       (await sql`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid} AND state = 'idle'`).length === 1;

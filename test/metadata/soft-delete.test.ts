@@ -7,6 +7,7 @@ import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit } from '../../src/metadata/schema.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
+import { waitingBackends } from '../support/waiting-backends.ts';
 
 let test: TestAppliance;
 beforeAll(async () => {
@@ -64,7 +65,7 @@ it('of a document whose job finishes just then does not say that it has failed',
     await tx`UPDATE jobs SET status = 'ready' WHERE id = ${job}`;
     await tx`UPDATE documents SET status = 'ready' WHERE id = ${id}`;
     deletion = softDelete(id);
-    await until(async () => (await sql`SELECT 1 FROM pg_locks WHERE NOT granted`).length > 0, { what: 'its wait' });
+    await until(async () => (await waitingBackends(sql)).length > 0, { what: 'its wait' });
   });
   expect(await deletion).toMatchObject({ updated: 1 });
   expect(await documentOf(id)).toMatchObject({ status: 'ready', searchable: false });

@@ -85,3 +85,19 @@ export function rowsOf(vectors: Float32Array, count: number): number[][] {
   const width = vectors.length / count;
   return Array.from({ length: count }, (_, row) => Array.from(vectors.subarray(row * width, (row + 1) * width)));
 }
+
+/** Texts that differ. */
+export function texts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `text ${index}`);
+}
+
+/** A clock that moves when it is told to. */
+export function clock() {
+  let nowMs = 1_000;
+  return {
+    now: () => nowMs,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import { expect, it, vi } from 'vitest';
+import { deleteDocument } from '../../src/documents/documents.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { holdIndexSpace } from '../../src/search/index-store.ts';
+import { findReprojection } from '../../src/search/reprojection-store.ts';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
+import { calibrate } from '../support/calibrate.ts';
+import { until } from '../support/until.ts';
+import { ALPHA, BETA, failure, native, reprojectionUnderTest, signal, texts } from './reprojection-under-test.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const under = reprojectionUnderTest();
+
+it('a first map moves its bucket into the canonical space at once, while searches go on', async () => {
+  const model = native(0);
+  const mine = [...texts(60, 6), 'kingfisher island storm'];
+  await under.ingest(model, mine);
+  expect((await under.contents()).space).toBe(`native:${model}@1`);
+  await calibrate(under.test.appliance, model);
+  const keyword = await under.search('kingfisher', 'hybrid');
+  expect(keyword.warnings.join()).toContain('keyword only');
+  expect(keyword.names[0]).toBe('d60.txt');
+
+  const before = under.test.upstream.calls.filter((call) => call.texts.length > 1).length;
+  let isDone = false;
+  const run = under.reproject([model]).finally(() => {
+    isDone = true;
+  });
+  const seen: { names: readonly string[]; scored: boolean; warnings: number }[] = [];
+  while (!isDone) {
+    const { names, results, warnings } = await under.search('kingfisher island', 'hybrid');
+    const scored = results.some((hit) => hit.scores.vector_score !== null);
+    seen.push({ names, scored, warnings: warnings.length });
+  }
+  expect(await run).toMatchObject({ mode: 'new_table', documents: 61, space: 'canon-v1' });
+  expect(seen.every(({ names }) => names.includes('d60.txt'))).toBe(true);
+  // By keyword alone until the moment of the swap, by both from then on; never a vector score beside a warning.
+  expect(seen.every(({ scored, warnings }) => scored === (warnings === 0))).toBe(true);
+  expect(seen[0]?.scored).toBe(false);
+  expect(under.test.upstream.calls.filter((call) => call.texts.length > 1)).toHaveLength(before);
+
+  await under.sweep();
+  await under.expectExact();
+  await under.route(BETA);
+  const found = await under.search('storm island kingfisher');
+  expect(found).toMatchObject({ model: BETA, warnings: [] });
+  expect(found.names[0]).toBe('d60.txt');
+  await under.ingest(ALPHA, ['oven butter kettle'], 'new');
+  expect((await under.search('butter oven')).names[0]).toBe('new0.txt');
+});
+
+it('a move into the canonical space that was interrupted is finished by the next run, and nothing is there twice', async () => {
+  const model = native(1);
+  // Several batches: five documents of some 450 chunks each.
+  const long = (seed: number) => texts(1_500, seed).join('. ');
+  await under.ingest(model, [20, 21, 22, 23, 24].map(long), 'long', { chunk_size: 64, chunk_overlap: 0 });
+  const chunks = (await under.contents()).rows.length;
+  expect(chunks).toBeGreaterThan(2_000);
+  await calibrate(under.test.appliance, model);
+  const stop = new AbortController();
+  const interrupted = under.reproject([model], {
+    signal: stop.signal,
+    onProgress: () => stop.abort(new Error('stop')),
+  });
+  expect((await failure(interrupted))?.message).toBe('stop');
+  const run = await findReprojection(under.test.appliance.sql, under.bucket.id);
+  // As a kill leaves it: of one document, rows are missing.
+  const table = await under.context.tables.write(run?.tableName as string);
+  const [some] = await table.query().select(['generation']).limit(1).toArray();
+  await table.delete(`generation = ${some.generation} AND chunk_index > 10`);
+  const kept = new Set((await table.query().select(['generation']).toArray()).map((row) => Number(row.generation)));
+  expect(kept.size).toBeGreaterThan(1);
+  // Housekeeping between the two leaves what is good to be taken up.
+  await under.sweep();
+  expect((await under.contents()).space).toBe(`native:${model}@1`);
+  const report = await under.reproject([model]);
+  expect(report).toMatchObject({ mode: 'new_table', documents: 5 - kept.size + 1 });
+  await under.sweep();
+  await under.expectExact();
+  expect((await under.contents()).rows).toHaveLength(chunks);
+});
+
+it('a move into the canonical space makes uploads wait, not fail, and drops the old table when nobody reads it', async () => {
+  const model = native(2);
+  await under.ingest(model, texts(3, 9));
+  await calibrate(under.test.appliance, model);
+  const { sql } = under.test.appliance;
+  const { uploads } = under.test.appliance.ingest;
+  let jobId = '';
+  let isFirst = true;
+  const meddling = under.beforePut(async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    const content = { bytes: Buffer.from('rope sail anchor'), fileName: 'late.txt', contentType: null };
+    const reply = await uploadDocument(
+      uploads,
+      under.test.operator,
+      under.bucket.name,
+      content,
+      UploadRequest.parse({}),
+    );
+    jobId = reply.job_id as string;
+    await until(async () => {
+      const rows = await sql`SELECT 1 FROM jobs WHERE id = ${jobId} AND status = 'queued' AND scheduled_at IS NOT NULL`;
+      return rows.length > 0;
+    });
+  });
+  const before = (await under.contents()).name as string;
+  await under.reproject([model], { context: meddling });
+  await sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
+  await under.test.appliance.doorbell.ring('ingest');
+  const late = await until(async () => {
+    const [row] = await sql`SELECT * FROM jobs WHERE id = ${jobId}`;
+    return row?.['status'] === 'ready' && row;
+  });
+  expect(late['retry_count']).toBe(0);
+  expect((await under.search('rope sail anchor')).names[0]).toBe('late.txt');
+  const namesOf = async () => (await sql`SELECT table_name FROM retired_index_tables`).map((row) => row['table_name']);
+  await under.sweep();
+  expect(await namesOf()).toContain(before);
+  await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
+  await under.sweep();
+  expect(await namesOf()).not.toContain(before);
+  expect(await under.context.tables.read(before, 1)).toBeNull();
+});
+
+it('a search that the swap of tables overtakes is answered from the new table', async () => {
+  const model = native(3);
+  await under.ingest(model, [...texts(5, 10), 'kingfisher nest']);
+  await calibrate(under.test.appliance, model);
+  let isFirst = true;
+  const tables = Object.create(under.context.tables, {
+    read: {
+      value: async (name: string, version: number) => {
+        const table = await under.context.tables.read(name, version);
+        if (isFirst) {
+          isFirst = false;
+          await under.reproject([model]);
+        }
+        return table;
+      },
+    },
+  });
+  const request = SearchRequest.parse({ query: 'kingfisher' });
+  const search = { ...under.test.appliance.search, tables };
+  const reply = await searchBucket(search, under.test.operator, under.bucket.name, request);
+  expect(isFirst).toBe(false);
+  expect(reply.results[0]?.citation.file_name).toBe('d5.txt');
+  expect(reply.results[0]?.scores.vector_score).not.toBeNull();
+});
+
+it('a move into the canonical space takes no deleted document along, and no attempt of the old space becomes visible', async () => {
+  const model = native(4);
+  await under.ingest(model, texts(4, 11));
+  await calibrate(under.test.appliance, model);
+  const { sql, objects, documents } = under.test.appliance;
+  const [gone] = (await under.contents()).live;
+  let isDeleted = false;
+  // Its new generation is registered, and neither stored nor in the table yet: nothing of it may be counted or left.
+  const meddling = under.beforePut(async (key) => {
+    if (isDeleted || !key.includes(`/${gone?.['id']}/`)) return;
+    isDeleted = true;
+    await deleteDocument(sql, under.test.operator, under.bucket.name, gone?.['id'] as string);
+    await documents.purge(signal);
+  });
+  expect(await under.reproject([model], { context: meddling })).toMatchObject({ documents: 3 });
+  expect(isDeleted).toBe(true);
+  await under.sweep();
+  await under.expectExact();
+  for await (const object of objects.list(`documents/${under.test.operator.orgId}/${gone?.['id']}/`)) {
+    expect(object.key).toBe('nothing is left');
+  }
+  expect(await sql.begin((tx) => holdIndexSpace(tx, under.bucket.id, `native:${model}@1`))).toBe(false);
+  expect(await sql.begin((tx) => holdIndexSpace(tx, under.bucket.id, 'canon-v1'))).toBe(true);
+});
+
+it('a move into the canonical space stops at a damaged artifact, names its document, and goes on once it is deleted', async () => {
+  const model = native(5);
+  await under.ingest(model, texts(5, 12));
+  await calibrate(under.test.appliance, model);
+  const { sql, objects } = under.test.appliance;
+  const [damaged] = (await under.contents()).live;
+  await objects.put(damaged?.['artifact_key'] as string, Buffer.from('not an artifact'));
+  const error = await failure(under.reproject([model]));
+  expect(error).toMatchObject({ code: 'reproject_incomplete', status: 409 });
+  expect(error.message).toContain(damaged?.['id']);
+  expect((await under.contents()).space).toBe(`native:${model}@1`);
+  await deleteDocument(sql, under.test.operator, under.bucket.name, damaged?.['id'] as string);
+  // The other four were written before the run stopped, by a map that is not in use any more.
+  const { map_version: version } = await calibrate(under.test.appliance, model, { pairs: 550 });
+  expect(await under.reproject([model])).toMatchObject({ mode: 'new_table', documents: 4 });
+  const { space, live } = await under.contents();
+  expect([space, new Set(live.map((row) => row['map_version']))]).toEqual(['canon-v1', new Set([version])]);
+  await under.test.appliance.documents.purge(signal);
+  await under.sweep();
+  await under.expectExact();
+});
+
+it('a move into the canonical space is given up an hour after its last sign of life, and leaves nothing behind', async () => {
+  const model = native(6);
+  await under.ingest(model, texts(20, 13));
+  await calibrate(under.test.appliance, model);
+  const stop = new AbortController();
+  await failure(under.reproject([model], { signal: stop.signal, onProgress: () => stop.abort(new Error('stop')) }));
+  const { sql } = under.test.appliance;
+  const run = await findReprojection(sql, under.bucket.id);
+  await sql`UPDATE reprojections SET touched_at = now() - interval '2 hours'`;
+  await under.sweep();
+  expect(await findReprojection(sql, under.bucket.id)).toBeNull();
+  await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
+  await under.sweep();
+  expect(await under.context.tables.read(run?.tableName as string, 1)).toBeNull();
+  await under.expectExact();
+  expect(await under.reproject([model])).toMatchObject({ documents: 20 });
+  await under.sweep();
+  await under.expectExact();
+});

@@ -1,0 +1,172 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { createBucket } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { type ReprojectContext, reprojectBucket } from '../../src/ingest/reproject-bucket.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import type { Service } from '../../src/platform/lifecycle.ts';
+import type { Objects } from '../../src/platform/objects/objects.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { sweepTables } from '../../src/search/replace-table.ts';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
+import { sweepGenerations } from '../../src/search/sweep.ts';
+import { calibrate } from '../support/calibrate.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { syntheticTexts } from '../support/synthetic-models.ts';
+import { until } from '../support/until.ts';
+
+export const ALPHA = 'vendor-a/alpha';
+export const BETA = 'vendor-e/beta';
+/** One model for each test that begins with one that has no map. */
+export const native = (nth: number) => `vendor-a/native-${nth}`;
+const NATIVES = 8;
+const INGEST_MS_MAX = 120_000;
+export const signal = new AbortController().signal;
+
+const own = (id: string, dimensions: number) => ({ id, vendor: id.split('/')[0], dimensions, max_tokens: 8192 });
+export const texts = (count: number, seed: number) => syntheticTexts(count, seed).map(({ text }) => text);
+export const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => null,
+    (error) => error,
+  );
+
+/** Options of one run; `context` stands in for the installation's own. */
+interface RunOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: () => void;
+  readonly context?: ReprojectContext;
+}
+
+/** An installation with two models that have maps and several that have none, and a bucket of each test's own. */
+export class ReprojectionUnderTest {
+  test!: TestGateway;
+  context!: ReprojectContext;
+  bucket!: { id: string; name: string };
+  #serial = 0;
+
+  async open(): Promise<Service> {
+    const natives = Array.from({ length: NATIVES }, (_, nth) => native(nth));
+    const dimensions = Object.fromEntries(natives.map((id) => [id.split('/')[1], 128]));
+    this.test = await openTestGateway(
+      { models: [own(ALPHA, 160), own(BETA, 96), ...natives.map((id) => own(id, 128))] },
+      { semantic: true, dimensions: { alpha: 160, beta: 96, ...dimensions } },
+    );
+    const { appliance } = this.test;
+    const worker = appliance.jobs.worker('ingest');
+    await worker.start(signal);
+    this.context = appliance.ingest.reprojection;
+    await calibrate(appliance, ALPHA, { reference: true });
+    await calibrate(appliance, BETA);
+    return worker;
+  }
+
+  async useBucket(name = `bucket-${++this.#serial}`): Promise<void> {
+    const { appliance, operator } = this.test;
+    this.bucket = await createBucket(appliance.sql, operator, { name, policy: BucketPolicy.parse({}) });
+  }
+
+  route(primary: string) {
+    const { appliance, operator } = this.test;
+    return appliance.embedding.routing.set(operator, { primary, fallback: null, mode: 'single' });
+  }
+
+  /** Ingest texts by `model`; the document of text n has the file name `<prefix>n.txt`. */
+  async ingest(model: string, all: readonly string[], prefix = 'd', options: Record<string, number> = {}) {
+    await this.route(model);
+    const { appliance, operator } = this.test;
+    const { sql } = appliance;
+    const before = (await sql`SELECT 1 FROM documents WHERE bucket_id = ${this.bucket.id}`).length;
+    const uploads = all.map((text, n) => {
+      const content = { bytes: Buffer.from(text), fileName: `${prefix}${n}.txt`, contentType: null };
+      const request = UploadRequest.parse({ on_duplicate: 'allow', ...options });
+      return uploadDocument(appliance.ingest.uploads, operator, this.bucket.name, content, request);
+    });
+    await Promise.all(uploads);
+    const areReady = async () => {
+      const rows = await sql`SELECT 1 FROM documents WHERE bucket_id = ${this.bucket.id} AND status = 'ready'`;
+      return rows.length === before + all.length;
+    };
+    await until(areReady, { withinMs: INGEST_MS_MAX, what: 'ingest' });
+  }
+
+  reproject(models: string[], { context = this.context, ...options }: RunOptions = {}) {
+    return reprojectBucket(context, this.test.operator, { bucket: this.bucket.name, models }, { signal, ...options });
+  }
+
+  async search(query: string, mode = 'vector') {
+    const request = SearchRequest.parse({ query, mode, top_k: 100 });
+    const reply = await searchBucket(this.test.appliance.search, this.test.operator, this.bucket.name, request);
+    return { ...reply, names: reply.results.map((hit) => hit.citation.file_name) };
+  }
+
+  async sweep(): Promise<void> {
+    const { sql, objects } = this.test.appliance;
+    await sweepTables(this.context, signal);
+    await sweepGenerations(sql, objects, this.context.index, signal);
+  }
+
+  /** Read the present table: rows by generation, and what PostgreSQL says that it should hold. */
+  async contents() {
+    const { sql } = this.test.appliance;
+    const table = await getIndexTable(sql, this.bucket.id);
+    const opened = await this.context.tables.read(table?.name as string, table?.version as number);
+    const rows = (await opened?.query().select(['chunk_id', 'generation', 'vector']).toArray()) ?? [];
+    const live = await sql`
+      SELECT d.id, d.active_generation, g.artifact_key, g.chunks_count, g.map_version, g.space, g.embed_model
+      FROM documents d JOIN generations g ON g.id = d.active_generation
+      WHERE d.bucket_id = ${this.bucket.id} ORDER BY d.id`;
+    return { rows, live, space: table?.space, name: table?.name };
+  }
+
+  /** Every row is of a live generation, every live chunk has one row, and every artifact beside a document is its live one. */
+  async expectExact(): Promise<void> {
+    const { rows, live } = await this.contents();
+    const { sql, objects } = this.test.appliance;
+    const wanted = live.flatMap((row) =>
+      Array.from({ length: row['chunks_count'] as number }, (_, n) => `${row['id']}_${row['active_generation']}_${n}`),
+    );
+    expect(rows.map((row) => row.chunk_id).toSorted()).toEqual(wanted.toSorted());
+    const generations = await sql`SELECT id FROM generations WHERE bucket_id = ${this.bucket.id} ORDER BY id`;
+    expect(generations.map((row) => row['id'])).toEqual(
+      live.map((row) => row['active_generation']).toSorted((a, b) => a - b),
+    );
+    for (const row of live) {
+      const kept: string[] = [];
+      for await (const { key } of objects.list(`documents/${this.test.operator.orgId}/${row['id']}/`)) {
+        if (key.includes('chunks-')) kept.push(key);
+      }
+      expect(kept).toEqual([row['artifact_key']]);
+    }
+  }
+
+  /** The context of a run with something that happens before an object is written. */
+  beforePut(meddle: (key: string) => Promise<void>): ReprojectContext {
+    const { objects } = this.test.appliance;
+    const put: Objects['put'] = async (key, body, options) => {
+      await meddle(key);
+      return objects.put(key, body, options);
+    };
+    const wrapped = new Proxy(objects, {
+      get: (target, name: keyof Objects) => (name === 'put' ? put : target[name].bind(target)),
+    });
+    return { ...this.context, objects: wrapped };
+  }
+}
+
+/** Registers the hooks that open and close the installation and give each test a bucket. */
+export function reprojectionUnderTest(): ReprojectionUnderTest {
+  const under = new ReprojectionUnderTest();
+  let worker: Service;
+  beforeAll(async () => {
+    worker = await under.open();
+  });
+  afterAll(async () => {
+    await worker?.stop();
+    await under.test?.close();
+  });
+  beforeEach(() => under.useBucket());
+  afterEach(() => expect(under.test.upstream.violations).toEqual([]));
+  return under;
+}

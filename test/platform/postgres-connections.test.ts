@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { mapPostgresError, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { waitingBackends } from '../support/waiting-backends.ts';
+import { backendPid, rejection, watchedDatabase } from '../support/watched-database.ts';
+
+const watched = watchedDatabase();
+
+test('a connection URI reaches the same database as its parts, over the unix socket', async () => {
+  const sql = openPostgres({ url: new Secret(watched.database.url) }, { poolMax: 1, applicationName: 'by-uri' });
+  const [row] = await sql`select current_database() as db, current_setting('application_name') as app`;
+  expect(row).toEqual({ db: watched.database.connection.database, app: 'by-uri' });
+  await sql.end();
+});
+
+test('a connection URI may have everything as libpq parameters; those for the server are passed on', async () => {
+  const { host, port, username, password, database: dbname } = watched.database.connection;
+  const named = new URLSearchParams({
+    host,
+    port: String(port),
+    user: username,
+    password: password.reveal(),
+    dbname,
+  });
+  const others = 'channel_binding=prefer&gssencmode=disable&sslmode=disable&statement_timeout=1234';
+  const sql = openPostgres({ url: `postgresql:///?${named}&${others}` }, { poolMax: 1, applicationName: 'by-name' });
+  const [row] = await sql`select current_database() as db, current_setting('statement_timeout') as timeout`;
+  expect(row).toEqual({ db: dbname, timeout: '1234ms' });
+  await sql.end();
+});
+
+test('a pool holds no more connections than it may', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 3, applicationName: 'bounded' });
+  await Promise.all(Array.from({ length: 30 }, () => sql`select pg_sleep(0.005)`));
+  const [row] = await watched.admin`select count(*) as n from pg_stat_activity where application_name = 'bounded'`;
+  expect(row?.['n']).toBe(3);
+  await sql.end();
+});
+
+test('a database out of reach is a typed error', async () => {
+  const sql = openPostgres(
+    { ...watched.database.connection, host: '/nonexistent' },
+    { poolMax: 1, applicationName: 'x' },
+  );
+  const error = mapPostgresError(await rejection(sql`select 1`));
+  expect(error).toMatchObject({ code: 'postgres_unavailable', status: 503, retryable: true });
+  await sql.end({ timeout: 0 });
+});
+
+test('an address that takes connections and closes them is a typed error too, until a database is behind it', async () => {
+  let dials = 0;
+  let behind: Socket | null = null;
+  const proxy = createServer((client) => {
+    dials++;
+    client.on('error', () => undefined);
+    if (behind === null) return client.resume().end();
+    const { host, port } = watched.database.connection;
+    behind = connect(`${host}/.s.PGSQL.${port}`);
+    behind.on('error', () => undefined).on('close', () => client.destroy());
+    client.on('close', () => behind?.destroy());
+    client.pipe(behind).pipe(client);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const at = { ...watched.database.connection, host: '127.0.0.1', port };
+  const sql = openPostgres(at, { poolMax: 2, applicationName: 'x' });
+  const attempts = [sql`select 1`, sql.begin((tx) => tx`select 1`), sql`select 1`, sql`select 1`];
+  const errors = await Promise.all(attempts.map(rejection));
+  errors.push(await rejection(withAdvisoryLock(sql, 'unreachable', async () => 1)));
+  for (const error of errors) expect(mapPostgresError(error)).toMatchObject({ code: 'postgres_unavailable' });
+  expect(dials).toBeLessThanOrEqual(errors.length);
+  behind = new Socket();
+  expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  const abort = new AbortController();
+  await withAdvisoryLock(sql, 'cancelled', async () => {
+    const waiting = rejection(withAdvisoryLock(sql, 'cancelled', async () => 1, { signal: abort.signal }));
+    await expect.poll(async () => (await waitingBackends(watched.admin)).length).toBe(1);
+    abort.abort(new Error('enough'));
+    expect(await waiting).toMatchObject({ message: 'enough' });
+  });
+  await sql.end({ timeout: 1 });
+  await new Promise((resolve) => proxy.close(resolve));
+});
+
+test('a wrong password of the database is told apart from an outage', async () => {
+  const sql = openPostgres(
+    { ...watched.database.connection, password: new Secret('wrong') },
+    { poolMax: 1, applicationName: 'x' },
+  );
+  const error = mapPostgresError(await rejection(sql`select 1`));
+  expect(error).toMatchObject({ code: 'postgres_refused', retryable: false });
+  expect(JSON.stringify(error)).not.toContain('wrong');
+  await sql.end({ timeout: 0 });
+});
+
+test('a transaction whose connection dies under a statement fails cleanly', async () => {
+  const { sql } = watched.database;
+  const started = Promise.withResolvers<number>();
+  const transaction = rejection(
+    sql.begin(async (tx) => {
+      started.resolve(await backendPid(tx));
+      await tx`select pg_sleep(60)`;
+    }),
+  );
+  await watched.admin`select pg_terminate_backend(${await started.promise})`;
+  expect(mapPostgresError(await transaction)).toMatchObject({ code: 'postgres_unavailable' });
+  expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+});
+
+test('a transaction whose connection dies while it is idle does nothing more, in whatever way it ends', async () => {
+  const { sql } = watched.database;
+  const outcomes: unknown[] = [];
+  for (const [id, ending] of (['throws', 'returns', 'goes on', 'goes on nested'] as const).entries()) {
+    const started = Promise.withResolvers<number>();
+    const killed = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<unknown>();
+    const transaction = rejection(
+      sql.begin(async (tx) => {
+        started.resolve(await backendPid(tx));
+        await killed.promise;
+        try {
+          if (ending === 'throws') throw new Error('of its own');
+          if (ending === 'goes on') await tx`insert into things (id) values (${200 + id})`;
+          if (ending === 'goes on nested')
+            await tx.begin((nested) => nested`insert into things (id) values (${200 + id})`);
+          over.resolve(ending);
+        } catch (error) {
+          over.resolve(error);
+          throw error;
+        }
+      }),
+    );
+    await watched.admin`select pg_terminate_backend(${await started.promise}, 5000)`;
+    outcomes.push(mapPostgresError(await transaction));
+    // The pool gets busy with other work, on the very connection that was lost if it must.
+    const others = Promise.all(Array.from({ length: 10 }, () => sql.begin((tx) => tx`select pg_sleep(0.01)`)));
+    killed.resolve();
+    const outcome = await over.promise;
+    if (ending.startsWith('goes on')) expect(outcome).toMatchObject({ code: 'postgres_unavailable' });
+    await others;
+  }
+  expect(outcomes).toMatchObject(Array.from({ length: 4 }, () => ({ code: 'postgres_unavailable' })));
+  expect(await sql`select id from things where id between 200 and 210`).toEqual([]);
+});
+
+test('the pool works again at once after all its connections were killed under load', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 5, applicationName: 'victim' });
+  const abort = new AbortController();
+  const faults: unknown[] = [];
+  let done = 0;
+  const load = Array.from({ length: 20 }, async () => {
+    while (!abort.signal.aborted) {
+      try {
+        await sql`select pg_sleep(0.001)`;
+        await sql.begin((tx) => tx`select pg_sleep(0.001)`);
+        done++;
+      } catch (error) {
+        faults.push(mapPostgresError(error)); // and tries again in the same breath
+      }
+    }
+  });
+  for (let round = 0; round < 20; round++) {
+    await watched.admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'`;
+    const before = done;
+    await expect.poll(() => done, { timeout: 30_000, interval: 5 }).toBeGreaterThan(before + 20);
+  }
+  abort.abort();
+  await Promise.all(load);
+  expect(faults.length).toBeGreaterThan(0);
+  for (const fault of faults) expect(fault).toMatchObject({ code: 'postgres_unavailable' });
+  await sql.end({ timeout: 5 });
+});

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { listenChannel, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
+import { waitingBackends } from '../support/waiting-backends.ts';
+import { rejection, watchedDatabase } from '../support/watched-database.ts';
+
+const watched = watchedDatabase();
+
+test('an advisory lock is held by one at a time, whatever the size of the pool', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'locks' });
+  let inside = 0;
+  const peaks = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      withAdvisoryLock(sql, 'bucket:1', async (stillHeld) => {
+        const peak = ++inside;
+        expect(await stillHeld()).toBe(true);
+        await sql`select 1`; // the holder gets its connection while others wait
+        inside--;
+        return peak;
+      }),
+    ),
+  );
+  expect(peaks).toEqual(Array(8).fill(1));
+  await sql.end();
+});
+
+test('advisory locks of other keys do not wait', async () => {
+  const { sql } = watched.database;
+  const inner = withAdvisoryLock(sql, 'a', () => withAdvisoryLock(sql, 'b', async () => 'both'));
+  expect(await inner).toBe('both');
+});
+
+test('the holder of an advisory lock is told that its connection is lost, and the next one gets the lock', async () => {
+  const { sql } = watched.database;
+  const next = Promise.withResolvers<string>();
+  await withAdvisoryLock(sql, 'lost', async (stillHeld, lost) => {
+    expect(await stillHeld()).toBe(true);
+    withAdvisoryLock(sql, 'lost', async () => 'got it').then(next.resolve, next.reject);
+    await watched.admin`
+        select pg_terminate_backend(pid) from pg_locks
+        where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`;
+    expect(await next.promise).toBe('got it');
+    await expect.poll(() => lost.aborted).toBe(true);
+    expect(await stillHeld()).toBe(false);
+  });
+});
+
+test('the wait for an advisory lock can be aborted, and leaves no waiting backend', async () => {
+  const { sql } = watched.database;
+  await withAdvisoryLock(sql, 'taken', async () => {
+    const abort = new AbortController();
+    const waiting = rejection(withAdvisoryLock(sql, 'taken', async () => 'never', { signal: abort.signal }));
+    const waiters = async () => (await waitingBackends(watched.admin)).length;
+    await expect.poll(waiters).toBe(1);
+    abort.abort(new Error('enough'));
+    expect(await waiting).toMatchObject({ message: 'enough' });
+    await expect.poll(waiters).toBe(0);
+  });
+});
+
+test('withAdvisoryLock refuses a transaction', async () => {
+  await expect(watched.database.sql.begin((tx) => withAdvisoryLock(tx, 'x', async () => 1))).rejects.toBeInstanceOf(
+    TypeError,
+  );
+});
+
+test('listenChannel hears what is sent, tells of reconnections, and stops', async () => {
+  const { sql } = watched.database;
+  const abort = new AbortController();
+  const heard: (string | null)[] = [];
+  await listenChannel(sql, 'Door bell', (payload) => heard.push(payload), { signal: abort.signal });
+  await sql.notify('Door bell', 'one');
+  await sql.notify('another', 'not for us');
+  await sql.begin((tx) => tx.notify('Door bell', 'two'));
+  await expect.poll(() => heard).toEqual(['one', 'two']);
+
+  const listeners = () =>
+    watched.admin`select pid from pg_stat_activity where query like 'listen%' and datname = current_database()`;
+  await watched.admin`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`;
+  await expect.poll(() => heard).toEqual(['one', 'two', null]);
+  await sql.notify('Door bell', 'three');
+  await expect.poll(() => heard).toEqual(['one', 'two', null, 'three']);
+
+  abort.abort();
+  await expect.poll(async () => (await listeners()).length).toBe(0);
+});
+
+test('listenChannel waits for a database that is away at first', async () => {
+  const sql = openPostgres(
+    { ...watched.database.connection, database: 'not_there_yet' },
+    { poolMax: 1, applicationName: 'early' },
+  );
+  const abort = new AbortController();
+  const heard: (string | null)[] = [];
+  const listening = listenChannel(sql, 'c', (payload) => heard.push(payload), { signal: abort.signal });
+  expect(await Promise.race([listening, delay(300, 'waiting')])).toBe('waiting');
+  await watched.admin`create database not_there_yet`;
+  await listening;
+  await sql.notify('c', 'now');
+  await expect.poll(() => heard).toEqual(['now']);
+  abort.abort();
+  await sql.end({ timeout: 1 });
+  await watched.admin`drop database not_there_yet with (force)`;
+});

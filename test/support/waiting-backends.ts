@@ -1,0 +1,9 @@
+import type { Sql } from '../../src/platform/postgres.ts';
+
+/** Process ids of the backends of this database, of all on the server, that wait for a lock. */
+export async function waitingBackends(sql: Sql): Promise<number[]> {
+  const rows = await sql`
+    SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE NOT granted AND datname = current_database()`;
+  return rows.map((row) => row['pid'] as number);
+}
