@@ -179,7 +179,10 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
 }
 
 /** Listen on connections of its own until one of them is lost or `signal` aborts. */
-async function listenOnce({ redis, stallMs, kind, listener, signal }: Listening, onListening: () => void): Promise<void> {
+async function listenOnce(
+  { redis, stallMs, kind, listener, signal }: Listening,
+  onListening: () => void,
+): Promise<void> {
   const lost = new AbortController();
   const clients: Redis[] = [];
   const connect = async (): Promise<Redis> => {
