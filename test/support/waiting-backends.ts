@@ -2,6 +2,8 @@ import type { Sql } from '../../src/platform/postgres.ts';
 
 /** Process ids of the backends of this database, of all on the server, that wait for a lock. */
 export async function waitingBackends(sql: Sql): Promise<number[]> {
+  // Inside a transaction PostgreSQL shows every later look at pg_stat_activity what the first one saw.
+  await sql`SELECT pg_stat_clear_snapshot()`;
   const rows = await sql`
     SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE NOT granted AND datname = current_database()`;
