@@ -42,7 +42,7 @@ export default class JobsWatch extends BaseCommand {
     const Choice = z.object({ kind: JobKind.optional(), status: JobStatus.optional() });
     const { kind, status } = parseRequest(Choice, { kind: flags.kind, status: flags.status });
     const { watchInLines, watchOnce, watchOnScreen } = await import('../../src/cli/watch-jobs.ts');
-    const { JobsLens } = await import('../../src/jobs/watch.ts');
+    const { JobsSelector } = await import('../../src/jobs/watch.ts');
     const isScreen = process.stdout.isTTY && !this.jsonEnabled();
     return this.withAppliance(
       flags,
@@ -57,7 +57,7 @@ export default class JobsWatch extends BaseCommand {
           ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal, countTexts },
           visible: (tx: Sql) => jobVisibleTo(tx, operator),
           title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
-          lens: new JobsLens({ status: status ?? null, openId: null }),
+          lens: new JobsSelector({ status: status ?? null, openId: null }),
           intervalMs: flags.interval * 1000,
           untilDone: flags['until-done'],
         };

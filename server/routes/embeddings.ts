@@ -8,7 +8,7 @@ import {
 } from '../../src/embedding/schema.ts';
 import { freeMemory } from '../../src/platform/free-memory.ts';
 import { JsonWriter } from '../../src/printing/json-writer.ts';
-import { renderEmbeddingList, writeVectorRowsInTurns } from '../../src/printing/print-floats.ts';
+import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
@@ -87,7 +87,7 @@ export async function vectorRowsReply(
   const { vectors, dimensions, model } = result;
   const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
   writer.text('{"embeddings":');
-  await writeVectorRowsInTurns(writer, vectors, dimensions);
+  await writeVectorRowsInSlices(writer, vectors, dimensions);
   freeMemory(vectors);
   writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
   return printedReply(writer.finish(), headersOf(result));

@@ -1,6 +1,6 @@
 import { EmbedImageRequest } from '../../src/embedding/image-schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { handOver, type Threads } from '../../src/platform/threads.ts';
+import { type Threads, transferResult } from '../../src/platform/threads.ts';
 import { parseJsonObject } from '../body/parse-json.ts';
 import { validate } from '../validate.ts';
 
@@ -27,7 +27,7 @@ export function parseImageRequest(bytes: Uint8Array): ParsedOrFault {
 export function parseImageOnThread(bytes: Uint8Array): unknown {
   const outcome = parseImageRequest(bytes);
   if (!('request' in outcome)) return outcome;
-  return handOver(
+  return transferResult(
     outcome,
     outcome.request.images.map((image) => image.bytes.buffer),
   );

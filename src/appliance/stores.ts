@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Doorbell } from '../jobs/doorbell.ts';
-import { openDoorbell } from '../jobs/open-jobs.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
+import { openNotifier } from '../jobs/open-jobs.ts';
 import type { Config } from '../platform/config.ts';
 import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
 import { AppError } from '../platform/errors.ts';
@@ -30,7 +30,7 @@ export interface Stores {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly keyRing: KeyRing;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
 }
 
 /**
@@ -53,8 +53,8 @@ export async function openStores(
   const objects = opened.add(await openObjects(config, logger));
   const threads = opened.add(openThreads());
   const redis = config.redisUrl ? opened.add(openRedis({ url: config.redisUrl }, logger)) : null;
-  const doorbell = openDoorbell({ sql, direct, redis, logger });
-  return { logger, metrics: openMetrics(), sql, direct, redis, objects, threads, keyRing, doorbell };
+  const notifier = openNotifier({ sql, direct, redis, logger });
+  return { logger, metrics: openMetrics(), sql, direct, redis, objects, threads, keyRing, notifier };
 }
 
 /**

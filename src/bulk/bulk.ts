@@ -1,5 +1,5 @@
 import type { Embedder } from '../embedding/embedder.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -13,7 +13,7 @@ export interface BulkContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly threads: Threads;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly embedder: Embedder;
   readonly plans: PlanSettings;

@@ -1,6 +1,6 @@
 import type { Embedder } from '../embedding/embedder.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -26,13 +26,13 @@ export function openBulk(context: {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly threads: Threads;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly embedder: Embedder;
 }): Bulk {
-  const { config, sql, objects, threads, doorbell, logger, embedder } = context;
+  const { config, sql, objects, threads, notifier, logger, embedder } = context;
   const bulk: BulkContext = {
-    ...{ sql, objects, threads, doorbell, logger, embedder, plans: config.plans },
+    ...{ sql, objects, threads, notifier, logger, embedder, plans: config.plans },
     ...config.bulk,
   };
   return {

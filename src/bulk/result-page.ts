@@ -1,9 +1,9 @@
 import type { Caller } from '../access/caller.ts';
 import { AppError, notFound } from '../platform/errors.ts';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { takeTurn } from '../platform/turns.ts';
 import { JsonWriter } from '../printing/json-writer.ts';
 import { writeEmbeddingItems } from '../printing/print-floats.ts';
 import { type BulkContext, findBulkJob } from './bulk.ts';
@@ -62,7 +62,7 @@ export async function renderResultPage(
   for (const reading of await startReading(context, job, offset, returned)) {
     const { index, vectors } = await reading;
     for (let from = 0; from < vectors.length; from += rowsAtOnce * dimensions) {
-      await takeTurn();
+      await yieldToEventLoop();
       const first = index + from / dimensions;
       if (first > offset) writer.text(',');
       writeEmbeddingItems(writer, vectors.subarray(from, from + rowsAtOnce * dimensions), dimensions, first);

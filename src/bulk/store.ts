@@ -1,6 +1,6 @@
 import type { JobStatus } from '../jobs/schema.ts';
 import { isFinished } from '../jobs/state-store.ts';
-import type { Held } from '../jobs/store.ts';
+import type { HeldJob } from '../jobs/store.ts';
 import type { TaskType } from '../models/task-types.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
@@ -107,7 +107,7 @@ export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<Fin
  */
 export async function insertFinishedChunk(
   sql: Sql,
-  held: Held,
+  held: HeldJob,
   chunk: number,
   facts: ResultChunkFacts,
   inherited: boolean,
@@ -124,7 +124,7 @@ export async function insertFinishedChunk(
 }
 
 /** Chunks that must be embedded anew. False: the job is no longer held. */
-export async function deleteFinishedChunks(sql: Sql, held: Held, chunks: readonly number[]): Promise<boolean> {
+export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: readonly number[]): Promise<boolean> {
   const [row] = await sql`
     WITH mine AS (
       SELECT id FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND status IN ('embedding', 'indexing')

@@ -81,7 +81,9 @@ export async function submitBulkJob(
     await objects.delete(key).catch((cause) => logger.warn({ err: cause, key }, 'unused bulk input was left behind'));
     throw error;
   }
-  await context.doorbell.ring('bulk').catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  await context.notifier
+    .notifyQueued('bulk')
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   return {
     reply: {
       id,

@@ -1,5 +1,5 @@
 import { createElement } from 'react';
-import { type JobsLens, type JobsSnapshot, type WatchOptions, watchJobs } from '../jobs/watch.ts';
+import { type JobsSelector, type JobsSnapshot, type WatchOptions, watchJobs } from '../jobs/watch.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type JobActions, JobsWatch } from '../tui/jobs-watch.ts';
 import { describeChanges, overview } from './job-changes.ts';
@@ -11,7 +11,7 @@ export interface JobsWatchRun extends WatchOptions {
   readonly orgId: string;
   /** Whose jobs these are: `jobs of acme`. */
   readonly title: string;
-  readonly lens: JobsLens;
+  readonly lens: JobsSelector;
   /** End when no job waits or is worked on any more. */
   readonly untilDone: boolean;
 }

@@ -42,7 +42,7 @@ export async function createCollection(
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
   try {
     return await sql.begin(async (tx) => {
-      await store.holdBucket(tx, caller.orgId, bucket.id);
+      await store.lockBucketPolicy(tx, caller.orgId, bucket.id);
       return store.insertCollection(tx, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
     });
   } catch (error) {

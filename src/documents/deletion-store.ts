@@ -75,7 +75,7 @@ export async function findFileHashes(
 }
 
 /** Leave to another hard delete what this one did not remove. */
-export async function passMarkedOn(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
+export async function transferMarked(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
   await sql`
     UPDATE documents SET hard_delete_job_id = ${toJobId}
     WHERE org_id = ${orgId} AND hard_delete_job_id = ${fromJobId}`;

@@ -112,14 +112,14 @@ export async function insertDocument(sql: Sql, document: NewDocument): Promise<v
  * Keep a bucket, and its policy, as it is until the transaction ends.
  * @throws AppError `bucket_not_found` (404) when it is gone or going
  */
-export async function holdBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
+export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
     SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
   if (!row) throw notFound('bucket', bucketId);
   return toBucket(row as Row);
 }
 
-/** Keep everybody else from holding a bucket until the transaction ends. @throws as `holdBucket` */
+/** Keep everybody else from holding a bucket until the transaction ends. @throws as `lockBucketPolicy` */
 export async function lockBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
     SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR NO KEY UPDATE`;

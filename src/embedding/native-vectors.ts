@@ -1,11 +1,17 @@
 import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
-import { takeTurn } from '../platform/turns.ts';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
 import type { CacheMetrics } from './cache/cache-metrics.ts';
-import { type CallFailure, InFlight, type SharedCall, type Wait, Waits } from './cache/in-flight.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
+import {
+  type CallFailure,
+  PendingCalls,
+  type SharedCall,
+  type Subscription,
+  Subscriptions,
+} from './cache/pending-calls.ts';
 import type { RedisCache } from './cache/redis-cache.ts';
 import type { Provider, ProviderReply } from './providers/provider.ts';
 
@@ -66,7 +72,7 @@ export function openNativeVectors(options: {
 }): NativeVectors {
   const { redis, metrics } = options;
   const memory = new MemoryCache(options.cacheBytes);
-  const inFlight = new InFlight();
+  const inFlight = new PendingCalls();
   const running = new Set<Promise<void>>();
   let isClosed = false;
   metrics?.watchBytes(() => memory.bytes);
@@ -107,7 +113,7 @@ export function openNativeVectors(options: {
     }
   }
 
-  function start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; wait: Wait } {
+  function start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; wait: Subscription } {
     const call = inFlight.open([...texts.keys()]);
     const wait = call.wait(call.keys);
     const done = run(call, texts, request).finally(() => running.delete(done));
@@ -117,12 +123,12 @@ export function openNativeVectors(options: {
 
   /** Vectors of texts that memory has not, each text once. */
   async function resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolved> {
-    const waits = new Waits();
+    const waits = new Subscriptions();
     const vectors = new Map<string, CachedVector>();
     let sent = 0;
     let whole: ProviderReply | null = null;
 
-    const receive = async (call: SharedCall, wait: Wait, keys: readonly string[]) => {
+    const receive = async (call: SharedCall, wait: Subscription, keys: readonly string[]) => {
       await waits.add(wait);
       for (const key of keys) vectors.set(key, call.landed(key) as CachedVector);
     };
@@ -200,7 +206,7 @@ export function openNativeVectors(options: {
       const resolved = await resolve(wanted, request);
       // Everything was new, and for nobody else: nothing to put together.
       if (resolved.whole && wanted.size === keys.length) return { ...resolved.whole, hits: 0 };
-      if (keys.length * nativeDimension > FLOATS_AT_ONCE) await takeTurn();
+      if (keys.length * nativeDimension > FLOATS_AT_ONCE) await yieldToEventLoop();
       vectors ??= new Float32Array(keys.length * nativeDimension);
       for (const index of missing) {
         const row = resolved.vectors.get(keys[index] as string) as CachedVector;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Threads } from '../platform/threads.ts';
-import { type ChunkArtifact, corrupt, decodeArtifact, encodeInTurn, MAGIC_PARTS } from './artifact.ts';
+import { type ChunkArtifact, corrupt, decodeArtifact, encodeOnThread, MAGIC_PARTS } from './artifact.ts';
 
 const MAGIC_BYTES = 8;
 /** 20,000 chunks of the longest vectors that a model may have. */
@@ -70,7 +70,7 @@ export class ArtifactWriter {
 
   /** @param isLast no other part follows. @throws what the storage throws */
   async write(part: ChunkArtifact, isLast: boolean): Promise<void> {
-    const bytes = await encodeInTurn(this.#context.threads, part, this.#signal);
+    const bytes = await encodeOnThread(this.#context.threads, part, this.#signal);
     if (isLast && this.#stream === null) {
       await this.#context.objects.put(this.#key, bytes);
       return;

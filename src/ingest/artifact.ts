@@ -69,7 +69,7 @@ export function encodeArtifact(artifact: ChunkArtifact): Buffer {
 }
 
 /** The same, of a large one on a worker thread: compressing and hashing it would hold the event loop. */
-export async function encodeInTurn(
+export async function encodeOnThread(
   threads: Threads,
   artifact: ChunkArtifact,
   signal: AbortSignal,

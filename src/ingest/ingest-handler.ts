@@ -10,10 +10,10 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
-import { holdIndexSpace } from '../search/index-store.ts';
+import { lockIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
+import { ChunkBuffer } from './chunk-buffer.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
-import { ChunkSpool } from './chunk-spool.ts';
 import type { TextWindow } from './extract/blocks.ts';
 import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
@@ -77,14 +77,14 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   await sql.begin(async (tx) => {
     await lease.complete(tx, { chunksCount: spool.count, fileType: extracted.format, actualCost: cost });
     await recordExtraction(tx, job.orgId, job.id, extracted);
-    if (!(await holdIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
+    if (!(await lockIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
     const found = { fileType: extracted.format, pageCount: extracted.pages };
     if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
   });
 }
 
 /** What is known of a document, its chunks, and its last window, which is most often its only one. */
-type Extracted = ExtractSummary & { readonly spool: ChunkSpool; readonly last: TextWindow | null };
+type Extracted = ExtractSummary & { readonly spool: ChunkBuffer; readonly last: TextWindow | null };
 
 async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<Extracted> {
   const pictures = pictureReading(context.pictures, source.options.ocr_strategy);
@@ -107,7 +107,7 @@ async function extractOnce(
   signal: AbortSignal,
 ): Promise<Extracted> {
   const { chunk_size: chunkTokens, chunk_overlap: overlapTokens } = source.options;
-  const spool = new ChunkSpool(context.threads, { chunkTokens, overlapTokens });
+  const spool = new ChunkBuffer(context.threads, { chunkTokens, overlapTokens });
   let last: TextWindow | null = null;
   const take = async (window: TextWindow) => {
     if (last !== null) await cut(spool, last, signal);
@@ -144,7 +144,7 @@ async function extractOnce(
   }
 }
 
-async function cut(spool: ChunkSpool, window: TextWindow, signal: AbortSignal): Promise<void> {
+async function cut(spool: ChunkBuffer, window: TextWindow, signal: AbortSignal): Promise<void> {
   if (!(await spool.add(window, signal))) throw tooManyChunks();
 }
 
@@ -153,7 +153,7 @@ async function write(
   context: WorkContext,
   lease: Lease,
   source: IngestSource,
-  spool: ChunkSpool,
+  spool: ChunkBuffer,
 ): Promise<{ generation: NewGeneration; cost: number }> {
   const { job, signal } = lease;
   const embedder = new ChunkEmbedder(context.embedder, source.orgId, {

@@ -1,6 +1,6 @@
 import type { Embedder } from '../embedding/embedder.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -32,7 +32,7 @@ export function openIngest(context: {
   readonly direct: Sql;
   readonly objects: Objects;
   readonly threads: Threads;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly embedder: Embedder;
   readonly calibration: ProjectionContext;
@@ -40,7 +40,7 @@ export function openIngest(context: {
   readonly pictures: DocumentImages;
   readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
 }): Ingest {
-  const { config, sql, direct, objects, threads, doorbell, logger, embedder, pictures, projections } = context;
+  const { config, sql, direct, objects, threads, notifier, logger, embedder, pictures, projections } = context;
   const { index, tables } = context.search;
   const children = openChildPool();
   const handler = ingestHandler({
@@ -48,7 +48,7 @@ export function openIngest(context: {
     limits: config.limits,
   });
   return {
-    uploads: { sql, objects, doorbell, logger },
+    uploads: { sql, objects, notifier, logger },
     jobs: {
       ...handler,
       ...ingestOperations(),

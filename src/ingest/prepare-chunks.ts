@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { analyse } from '../language/analyser.ts';
 import { countTokens } from '../models/tokens.ts';
-import { handOver, type Threads } from '../platform/threads.ts';
+import { type Threads, transferResult } from '../platform/threads.ts';
 import { type Chunk, headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
 import type { TextWindow } from './extract/blocks.ts';
 
@@ -90,7 +90,7 @@ export function preparePacked(request: PrepareRequest): unknown {
     return { count: page.count, packed };
   });
   const buffers = pages.map(({ packed }) => packed.buffer);
-  return handOver({ pages, openHeadings: prepared.openHeadings }, buffers);
+  return transferResult({ pages, openHeadings: prepared.openHeadings }, buffers);
 }
 
 export async function unpackPage(page: ChunkPage): Promise<readonly PreparedChunk[]> {

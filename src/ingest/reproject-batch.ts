@@ -7,7 +7,7 @@ import type { Threads } from '../platform/threads.ts';
 import type { ActiveMap } from '../projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { type ChunkArtifact, encodeInTurn, type NativeChunkVectors } from './artifact.ts';
+import { type ChunkArtifact, encodeOnThread, type NativeChunkVectors } from './artifact.ts';
 import { readArtifact } from './artifact-store.ts';
 import { unitRowsOf } from './half-floats.ts';
 import { analyseArtifacts, rowsOf } from './index-rows.ts';
@@ -167,7 +167,7 @@ async function storeWork(context: BatchContext, scope: RunScope, work: Work): Pr
     ...{ generation, space: scope.space, mapVersion, vectors: work.vectors },
     chunks: artifact.chunks.map((chunk) => ({ ...chunk, id: idOf(work, chunk.index) })),
   };
-  await context.objects.put(key, await encodeInTurn(context.threads, anew, context.signal));
+  await context.objects.put(key, await encodeOnThread(context.threads, anew, context.signal));
   return true;
 }
 

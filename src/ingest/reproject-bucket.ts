@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { inTransaction, type Sql, withAdvisoryLock } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
-import { forgetGenerations, holdIndexSpace } from '../search/index-store.ts';
+import { forgetGenerations, lockIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { countWritten, nextTableName, swapTable, type TableContext } from '../search/replace-table.ts';
 import { dropReprojection, findResumable, startReprojection, touchReprojection } from '../search/reprojection-store.ts';
@@ -230,7 +230,7 @@ class Run {
 
   #flip(scope: store.RunScope, generations: readonly number[]): Promise<string[]> {
     return inTransaction(this.#context.sql, async (tx) => {
-      if (!(await holdIndexSpace(tx, scope.bucketId, scope.space))) throw gone();
+      if (!(await lockIndexSpace(tx, scope.bucketId, scope.space))) throw gone();
       return store.flipGenerations(tx, scope, generations);
     });
   }

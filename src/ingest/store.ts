@@ -1,5 +1,5 @@
 import type { IngestOptions } from '../documents/schema.ts';
-import type { Held } from '../jobs/store.ts';
+import type { HeldJob } from '../jobs/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** What ingest needs of a document. */
@@ -26,7 +26,7 @@ export async function beginIngest(
   sql: Sql,
   orgId: string,
   documentId: string,
-  held: Held,
+  held: HeldJob,
 ): Promise<IngestSource | null> {
   const [row] = await sql`
     WITH held AS (

@@ -7,11 +7,11 @@ import {
   findBucket,
   findByContent,
   findCollection,
-  holdBucket,
   insertDocument,
+  lockBucketPolicy,
   lockContent,
 } from '../documents/store.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -26,7 +26,7 @@ const INGEST_PRIORITY = 2;
 export interface UploadContext {
   readonly sql: Sql;
   readonly objects: Objects;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
 }
 
@@ -88,7 +88,10 @@ export async function uploadDocument(
     throw error;
   }
   if (reply.duplicate_of !== undefined) await objects.delete(key);
-  else await context.doorbell.ring('ingest').catch((error) => context.logger.debug({ err: error }, 'bell was lost'));
+  else
+    await context.notifier
+      .notifyQueued('ingest')
+      .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
   return reply;
 }
 
@@ -115,7 +118,7 @@ function register(
   const sha256 = Buffer.from(stored.sha256, 'hex');
   const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
   return sql.begin(async (tx) => {
-    const { policy } = await holdBucket(tx, caller.orgId, bucket.id);
+    const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);
     const { access, warnings } = clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
     // Left out, as an edit would, it would show the document to every department.
     if (scope !== undefined && access.scope !== scope) {

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
-import { advanceJob, completeJob, forgetCrashes, type Held, isHeld, type JobFailure } from './store.ts';
+import { advanceJob, completeJob, forgetCrashes, type HeldJob, isHeld, type JobFailure } from './store.ts';
 
 /** The job was cancelled, reaped or taken over: stop at once and write nothing more. */
 export class LeaseLost extends Error {
@@ -34,7 +34,7 @@ export class Lease {
   readonly #sql: Sql;
   readonly #abort = new AbortController();
   readonly job: Job;
-  readonly held: Held;
+  readonly held: HeldJob;
   #phase: JobPhase;
   #isSuspect: boolean;
 

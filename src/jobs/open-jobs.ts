@@ -5,11 +5,11 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
-import { type Doorbell, openPostgresDoorbell } from './doorbell.ts';
 import type { JobDefinition, WorkerName } from './handler.ts';
+import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
-import { recoverAndRing } from './recovery.ts';
-import { openRedisDoorbell } from './redis-doorbell.ts';
+import { recoverAndNotify } from './recovery.ts';
+import { openRedisNotifier } from './redis-notifier.ts';
 import { JobWorker, type WorkerOptions } from './worker.ts';
 
 const RECOVERY_MS = 5_000;
@@ -29,15 +29,15 @@ export interface Jobs {
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
-/** The doorbell over Redis where there is one, else over PostgreSQL. */
-export function openDoorbell(context: {
+/** The notifier over Redis where there is one, else over PostgreSQL. */
+export function openNotifier(context: {
   readonly sql: Sql;
   readonly direct: Sql;
   readonly redis: RedisConnection | null;
   readonly logger: Logger;
-}): Doorbell {
+}): JobNotifier {
   const { sql, direct, redis, logger } = context;
-  return redis ? openRedisDoorbell({ redis, logger }) : openPostgresDoorbell(sql, direct);
+  return redis ? openRedisNotifier({ redis, logger }) : openPostgresNotifier(sql, direct);
 }
 
 /** @param kinds every kind of job there is */
@@ -45,15 +45,15 @@ export function openJobs(
   context: Omit<JobOperations, 'kinds'> & { readonly config: Pick<Config, 'workers'>; readonly metrics: Metrics },
   kinds: readonly JobDefinition[],
 ): Jobs {
-  const { config, sql, doorbell, logger, metrics, visibleTo } = context;
+  const { config, sql, notifier, logger, metrics, visibleTo } = context;
   const operations: JobOperations = {
-    ...{ sql, doorbell, logger, visibleTo },
+    ...{ sql, notifier, logger, visibleTo },
     kinds: new Map(kinds.map((definition) => [definition.kind, definition])),
   };
   const recovery = (everyMs: number): Chore => ({
     name: 'recovery of jobs',
     everyMs,
-    run: () => recoverAndRing({ sql, doorbell, logger }, operations.kinds),
+    run: () => recoverAndNotify({ sql, notifier, logger }, operations.kinds),
   });
   return {
     operations,
@@ -62,7 +62,7 @@ export function openJobs(
       const own = kinds.filter((definition) => definition.worker === name);
       const workers = own.map(
         (definition) =>
-          new JobWorker({ sql, doorbell, logger, metrics }, definition, {
+          new JobWorker({ sql, notifier, logger, metrics }, definition, {
             ...{ concurrency: definition.concurrency, leaseMs, retriesMax },
             ...options,
           }),

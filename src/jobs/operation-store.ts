@@ -2,7 +2,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { type Row, toJob } from './rows.ts';
 import { type Job, type JobStatus, UNFINISHED } from './schema.ts';
 import { isInProgress } from './state-store.ts';
-import type { Held, JobFailure } from './store.ts';
+import type { HeldJob, JobFailure } from './store.ts';
 
 /**
  * Cancel a job that is in one of the states `from`, and raise its fence: whoever works on it can write nothing from
@@ -41,7 +41,7 @@ export async function findStale(sql: Sql, silentMs: number, limit: number): Prom
 /** Fail a silent job and raise its fence. False: it gave a sign of life, or somebody was faster. */
 export async function failStale(
   sql: Sql,
-  stale: Held & { readonly status: JobStatus },
+  stale: HeldJob & { readonly status: JobStatus },
   silentMs: number,
   failure: JobFailure,
 ): Promise<boolean> {

@@ -4,15 +4,15 @@ import { AppError, conflict } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { Doorbell } from './doorbell.ts';
 import type { JobHandler, JobKindOperations } from './handler.ts';
+import type { JobNotifier } from './notifier.ts';
 import { cancelRow, deleteRow } from './operation-store.ts';
 import { type CancelReply, isTerminal, type Job, type JobKind, type JobView, UNFINISHED } from './schema.ts';
 import { findJob } from './store.ts';
 
 export interface JobOperations {
   readonly sql: Sql;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'> & JobKindOperations>;
   /** Which jobs a caller may see, as a condition on a row of `jobs`. */
@@ -21,7 +21,7 @@ export interface JobOperations {
 
 /**
  * Cancel a job: at once while it is queued; with `force` also while it is worked on, whose worker stops at its next
- * checkpoint or at the recall, and can write nothing any more.
+ * checkpoint or at the notifyLost, and can write nothing any more.
  *
  * @returns `detail` and the state it has, for a job that is finished already
  * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) when it moved on meanwhile
@@ -48,7 +48,7 @@ export async function cancelJob(
   if (!isCancelled) {
     throw conflict(`the job is no longer ${force ? 'unfinished' : 'queued'}; look at it again`, 'job_state_changed');
   }
-  await recall(operations, [job]);
+  await notifyLost(operations, [job]);
   return { status: 'cancelled' };
 }
 
@@ -58,7 +58,7 @@ export async function cancelJob(
  * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and what the kind's own `reprocess` throws
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
-  const { sql, doorbell, logger } = operations;
+  const { sql, notifier, logger } = operations;
   const job = await findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   if (!isTerminal(job.status)) {
     throw wrongState('job_not_terminal', `the job is ${job.status}; only a finished job can be processed again`);
@@ -70,7 +70,9 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
     await audit(tx, caller, 'job.reprocess', job, { new_job_id: queued.id });
     return queued;
   });
-  await doorbell.ring(job.kind).catch((error) => logger.debug({ err: error }, 'bell was lost'));
+  await notifier
+    .notifyQueued(job.kind)
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   return view;
 }
 
@@ -102,12 +104,14 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
 }
 
 /** Tell the workers of these jobs that they lost them. */
-export async function recall(
-  { doorbell, logger }: Pick<JobOperations, 'doorbell' | 'logger'>,
+export async function notifyLost(
+  { notifier, logger }: Pick<JobOperations, 'notifier' | 'logger'>,
   jobs: readonly Pick<Job, 'id' | 'kind'>[],
 ): Promise<void> {
   for (const { id, kind } of jobs) {
-    await doorbell.recall(kind, id).catch((error) => logger.debug({ err: error }, 'recall was lost'));
+    await notifier
+      .notifyLost(kind, id)
+      .catch((error) => logger.debug({ err: error }, 'notification of a lost job was lost'));
   }
 }
 

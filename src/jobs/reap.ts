@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts';
 import { mapPostgresError } from '../platform/postgres.ts';
 import type { JobHandler } from './handler.ts';
 import { failStale, findStale } from './operation-store.ts';
-import { type JobOperations, recall } from './operations.ts';
+import { type JobOperations, notifyLost } from './operations.ts';
 import type { Job, JobKind, ReapReply } from './schema.ts';
 
 /** Jobs that one call reaps; there are hardly ever more in progress at all. */
@@ -16,7 +16,7 @@ const REAP_MAX = 10_000;
  * @param actor how the audit log names who asked
  */
 export async function reapStaleJobs(
-  operations: Pick<JobOperations, 'sql' | 'doorbell' | 'logger'> & {
+  operations: Pick<JobOperations, 'sql' | 'notifier' | 'logger'> & {
     readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>;
   },
   actor: string,
@@ -52,7 +52,7 @@ export async function reapStaleJobs(
       });
     if (isReaped) reaped.push(job);
   }
-  if (!options.dryRun) await recall(operations, reaped);
+  if (!options.dryRun) await notifyLost(operations, reaped);
   return {
     timeout_minutes: options.timeoutMinutes,
     reaped_count: reaped.length,

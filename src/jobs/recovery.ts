@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Doorbell } from './doorbell.ts';
 import type { JobHandler } from './handler.ts';
+import type { JobNotifier } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
@@ -42,12 +42,12 @@ export async function recoverJobs(
 }
 
 /** `recoverJobs`, and a bell for what it brought back. */
-export async function recoverAndRing(
-  context: { sql: Sql; doorbell: Doorbell; logger: Logger },
+export async function recoverAndNotify(
+  context: { sql: Sql; notifier: JobNotifier; logger: Logger },
   handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
 ): Promise<void> {
   const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
   if (requeued + poisoned === 0) return;
   context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
-  for (const kind of handlers.keys()) await context.doorbell.ring(kind);
+  for (const kind of handlers.keys()) await context.notifier.notifyQueued(kind);
 }

@@ -5,7 +5,7 @@ import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, New
 import { isFinished, isInProgress } from './state-store.ts';
 
 /** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
-export interface Held {
+export interface HeldJob {
   readonly id: string;
   readonly fence: number;
 }
@@ -94,7 +94,12 @@ function dueSuspect(sql: Sql, kind: JobKind) {
  * cancel, the end of the job) is passed over and counts as held: to wait for it would keep the other leases back, and two
  * that wait for each other's rows are a deadlock.
  */
-export async function renewLeases(sql: Sql, workerId: string, held: readonly Held[], leaseMs: number): Promise<Held[]> {
+export async function renewLeases(
+  sql: Sql,
+  workerId: string,
+  held: readonly HeldJob[],
+  leaseMs: number,
+): Promise<HeldJob[]> {
   if (held.length === 0) return [];
   const rows = await sql`
     WITH mine AS MATERIALIZED (
@@ -115,7 +120,7 @@ export async function renewLeases(sql: Sql, workerId: string, held: readonly Hel
 }
 
 /** Move a held job to its next phase. False: it is no longer held. */
-export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPhase): Promise<boolean> {
+export async function advanceJob(sql: Sql, held: HeldJob, from: JobPhase, to: JobPhase): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = ${to}, checkpoint_at = now(), updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence} AND status = ${from} RETURNING 1`;
@@ -123,7 +128,7 @@ export async function advanceJob(sql: Sql, held: Held, from: JobPhase, to: JobPh
 }
 
 /** Whether a job is still held, at the moment of the query. */
-export async function isHeld(sql: Sql, held: Held): Promise<boolean> {
+export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence}
       AND ${isInProgress(sql)}`;
@@ -131,7 +136,7 @@ export async function isHeld(sql: Sql, held: Held): Promise<boolean> {
 }
 
 /** Forget the leases that a held job lost before. */
-export async function forgetCrashes(sql: Sql, held: Held): Promise<void> {
+export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
     WHERE id = ${held.id} AND fence = ${held.fence}
@@ -141,7 +146,7 @@ export async function forgetCrashes(sql: Sql, held: Held): Promise<void> {
 /** Finish a held job. Run it in the transaction that makes the job's work visible. False: no longer held. */
 export async function completeJob(
   sql: Sql,
-  held: Held,
+  held: HeldJob,
   from: JobPhase,
   result: { chunksCount: number; fileType: string | null; actualCost: number },
 ): Promise<boolean> {
@@ -161,7 +166,7 @@ export interface JobFailure {
 }
 
 /** End a held job as failed for good. False: no longer held. */
-export async function failJob(sql: Sql, held: Held, phase: string, failure: JobFailure): Promise<boolean> {
+export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: JobFailure): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
            error_message = ${failure.message}, retryable = ${failure.retryable}, completed_at = now(),
@@ -174,7 +179,7 @@ export async function failJob(sql: Sql, held: Held, phase: string, failure: JobF
 /** Put a held job back in the queue after a failed attempt, due in `delayMs`. False: no longer held. */
 export async function retryJob(
   sql: Sql,
-  held: Held,
+  held: HeldJob,
   phase: string,
   failure: JobFailure,
   delayMs: number,
@@ -190,7 +195,7 @@ export async function retryJob(
 }
 
 /** Put a held job back in the queue, due in `delayMs`, without spending an attempt. False: no longer held. */
-export async function deferJob(sql: Sql, held: Held, delayMs: number): Promise<boolean> {
+export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now(),
            scheduled_at = now() + ${delayMs} * interval '1 millisecond'
@@ -200,7 +205,7 @@ export async function deferJob(sql: Sql, held: Held, delayMs: number): Promise<b
 }
 
 /** Hand a held job back unharmed (drain): no attempt is spent. */
-export async function releaseJob(sql: Sql, held: Held): Promise<boolean> {
+export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence}
@@ -220,12 +225,12 @@ export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
  * In a transaction: keep an expired job as it is. False: somebody was faster, or holds its row and may be hung: whoever
  * waited for it would bring no other job back either.
  */
-export async function lockExpired(tx: Sql, held: Held): Promise<boolean> {
+export async function lockExpired(tx: Sql, held: HeldJob): Promise<boolean> {
   return (await tx`SELECT 1 FROM jobs WHERE ${isExpired(tx, held)} FOR UPDATE SKIP LOCKED`).length === 1;
 }
 
 /** Return an expired job to the queue, counting the crash. False: as `lockExpired`. */
-export async function requeueExpired(sql: Sql, held: Held): Promise<boolean> {
+export async function requeueExpired(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', crash_count = crash_count + 1, worker_id = NULL, lease_expires_at = NULL,
            updated_at = now()
@@ -233,7 +238,7 @@ export async function requeueExpired(sql: Sql, held: Held): Promise<boolean> {
   return rows.length === 1;
 }
 
-function isExpired(sql: Sql, held: Held) {
+function isExpired(sql: Sql, held: HeldJob) {
   return sql`
     id = ${held.id} AND fence = ${held.fence} AND lease_expires_at < now()
     AND ${isInProgress(sql)}`;

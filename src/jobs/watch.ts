@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
-import { Pace } from './pace.ts';
+import { GrowthRate } from './growth-rate.ts';
 import { IN_PROGRESS, JOB_STATUSES, type JobStatus } from './schema.ts';
 import {
   countFinished,
@@ -67,7 +67,7 @@ export interface JobsSnapshot {
 }
 
 /** What a watcher looks at now. */
-export interface JobsLook {
+export interface JobsSelection {
   /** Only jobs in this state; null: all that are live. */
   readonly status: JobStatus | null;
   /** A job to be shown whatever its state is. */
@@ -75,19 +75,19 @@ export interface JobsLook {
 }
 
 /** Where a watcher says what it looks at; each change brings the next snapshot forward. */
-export class JobsLens {
-  #look: JobsLook;
+export class JobsSelector {
+  #look: JobsSelection;
   #changed = new AbortController();
 
-  constructor(look: JobsLook = { status: null, openId: null }) {
+  constructor(look: JobsSelection = { status: null, openId: null }) {
     this.#look = look;
   }
 
-  get look(): JobsLook {
+  get look(): JobsSelection {
     return this.#look;
   }
 
-  set look(look: JobsLook) {
+  set look(look: JobsSelection) {
     this.#look = look;
     this.refresh();
   }
@@ -106,7 +106,7 @@ export class JobsLens {
 }
 
 export interface WatchOptions extends Omit<WatchScope, 'orgId'> {
-  readonly lens?: JobsLens;
+  readonly lens?: JobsSelector;
   readonly intervalMs?: number;
   readonly signal: AbortSignal;
   /** Texts done and in all of those of these bulk jobs that are known; the jobs alone do not tell. */
@@ -125,7 +125,7 @@ export interface TextCount {
  * @throws the signal's reason; AppError `postgres_unavailable` (503) where there is no first snapshot
  */
 export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions): AsyncGenerator<JobsSnapshot, void> {
-  const { lens = new JobsLens(), intervalMs = 1_000, signal } = options;
+  const { lens = new JobsSelector(), intervalMs = 1_000, signal } = options;
   const watch = new Watch(orgId, options);
   let last: JobsSnapshot | null = null;
   for (;;) {
@@ -154,14 +154,14 @@ class Watch {
   #finishedTotal = 0;
   /** Ids of finished jobs that were told of, and may be read again. */
   #told = new Map<string, string>();
-  #paces = new Map<string, Pace>();
+  #paces = new Map<string, GrowthRate>();
 
   constructor(orgId: string, options: WatchOptions) {
     this.#scope = { orgId, kind: options.kind, bucketId: options.bucketId, visible: options.visible };
     this.#countTexts = options.countTexts;
   }
 
-  async read(tx: Sql, look: JobsLook): Promise<JobsSnapshot> {
+  async read(tx: Sql, look: JobsSelection): Promise<JobsSnapshot> {
     const at = await readClock(tx);
     const began = this.#began ?? at;
     const since = new Date(began.getTime() - COUNTED_BEFORE_MS);
@@ -221,14 +221,14 @@ class Watch {
   async #measure(tx: Sql, at: Date, rows: readonly WatchedRow[]): Promise<WatchedJob[]> {
     const bulk = rows.filter((row) => row.kind === 'bulk').map((row) => row.id);
     const texts = bulk.length > 0 ? await this.#countTexts?.(tx, bulk) : undefined;
-    const paces = new Map<string, Pace>();
+    const paces = new Map<string, GrowthRate>();
     const watched = rows.map((row): WatchedJob => {
       const count = texts?.get(row.id);
       if (count === undefined)
         return { ...row, progress: phaseProgress(row), items_per_second: null, eta_seconds: null };
       const progress = { ...count, unit: 'texts' as const };
       if (!isInProgress(row.status)) return { ...row, progress, items_per_second: null, eta_seconds: null };
-      const pace = paces.get(row.id) ?? this.#paces.get(row.id) ?? new Pace();
+      const pace = paces.get(row.id) ?? this.#paces.get(row.id) ?? new GrowthRate();
       paces.set(row.id, pace);
       pace.add(at.getTime(), count.done);
       const { perSecond } = pace;

@@ -4,9 +4,9 @@ import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Doorbell } from './doorbell.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
+import type { JobNotifier } from './notifier.ts';
 import { Draining, LeaseLapsed, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, hasDueSuspect, renewLeases } from './store.ts';
@@ -25,7 +25,7 @@ export interface WorkerOptions {
 
 interface WorkerContext {
   readonly sql: Sql;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -59,15 +59,15 @@ export class JobWorker implements Service {
   async start(): Promise<void> {
     await this.#touch();
     const listener = {
-      onBell: () => {
+      onNotification: () => {
         this.#wake();
         return this.#running.size < this.#options.concurrency;
       },
-      onRecall: (jobId: string | null) => {
+      onLost: (jobId: string | null) => {
         if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) void this.#beat();
       },
     };
-    await this.#context.doorbell.listen(this.#handler.kind, listener, this.#stop.signal);
+    await this.#context.notifier.listen(this.#handler.kind, listener, this.#stop.signal);
     this.#loops = [this.#claimLoop(), this.#heartbeatLoop()];
   }
 
@@ -104,7 +104,7 @@ export class JobWorker implements Service {
   }
 
   /** Until a bell, a finished job, or `sweepMs`. */
-  async #waitForBell(): Promise<void> {
+  async #waitForNotification(): Promise<void> {
     if (!this.#rung) {
       const timer = new AbortController();
       await Promise.race([
@@ -128,7 +128,7 @@ export class JobWorker implements Service {
         await delay(1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
         continue;
       }
-      if (claimed === 0) await this.#waitForBell();
+      if (claimed === 0) await this.#waitForNotification();
     }
   }
 
@@ -195,8 +195,10 @@ export class JobWorker implements Service {
 
   /** Somebody else may take at once what this worker hands back. */
   async #ringForOthers(): Promise<void> {
-    const { doorbell, logger } = this.#context;
-    await doorbell.ring(this.#handler.kind).catch((error) => logger.debug({ err: error }, 'bell was lost'));
+    const { notifier, logger } = this.#context;
+    await notifier
+      .notifyQueued(this.#handler.kind)
+      .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   }
 
   /** Nobody rings when a job falls due that was put back with a delay. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
-import { findBucket, holdBucket } from '../documents/store.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
+import { findBucket, lockBucketPolicy } from '../documents/store.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -12,7 +12,7 @@ import type { EditReply, SingleEdit } from './schema.ts';
 
 export interface EditContext {
   readonly sql: Sql;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
 }
 
@@ -24,7 +24,7 @@ export interface EditContext {
  *   `document_not_found` (404), 400 where the merged metadata breaks its limits
  */
 export async function editDocument(
-  { sql, doorbell, logger }: EditContext,
+  { sql, notifier, logger }: EditContext,
   caller: Caller,
   bucketRef: string,
   documentId: string,
@@ -34,7 +34,7 @@ export async function editDocument(
   const bucket = await findBucket(sql, caller.orgId, bucketRef);
   const scope = { caller, bucketId: bucket.id };
   const reply = await sql.begin(async (tx): Promise<EditReply> => {
-    const { policy } = await holdBucket(tx, caller.orgId, bucket.id);
+    const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);
     await lockDocuments(tx, scope, [documentId]);
     const [document] = await readEditable(tx, scope, [documentId], null);
     if (!document || document.status === 'deleting') throw notFound('document', documentId);
@@ -69,11 +69,13 @@ export async function editDocument(
       warnings: plan.warnings,
     };
   });
-  if (reply.reindex_queued) await ring(doorbell, logger);
+  if (reply.reindex_queued) await notifyIngestWorkers(notifier, logger);
   return reply;
 }
 
 /** The sweep finds what a lost bell did not tell. */
-export async function ring(doorbell: Doorbell, logger: Logger): Promise<void> {
-  await doorbell.ring('ingest').catch((error) => logger.debug({ err: error }, 'bell was lost'));
+export async function notifyIngestWorkers(notifier: JobNotifier, logger: Logger): Promise<void> {
+  await notifier
+    .notifyQueued('ingest')
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
 }

@@ -1,14 +1,14 @@
 import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
-import { findBucket, holdBucket } from '../documents/store.ts';
+import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { requireMetadataManager } from './authorize.ts';
-import { type EditContext, ring } from './edit-document.ts';
+import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
 import { type PlannedEdit, planEdit, type SkipReason } from './plan-edit.ts';
@@ -147,7 +147,7 @@ class BulkRun {
       }
     }
     if (this.#items.some((item) => item.reindex_job_id !== null))
-      await ring(this.#context.doorbell, this.#context.logger);
+      await notifyIngestWorkers(this.#context.notifier, this.#context.logger);
     return this.#reply(ids.length);
   }
 
@@ -184,7 +184,7 @@ class BulkRun {
 
   async #editBatch(ids: readonly string[]): Promise<void> {
     const { applied, count } = await this.#context.sql.begin(async (tx) => {
-      const { policy } = await holdBucket(tx, this.#caller.orgId, this.#bucket.id);
+      const { policy } = await lockBucketPolicy(tx, this.#caller.orgId, this.#bucket.id);
       const isDisabling = this.#request.edit.searchable === false;
       // Jobs before documents, as a job that finishes locks them.
       const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];

@@ -1,4 +1,4 @@
-import { passMarkedOn } from '../documents/deletion-store.ts';
+import { transferMarked } from '../documents/deletion-store.ts';
 import type { JobKindOperations } from '../jobs/handler.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { conflict } from '../platform/errors.ts';
@@ -29,7 +29,7 @@ export function hardDeleteOperations(): JobKindOperations {
         processingType: HARD_DELETE,
         reprocessOfJobId: job.id,
       });
-      await passMarkedOn(tx, job.orgId, job.id, newJobId);
+      await transferMarked(tx, job.orgId, job.id, newJobId);
       return view;
     },
     // A failed one leaves its documents to the purge.

@@ -1,10 +1,10 @@
 import { recordAudits } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { findFileHashes, markDocuments } from '../documents/deletion-store.ts';
-import { holdBucket } from '../documents/store.ts';
+import { lockBucketPolicy } from '../documents/store.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
-import { recall } from '../jobs/operations.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
+import { notifyLost } from '../jobs/operations.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -42,13 +42,13 @@ export interface QueuedHardDelete {
  * @throws AppError `bucket_not_found` (404)
  */
 export async function queueHardDelete(
-  { sql, doorbell, logger }: { sql: Sql; doorbell: Doorbell; logger: Logger },
+  { sql, notifier, logger }: { sql: Sql; notifier: JobNotifier; logger: Logger },
   { caller, bucketId, documentIds, where, statement }: HardDeleteRequest,
 ): Promise<QueuedHardDelete> {
   const jobId = newId('job');
   const scope = { caller, bucketId };
   const { deleted, cancelled, requestedAt } = await sql.begin(async (tx) => {
-    await holdBucket(tx, caller.orgId, bucketId);
+    await lockBucketPolicy(tx, caller.orgId, bucketId);
     // Jobs before documents, as a job that finishes locks them.
     const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
     await lockDocuments(tx, scope, documentIds);
@@ -87,7 +87,9 @@ export async function queueHardDelete(
     );
     return { deleted: ids, cancelled: theirs, requestedAt: new Date(job.created_at) };
   });
-  await doorbell.ring(HARD_DELETE).catch((error) => logger.debug({ err: error }, 'bell was lost'));
-  await recall({ doorbell, logger }, cancelled);
+  await notifier
+    .notifyQueued(HARD_DELETE)
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+  await notifyLost({ notifier, logger }, cancelled);
   return { jobId, requestedAt, documentIds: deleted };
 }

@@ -1,6 +1,6 @@
 import type { RemovalContext } from '../documents/remove-documents.ts';
-import type { Doorbell } from '../jobs/doorbell.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { BulkEditContext } from './edit-documents.ts';
@@ -15,14 +15,14 @@ export interface Metadata extends BulkEditContext {
 
 export function openMetadata(context: {
   readonly sql: Sql;
-  readonly doorbell: Doorbell;
+  readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly removal: RemovalContext;
 }): Metadata {
-  const { sql, doorbell, logger, removal } = context;
+  const { sql, notifier, logger, removal } = context;
   return {
-    ...{ sql, doorbell, logger },
-    queueHardDelete: (request) => queueHardDelete({ sql, doorbell, logger }, request),
+    ...{ sql, notifier, logger },
+    queueHardDelete: (request) => queueHardDelete({ sql, notifier, logger }, request),
     // One at a time: each writes the index of a bucket anew.
     jobs: { ...hardDeleteHandler(removal), ...hardDeleteOperations(), worker: 'ingest', concurrency: 1 },
   };

@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { locateBinaries, type PostgresBinaries } from './embedded-postgres/binaries.ts';
 import { ensureCluster, readPassword, SUPERUSER } from './embedded-postgres/cluster.ts';
-import { type DataDirectory, letThrough, openDataDirectory, removeLitter } from './embedded-postgres/data-directory.ts';
+import {
+  allowTraversal,
+  type DataDirectory,
+  openDataDirectory,
+  removeLeftovers,
+} from './embedded-postgres/data-directory.ts';
 import { withFileLock } from './embedded-postgres/file-lock.ts';
 import {
   findPostmaster,
@@ -93,7 +98,7 @@ async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptio
 
   const startedAt = performance.now();
   await forgetFormerUsers(data);
-  await removeLitter(data);
+  await removeLeftovers(data);
   const { user, binaries } = await prepare(data, options);
   const settings = options.settings ?? {};
   await ensureCluster(data, binaries, user, { durable: settings['fsync'] !== 'off' });
@@ -120,7 +125,7 @@ async function prepare(
   options: EmbeddedPostgresOptions,
 ): Promise<{ user: ServerUser | null; binaries: PostgresBinaries }> {
   const user = await findServerUser(data);
-  if (user !== null) await letThrough(data, user);
+  if (user !== null) await allowTraversal(data, user);
   return { user, binaries: await locateBinaries(data, user, options.packageDirectory) };
 }
 

@@ -13,7 +13,7 @@ let willBeDropped = false;
  * A Buffer of at least so many bytes, whatever is in them. A large one may have been in use before: V8 collects the whole
  * heap, some 100 ms of CPU, for every few large allocations, and the system clears each page of them anew.
  */
-export function takeBuffer(bytes: number): Buffer {
+export function acquireBuffer(bytes: number): Buffer {
   const size = sizeOf(bytes);
   if (size === null) return Buffer.allocUnsafeSlow(bytes);
   const used = idle.get(size)?.pop();
@@ -22,8 +22,8 @@ export function takeBuffer(bytes: number): Buffer {
   return used;
 }
 
-/** Give back what `takeBuffer` gave, or a part of it. Nobody may look into it afterwards. */
-export function giveBuffer({ buffer }: Buffer): void {
+/** Give back what `acquireBuffer` gave, or a part of it. Nobody may look into it afterwards. */
+export function releaseBuffer({ buffer }: Buffer): void {
   const size = buffer.byteLength;
   if (sizeOf(size) !== size || idleBytes + size > IDLE_BYTES_MAX) return;
   const alike = idle.get(size) ?? [];

@@ -53,6 +53,6 @@ export function openThreads(): Threads {
 }
 
 /** For the result of a function on a thread: `buffers` are moved to the caller, not copied. */
-export function handOver(value: unknown, buffers: readonly ArrayBuffer[]): unknown {
+export function transferResult(value: unknown, buffers: readonly ArrayBuffer[]): unknown {
   return Tinypool.move({ [Tinypool.transferableSymbol]: buffers, [Tinypool.valueSymbol]: value } as never);
 }

@@ -1,4 +1,4 @@
-import { giveBuffer, takeBuffer } from '../platform/large-buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../platform/large-buffers.ts';
 import { type FloatPrinter, floatPrinter } from './float-printer.ts';
 
 /** Unit vectors of 1,024 dimensions take 12.4 bytes a value, comma included; wider ones a little more. */
@@ -19,7 +19,7 @@ export class JsonWriter {
   /** Room is taken for `floats` values and `textBytes` besides; a wrong guess costs a copy, not a failure. */
   constructor(expected: { floats: number; textBytes: number }, printer: FloatPrinter = floatPrinter()) {
     this.#printer = printer;
-    this.#buffer = takeBuffer(expected.floats * FLOAT_BYTES_TYPICAL + expected.textBytes);
+    this.#buffer = acquireBuffer(expected.floats * FLOAT_BYTES_TYPICAL + expected.textBytes);
   }
 
   /** Append `json`, UTF-8. */
@@ -44,7 +44,7 @@ export class JsonWriter {
     }
   }
 
-  /** What was written, without a copy, in a Buffer for `giveBuffer`. The writer must not be used afterwards. */
+  /** What was written, without a copy, in a Buffer for `releaseBuffer`. The writer must not be used afterwards. */
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -52,9 +52,9 @@ export class JsonWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
-    const grown = takeBuffer(Math.max(needed, Math.ceil(this.#buffer.length * 1.5)));
+    const grown = acquireBuffer(Math.max(needed, Math.ceil(this.#buffer.length * 1.5)));
     grown.set(this.#buffer.subarray(0, this.#length));
-    giveBuffer(this.#buffer);
+    releaseBuffer(this.#buffer);
     this.#buffer = grown;
   }
 }

@@ -1,4 +1,4 @@
-import { takeTurn } from '../platform/turns.ts';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { notFinite } from './float-printer.ts';
 import { JsonWriter } from './json-writer.ts';
 
@@ -48,7 +48,7 @@ async function inTurns(
   if (vectors.length <= FLOATS_PER_TURN) return print(vectors, 0);
   const rowsPerTurn = Math.max(1, Math.floor(FLOATS_PER_TURN / d));
   for (let row = 0; row * d < vectors.length; row += rowsPerTurn) {
-    await takeTurn();
+    await yieldToEventLoop();
     print(vectors.subarray(row * d, Math.min(vectors.length, (row + rowsPerTurn) * d)), row);
   }
 }
@@ -66,7 +66,7 @@ export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
 }
 
 /** As `writeVectorRows`, in turns of the event loop where there is much to print. */
-export async function writeVectorRowsInTurns(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
+export async function writeVectorRowsInSlices(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
   countRows(vectors, d);
   writer.text('[');
   await inTurns(vectors, d, (rows, firstIndex) => {

@@ -1,9 +1,9 @@
 import type { Caller } from '../access/caller.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { analyse, weighTerms } from '../language/analyser.ts';
+import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { withoutWaiting } from '../platform/without-waiting.ts';
 import { type BucketIndex, getIndexTable, isSameTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
@@ -43,14 +43,14 @@ export function beginAttempt(
   { context, caller, request, wanted, signal }: Asked,
   at: BucketIndex,
   collectionId: string | null,
-  embedding = withoutWaiting(embedQuery(context.embedder, caller, request, signal)),
+  embedding = awaitLater(embedQuery(context.embedder, caller, request, signal)),
 ): Attempt {
   const search: IndexSearch = {
     ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
     scope: { bucketId: at.bucketId, collectionId, filter: request.filter ?? null },
     terms: weighTerms(analyse(request.query)),
   };
-  return { search, at, embedding, outcome: withoutWaiting(searchIndex(search, at.indexTable, embedding)) };
+  return { search, at, embedding, outcome: awaitLater(searchIndex(search, at.indexTable, embedding)) };
 }
 
 /**

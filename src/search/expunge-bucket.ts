@@ -5,7 +5,7 @@ import type { TableContext } from './replace-table.ts';
 import { findReprojection, findRetiredTablesOf, forgetRetiredTable } from './reprojection-store.ts';
 import { settle } from './settle.ts';
 import { dropVectorIndex } from './vector-index.ts';
-import { asIndexWriter, lockLost } from './writer-lock.ts';
+import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 /** Versions are dated by the clocks of their writers, some of which may be ahead of ours. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
@@ -26,7 +26,7 @@ export async function expungeBucket(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  await asIndexWriter(direct, bucketId, async (stillHeld) => {
+  await withIndexWriterLock(direct, bucketId, async (stillHeld) => {
     for (const name of await findRetiredTablesOf(sql, bucketId)) {
       await tables.drop(name);
       await forgetRetiredTable(sql, name);

@@ -54,7 +54,7 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
  * Keep the bucket's index from moving to another latent space until the transaction ends. False: it is of another one
  * already. Comes after jobs and before documents in the order of locks.
  */
-export async function holdIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
+export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await tx`
     SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space} FOR KEY SHARE`;
   return rows.length > 0;

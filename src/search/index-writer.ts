@@ -18,7 +18,7 @@ import {
 import type { LanceTables } from './lance.ts';
 import { findReprojection, type Reprojection } from './reprojection-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, settle } from './settle.ts';
-import { asIndexWriter, lockLost } from './writer-lock.ts';
+import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
@@ -115,7 +115,7 @@ export class IndexWriter {
   ): Promise<void> {
     if (generations.length === 0 || tableName === null) return;
     signal.throwIfAborted();
-    await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
+    await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
       const table = await this.#tables.write(tableName);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(`generation IN (${generations.map(Number).join(', ')})`);
@@ -130,7 +130,7 @@ export class IndexWriter {
 
   async dropBucket(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await asIndexWriter(this.#direct, bucketId, async () => {
+    await withIndexWriterLock(this.#direct, bucketId, async () => {
       await inTransaction(this.#sql, (tx) => forgetIndex(tx, bucketId));
       await this.#tables.dropAll(bucketId);
     });
@@ -167,7 +167,7 @@ export class IndexWriter {
     while (queue.appends.length > 0) {
       let batch: Append[] = [];
       try {
-        await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
+        await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
           const untilMs = performance.now() + LOCK_MS_MAX;
           while (queue.appends.length > 0 && performance.now() < untilMs) {
             batch = takeBatch(queue.appends);
@@ -274,7 +274,7 @@ export class IndexWriter {
   ): Promise<void> {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
-    await asIndexWriter(this.#direct, bucketId, async (stillHeld) => {
+    await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
       const next = (await findReprojection(this.#sql, bucketId))?.tableName;
       if (next) {
         const table = await this.#tables.write(next);
@@ -315,7 +315,7 @@ export class IndexWriter {
   }
 
   async #settle(bucketId: string): Promise<void> {
-    await asIndexWriter(this.#direct, bucketId, async () => {
+    await withIndexWriterLock(this.#direct, bucketId, async () => {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
       const table = await this.#tables.write(own.name);

@@ -1,5 +1,5 @@
 import type { Table } from '@lancedb/lancedb';
-import { holdBucket } from '../documents/store.ts';
+import { lockBucketPolicy } from '../documents/store.ts';
 import { AppError } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { getIndexTable } from './index-store.ts';
@@ -14,7 +14,7 @@ import {
   replaceTable,
 } from './reprojection-store.ts';
 import { KEEP_VERSIONS_MS, settle } from './settle.ts';
-import { asIndexWriter, lockLost } from './writer-lock.ts';
+import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 export interface TableContext {
   readonly sql: Sql;
@@ -43,13 +43,13 @@ export async function swapTable(
 ): Promise<boolean> {
   const name = run.tableName as string;
   // Apart, since it may take long and other writers of the bucket wait.
-  await asIndexWriter(direct, run.bucketId, async () => settle(tables, await tables.write(name)));
-  return asIndexWriter(direct, run.bucketId, async (stillHeld) => {
+  await withIndexWriterLock(direct, run.bucketId, async () => settle(tables, await tables.write(name)));
+  return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
     const table = await tables.write(name);
     if (!(await stillHeld())) throw lockLost();
     return inTransaction(sql, async (tx) => {
       // First, as whoever deletes the bucket does.
-      await holdBucket(tx, orgId, run.bucketId);
+      await lockBucketPolicy(tx, orgId, run.bucketId);
       // Keeps jobs that finish meanwhile out: they hold the space of the index before they touch their document.
       await lockIndexTable(tx, run.bucketId);
       if (!(await flip(tx, table))) return false;
@@ -89,7 +89,7 @@ export async function copyGenerations(
 /** Rows of the table that a run builds, by generation: what it had written when it was killed. */
 export function countWritten({ direct, tables }: TableContext, run: Reprojection): Promise<Map<number, number>> {
   const name = run.tableName as string;
-  return asIndexWriter(direct, run.bucketId, async () => countByGeneration(await tables.write(name)));
+  return withIndexWriterLock(direct, run.bucketId, async () => countByGeneration(await tables.write(name)));
 }
 
 async function countByGeneration(table: Table): Promise<Map<number, number>> {
@@ -108,7 +108,7 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
 export async function sweepTables({ sql, direct, tables }: TableContext, signal: AbortSignal): Promise<number> {
   for (const bucketId of await findAbandonedReprojections(sql)) {
     signal.throwIfAborted();
-    await asIndexWriter(direct, bucketId, async () => {
+    await withIndexWriterLock(direct, bucketId, async () => {
       // Asked again under the lock: it may have come back to life.
       if (!(await findAbandonedReprojections(sql)).includes(bucketId)) return;
       await inTransaction(sql, (tx) => dropReprojection(tx, bucketId));
@@ -117,7 +117,7 @@ export async function sweepTables({ sql, direct, tables }: TableContext, signal:
   let dropped = 0;
   for (const { bucketId, tableName } of await findRetiredTables(sql, KEEP_VERSIONS_MS)) {
     signal.throwIfAborted();
-    await asIndexWriter(direct, bucketId, () => tables.drop(tableName));
+    await withIndexWriterLock(direct, bucketId, () => tables.drop(tableName));
     await forgetRetiredTable(sql, tableName);
     dropped++;
   }

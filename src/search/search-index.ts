@@ -2,8 +2,8 @@ import type { Table } from '@lancedb/lancedb';
 import type { Caller } from '../access/caller.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
+import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { withoutWaiting } from '../platform/without-waiting.ts';
 import { collapse } from './collapse.ts';
 import { type DocumentScope, findLiveDocuments, type IndexTable, listLiveDocumentIds } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
@@ -52,7 +52,7 @@ export async function searchIndex(
   const table = indexTable && (await tables.read(indexTable.name, indexTable.version));
   const isNarrowed = scope.filter !== null || scope.collectionId !== null;
   let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
-  const preparing = withoutWaiting(
+  const preparing = awaitLater(
     embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.space ?? null)),
   );
   const finish = async (chunks: readonly RankedChunk[], isOvertaken: boolean, ...more: string[]): Promise<Found> => {

@@ -6,7 +6,7 @@ import { type Sql, withAdvisoryLock } from '../platform/postgres.ts';
  *
  * @param direct connection pool for advisory locks; must not go through a transaction pooler
  */
-export function asIndexWriter<T>(
+export function withIndexWriterLock<T>(
   direct: Sql,
   bucketId: string,
   fn: (stillHeld: () => Promise<boolean>) => Promise<T>,

@@ -1,12 +1,12 @@
 import { Static, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useReducer, useRef } from 'react';
 import { isTerminal, JOB_STATUSES, type JobStatus } from '../jobs/schema.ts';
-import type { JobsLook, JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
+import type { JobsSelection, JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
 import { formatClock, formatCount, formatDuration, formatPerSecond } from './figures.ts';
 import { jobDetails, jobsHelp } from './jobs-details.ts';
 import { describeDone, describeLive, finishedLine, jobsTable } from './jobs-table.ts';
+import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
-import { usePresses } from './presses.ts';
 
 /** What a person may do to a job. Each returns the words that say how it went, or throws an error with such words. */
 export interface JobActions {
@@ -23,8 +23,8 @@ export interface JobsWatchProps {
   readonly hasKeys: boolean;
   readonly actions: JobActions;
   /** What is looked at now; the next snapshots are to show that. */
-  readonly look: JobsLook;
-  readonly onLook: (change: Partial<JobsLook>) => void;
+  readonly look: JobsSelection;
+  readonly onLook: (change: Partial<JobsSelection>) => void;
   readonly onRefresh: () => void;
   readonly onLeave: (how: 'quit' | 'interrupt') => void;
 }
@@ -146,7 +146,7 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
         return onJobKey(press, selectedNow(), 'table');
     }
   };
-  usePresses(onPress, props.hasKeys);
+  useKeyPresses(onPress, props.hasKeys);
 
   const body = () => {
     if (mode.name === 'help') return jobsHelp();
@@ -203,7 +203,12 @@ function footer({ mode, notice, snapshot, look, hasKeys }: FooterProps): ReactEl
   ]);
 }
 
-function messageOf(mode: Mode, notice: Notice | null, { trouble, jobs, live }: JobsSnapshot, look: JobsLook): string {
+function messageOf(
+  mode: Mode,
+  notice: Notice | null,
+  { trouble, jobs, live }: JobsSnapshot,
+  look: JobsSelection,
+): string {
   if (mode.name === 'filter') {
     const choices = FILTERS.map((status, index) => {
       const name = status ?? 'all';

@@ -2,8 +2,8 @@ import { Box, useWindowSize } from 'ink';
 import { createElement, type ReactElement } from 'react';
 import type { QueueLoad } from '../jobs/queues.ts';
 import { formatClock, formatLatency, formatPerSecond, formatShare, renderSparkline } from './figures.ts';
+import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
-import { usePresses } from './presses.ts';
 import type { ServerLoad } from './server-load.ts';
 import { allotLines, queuePane, upstreamPane, workerPane } from './top-panes.ts';
 
@@ -36,7 +36,7 @@ const PANE_LINES = 2;
 /** One screen that says how an installation does. */
 export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): ReactElement {
   const { columns, rows } = useWindowSize();
-  usePresses((press) => {
+  useKeyPresses((press) => {
     if (press === 'ctrl-c') onLeave('interrupt');
     if (press === 'q') onLeave('quit');
   }, hasKeys);

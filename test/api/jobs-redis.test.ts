@@ -4,7 +4,7 @@ import { openTestApi, type TestApi } from '../support/api.ts';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
-describe.skipIf(!redisAvailable())('jobs with Redis as the doorbell', () => {
+describe.skipIf(!redisAvailable())('jobs with Redis as the notifier', () => {
   let redis: TestRedis;
   let api: TestApi;
   let key: string;

@@ -50,7 +50,7 @@ export const ROOMS: readonly Room[] = [
     folder: 'src/documents',
     owns: 'buckets, collections, documents, what a caller may see of them, rules of user metadata',
   },
-  { folder: 'src/jobs', owns: 'the job row, claim / lease / heartbeat / fence, retry, recovery, doorbell' },
+  { folder: 'src/jobs', owns: 'the job row, claim / lease / heartbeat / fence, retry, recovery, notifier' },
   {
     folder: 'src/embedding',
     owns: 'texts to vectors: routing, fallback, alias, cache, `providers/` (one file a wire protocol)',

@@ -5,8 +5,8 @@ import type { JobHandler } from '../../src/jobs/handler.ts';
  */
 
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
-import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
 import type { Lease } from '../../src/jobs/lease.ts';
+import { type JobNotifier, openPostgresNotifier } from '../../src/jobs/notifier.ts';
 import { JobWorker } from '../../src/jobs/worker.ts';
 import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { openLogger } from '../../src/platform/logger.ts';
@@ -72,7 +72,7 @@ async function engine(connect: () => Database, sql: Database): Promise<{ rate: n
   });
   const pools = Array.from({ length: WORKERS }, connect);
   const workers = pools.map((own) => {
-    const doorbell: Doorbell = openPostgresDoorbell(own, own);
+    const notifier: JobNotifier = openPostgresNotifier(own, own);
     const handler: JobHandler = {
       kind: 'bulk',
       firstPhase: 'embedding',
@@ -83,7 +83,7 @@ async function engine(connect: () => Database, sql: Database): Promise<{ rate: n
       onFailed: async () => {},
     };
     const options = { concurrency: CONCURRENCY, leaseMs: 30_000, retriesMax: 0 };
-    return new JobWorker({ sql: own, doorbell, logger, metrics }, handler, options);
+    return new JobWorker({ sql: own, notifier, logger, metrics }, handler, options);
   });
   await Promise.all(pools.map((own) => own`SELECT 1`));
   const beganMs = performance.now();

@@ -47,7 +47,7 @@ export const INGEST_POINTS: readonly FailPoint[] = [
 ];
 
 /** Somebody's worker at a fail point: it goes no further until it is let go. */
-export interface Held {
+export interface HeldJob {
   letGo(): void;
 }
 
@@ -61,8 +61,8 @@ export function holdAt(
   point: FailPoint,
   tap: PostgresWiretap,
   onAnswered: (listener: () => void) => void,
-): (withinMs: number) => Promise<Held | null> {
-  let arrived = Promise.withResolvers<Held>();
+): (withinMs: number) => Promise<HeldJob | null> {
+  let arrived = Promise.withResolvers<HeldJob>();
   let behind: number | null = null;
   let isHeld = false;
   const arrive = (): Promise<void> | null => {
@@ -73,7 +73,7 @@ export function holdAt(
       letGo: () => {
         isHeld = false;
         behind = null;
-        arrived = Promise.withResolvers<Held>();
+        arrived = Promise.withResolvers<HeldJob>();
         resolve();
       },
     });

@@ -9,7 +9,7 @@ import { openPostgresWiretap, type PostgresWiretap } from '../support/postgres-w
 import type { ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { checkBulkJob, submitTexts, textsOf } from './bulk-jobs.ts';
-import { BULK_POINTS, type FailPoint, type Held, holdAt, INGEST_POINTS, LOCK_POINT } from './fail-points.ts';
+import { BULK_POINTS, type FailPoint, type HeldJob, holdAt, INGEST_POINTS, LOCK_POINT } from './fail-points.ts';
 import { type Fleet, LEASE_MS, openFleet, UPSTREAM_KEYS } from './fleet.ts';
 import { checkDocuments, routeToUpstream, uploadText } from './ingest-jobs.ts';
 import { reportFigures } from './report-figures.ts';
@@ -32,7 +32,7 @@ interface Victim {
   readonly worker: ServiceProcess;
   readonly tap: PostgresWiretap;
   readonly point: FailPoint;
-  readonly held: Held | null;
+  readonly held: HeldJob | null;
   /** Jobs that it had when it was paused. */
   readonly jobs: readonly { id: string; kind: JobKind; fence: number }[];
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ChunkArtifact, decodeArtifact, encodeArtifact, encodeInTurn } from '../../src/ingest/artifact.ts';
+import { type ChunkArtifact, decodeArtifact, encodeArtifact, encodeOnThread } from '../../src/ingest/artifact.ts';
 import { fromHalves, toHalves, unitRowsOf } from '../../src/ingest/half-floats.ts';
 import { openThreads } from '../../src/platform/threads.ts';
 import { rollDice, SEED } from '../support/dice.ts';
@@ -116,7 +116,7 @@ describe('a chunk artifact', () => {
   it('comes back as it was from a worker thread', async () => {
     const threads = openThreads();
     const original = artifact(100, 32);
-    const bytes = await encodeInTurn(threads, original, new AbortController().signal);
+    const bytes = await encodeOnThread(threads, original, new AbortController().signal);
     expect(decodeArtifact(bytes)).toEqual(original);
     await threads.close();
   });

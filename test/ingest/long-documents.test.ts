@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getVisibleJob } from '../../src/documents/job-documents.ts';
 import type { ChunkArtifact } from '../../src/ingest/artifact.ts';
 import { ArtifactWriter, readArtifact, readArtifactParts } from '../../src/ingest/artifact-store.ts';
-import { ChunkSpool } from '../../src/ingest/chunk-spool.ts';
+import { ChunkBuffer } from '../../src/ingest/chunk-buffer.ts';
 import type { TextWindow } from '../../src/ingest/extract/blocks.ts';
 import { Deadline } from '../../src/ingest/extract/deadline.ts';
 import { extractDocument, extractWindows } from '../../src/ingest/extract/extract-document.ts';
@@ -94,7 +94,7 @@ describe('windows of a document', () => {
 });
 
 describe('chunks of a long document', () => {
-  const all = async (spool: ChunkSpool) => {
+  const all = async (spool: ChunkBuffer) => {
     const chunks: PreparedChunk[] = [];
     for await (const page of spool.pages()) chunks.push(...page);
     return chunks;
@@ -105,7 +105,7 @@ describe('chunks of a long document', () => {
     const { text } = await extractDocument(fileOf(bytes, 'table.csv'));
     const windows = await windowsOf(bytes, 'table.csv', 1024 * 1024);
     expect(windows.length).toBeGreaterThan(1);
-    const spool = new ChunkSpool(threads, { chunkTokens: 64, overlapTokens: 10 });
+    const spool = new ChunkBuffer(threads, { chunkTokens: 64, overlapTokens: 10 });
     for (const window of windows) expect(await spool.add(window, never)).toBe(true);
     const { count } = spool;
     const chunks = await all(spool);
@@ -124,7 +124,7 @@ describe('chunks of a long document', () => {
   it('are the same however often it is read', async () => {
     const bytes = makeTable(20_000);
     const read = async () => {
-      const spool = new ChunkSpool(threads, { chunkTokens: 100, overlapTokens: 10 });
+      const spool = new ChunkBuffer(threads, { chunkTokens: 100, overlapTokens: 10 });
       for (const window of await windowsOf(bytes, 'table.csv', 200_000)) await spool.add(window, never);
       return all(spool);
     };

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { deleteDocument } from '../../src/documents/documents.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
-import { holdIndexSpace } from '../../src/search/index-store.ts';
+import { lockIndexSpace } from '../../src/search/index-store.ts';
 import { findReprojection } from '../../src/search/reprojection-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
@@ -111,7 +111,7 @@ it('a move into the canonical space makes uploads wait, not fail, and drops the 
   const before = (await under.contents()).name as string;
   await under.reproject([model], { context: meddling });
   await sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
-  await under.test.appliance.doorbell.ring('ingest');
+  await under.test.appliance.notifier.notifyQueued('ingest');
   const late = await until(async () => {
     const [row] = await sql`SELECT * FROM jobs WHERE id = ${jobId}`;
     return row?.['status'] === 'ready' && row;
@@ -173,8 +173,8 @@ it('a move into the canonical space takes no deleted document along, and no atte
   for await (const object of objects.list(`documents/${under.test.operator.orgId}/${gone?.['id']}/`)) {
     expect(object.key).toBe('nothing is left');
   }
-  expect(await sql.begin((tx) => holdIndexSpace(tx, under.bucket.id, `native:${model}@1`))).toBe(false);
-  expect(await sql.begin((tx) => holdIndexSpace(tx, under.bucket.id, 'canon-v1'))).toBe(true);
+  expect(await sql.begin((tx) => lockIndexSpace(tx, under.bucket.id, `native:${model}@1`))).toBe(false);
+  expect(await sql.begin((tx) => lockIndexSpace(tx, under.bucket.id, 'canon-v1'))).toBe(true);
 });
 
 it('a move into the canonical space stops at a damaged artifact, names its document, and goes on once it is deleted', async () => {

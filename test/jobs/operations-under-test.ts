@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
 import { operatorCaller } from '../../src/access/operator.ts';
-import { openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
 import type { JobHandler, JobKindOperations } from '../../src/jobs/handler.ts';
 import type { Lease } from '../../src/jobs/lease.ts';
+import { openPostgresNotifier } from '../../src/jobs/notifier.ts';
 import type { JobOperations } from '../../src/jobs/operations.ts';
 import type { JobStatus } from '../../src/jobs/schema.ts';
 import { enqueueJob } from '../../src/jobs/store.ts';
@@ -80,7 +80,7 @@ export function operationsUnderTest(): OperationsUnderTest {
   under.rowOf = async (id) => (await db.sql`SELECT * FROM jobs WHERE id = ${id}`)[0];
   under.withWorker = async (run, use, options = {}) => {
     const handler = { kind: 'ingest' as const, firstPhase: 'extracting' as const, run, onFailed: async () => {} };
-    const context = { sql: db.sql, doorbell: under.operations.doorbell, logger, metrics: openMetrics() };
+    const context = { sql: db.sql, notifier: under.operations.notifier, logger, metrics: openMetrics() };
     const worker = new JobWorker(context, handler, { concurrency: 4, leaseMs: 5_000, retriesMax: 0, ...options });
     await worker.start();
     await use().finally(() => worker.stop());
@@ -96,5 +96,5 @@ function operationsOn(sql: Database, told: string[]): JobOperations {
     forget: async (job) => void told.push(`forgot ${job.id}`),
   };
   const kinds = new Map([['ingest' as const, kind]]);
-  return { sql, doorbell: openPostgresDoorbell(sql, sql), logger, kinds, visibleTo: (sql) => sql`true` };
+  return { sql, notifier: openPostgresNotifier(sql, sql), logger, kinds, visibleTo: (sql) => sql`true` };
 }

@@ -16,8 +16,8 @@ it.each(['ready', 'failed', 'cancelled'] as const)(
     const id = await under.jobIn(status);
     let bells = 0;
     const stop = new AbortController();
-    const listener = { onBell: () => ++bells > 0, onRecall: () => {} };
-    await under.operations.doorbell.listen('ingest', listener, stop.signal);
+    const listener = { onNotification: () => ++bells > 0, onLost: () => {} };
+    await under.operations.notifier.listen('ingest', listener, stop.signal);
     const view = await reprocessJob(under.operations, mine, id);
     expect(view).toMatchObject({ status: 'queued', reprocess_of_job_id: id, started_at: null });
     expect(view.id).not.toBe(id);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { enqueueJob } from '../../src/jobs/store.ts';
-import { JobsLens, type JobsSnapshot, type WatchOptions, watchJobs } from '../../src/jobs/watch.ts';
+import { JobsSelector, type JobsSnapshot, type WatchOptions, watchJobs } from '../../src/jobs/watch.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -214,7 +214,7 @@ describe('what is looked at', () => {
     await put({ status: 'ready', finishedSeconds: 10 });
     const [queued, embedding] = [await put(), await put({ status: 'embedding' })];
     const seen = async (status: 'failed' | 'queued' | 'embedding' | 'indexing') => {
-      const snapshot = await watch({ lens: new JobsLens({ status, openId: null }) }).next();
+      const snapshot = await watch({ lens: new JobsSelector({ status, openId: null }) }).next();
       return [idsOf(snapshot.jobs), snapshot.live];
     };
     expect(await seen('failed')).toEqual([failed.toReversed(), 2]);
@@ -226,7 +226,7 @@ describe('what is looked at', () => {
   it('is one job whatever its state, unless it is of another organization', async () => {
     const id = await put({ status: 'cancelled', finishedSeconds: 200_000 });
     const foreign = await put({ org: 'org_b' });
-    const lens = new JobsLens({ status: null, openId: id });
+    const lens = new JobsSelector({ status: null, openId: id });
     const { next } = watch({ lens });
     expect(await next()).toMatchObject({ open: { id, status: 'cancelled' }, jobs: [] });
     lens.look = { status: null, openId: foreign };
@@ -235,7 +235,7 @@ describe('what is looked at', () => {
 
   it('brings the next snapshot forward when it changes', async () => {
     const id = await put({ status: 'failed', finishedSeconds: 10 });
-    const lens = new JobsLens();
+    const lens = new JobsSelector();
     const { next } = watch({ lens, intervalMs: 3_600_000 });
     expect((await next()).jobs).toEqual([]);
     const pending = next();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Doorbell, openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
 import type { JobHandler } from '../../src/jobs/handler.ts';
 import { JobError, Lease } from '../../src/jobs/lease.ts';
+import { type JobNotifier, openPostgresNotifier } from '../../src/jobs/notifier.ts';
 import { LeaseLapsed } from '../../src/jobs/outcome.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
@@ -17,13 +17,13 @@ import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
 const LEASE_MS = 5_000;
-const context = () => ({ sql: db.sql, doorbell, logger: openLogger('silent'), metrics: openMetrics() });
+const context = () => ({ sql: db.sql, notifier, logger: openLogger('silent'), metrics: openMetrics() });
 let db: TestDatabase;
-let doorbell: Doorbell;
+let notifier: JobNotifier;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  doorbell = openPostgresDoorbell(db.sql, db.sql);
+  notifier = openPostgresNotifier(db.sql, db.sql);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
@@ -135,7 +135,7 @@ describe('a worker', () => {
       },
       async () => {
         const after = await submit();
-        await doorbell.ring('ingest');
+        await notifier.notifyQueued('ingest');
         await until(async () => (await statusOf(before.id)) === 'ready' && (await statusOf(after.id)) === 'ready');
       },
     );
@@ -153,7 +153,7 @@ describe('a worker', () => {
       async () => {
         await until(async () => {
           await db.sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
-          await doorbell.ring('ingest');
+          await notifier.notifyQueued('ingest');
           return (await statusOf(job.id)) === 'failed';
         });
       },

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import type { Caller } from '../../src/access/caller.ts';
-import type { Doorbell } from '../../src/jobs/doorbell.ts';
+import type { JobNotifier } from '../../src/jobs/notifier.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit } from '../../src/metadata/schema.ts';
 import { rollDice } from '../support/dice.ts';
@@ -100,7 +100,7 @@ export async function checkEffects(
 ): Promise<{ updated: number }> {
   const all = makeDocuments(DOCUMENTS);
   let updated = 0;
-  const context = { doorbell: SILENT, logger: pino({ level: 'silent' }), queueHardDelete: refuse };
+  const context = { notifier: SILENT, logger: pino({ level: 'silent' }), queueHardDelete: refuse };
   await fc.assert(
     fc.asyncProperty(change, async (model) => {
       await sql
@@ -144,7 +144,7 @@ export async function checkEffects(
 }
 
 const ROLLED_BACK = new Error('rolled back');
-const SILENT: Doorbell = { ring: async () => {}, recall: async () => {}, listen: async () => {} };
+const SILENT: JobNotifier = { notifyQueued: async () => {}, notifyLost: async () => {}, listen: async () => {} };
 const refuse = async () => {
   throw new Error('no HARDDELETE is among these');
 };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { giveBuffer, takeBuffer } from '../../src/platform/large-buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../../src/platform/large-buffers.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -10,32 +10,32 @@ afterEach(() => {
 });
 
 test('what is given back is used again, and never by two at once', () => {
-  const first = takeBuffer(1.3 * MIB);
+  const first = acquireBuffer(1.3 * MIB);
   expect(first.length).toBe(2 * MIB);
-  giveBuffer(first.subarray(0, 1000));
-  const second = takeBuffer(1.1 * MIB);
+  releaseBuffer(first.subarray(0, 1000));
+  const second = acquireBuffer(1.1 * MIB);
   expect(second.buffer).toBe(first.buffer);
-  expect(takeBuffer(1.1 * MIB).buffer).not.toBe(first.buffer);
+  expect(acquireBuffer(1.1 * MIB).buffer).not.toBe(first.buffer);
 });
 
 test('small and very large ones are made as asked for, and not kept', () => {
   for (const bytes of [0, 1, 64 * KIB - 1, 16 * MIB + 1]) {
-    const buffer = takeBuffer(bytes);
+    const buffer = acquireBuffer(bytes);
     expect(buffer.length).toBe(bytes);
     expect(buffer.buffer.byteLength).toBe(bytes);
-    giveBuffer(buffer);
-    if (bytes > 0) expect(takeBuffer(bytes).buffer).not.toBe(buffer.buffer);
+    releaseBuffer(buffer);
+    if (bytes > 0) expect(acquireBuffer(bytes).buffer).not.toBe(buffer.buffer);
   }
 });
 
 test('no more than 64 MiB wait, and none for long', () => {
-  const taken = Array.from({ length: 6 }, () => takeBuffer(16 * MIB));
-  for (const buffer of taken) giveBuffer(buffer);
+  const taken = Array.from({ length: 6 }, () => acquireBuffer(16 * MIB));
+  for (const buffer of taken) releaseBuffer(buffer);
   const known = new Set(taken.map(({ buffer }) => buffer));
-  const again = Array.from({ length: 6 }, () => takeBuffer(16 * MIB));
+  const again = Array.from({ length: 6 }, () => acquireBuffer(16 * MIB));
   expect(again.filter(({ buffer }) => known.has(buffer))).toHaveLength(4);
-  for (const buffer of again.slice(0, 4)) giveBuffer(buffer);
+  for (const buffer of again.slice(0, 4)) releaseBuffer(buffer);
   vi.advanceTimersByTime(10_000);
   const all = new Set([...known, ...again.map(({ buffer }) => buffer)]);
-  expect(all.has(takeBuffer(16 * MIB).buffer)).toBe(false);
+  expect(all.has(acquireBuffer(16 * MIB).buffer)).toBe(false);
 });

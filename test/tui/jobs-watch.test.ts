@@ -1,7 +1,7 @@
 import { createElement } from 'react';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import type { JobsLook, JobsSnapshot, WatchedJob } from '../../src/jobs/watch.ts';
+import type { JobsSelection, JobsSnapshot, WatchedJob } from '../../src/jobs/watch.ts';
 import { type JobActions, JobsWatch } from '../../src/tui/jobs-watch.ts';
 import { until } from '../support/until.ts';
 import { KEYS, showView } from './terminal.ts';
@@ -61,7 +61,7 @@ function snapshotOf(jobs: readonly WatchedJob[], part: Partial<JobsSnapshot> = {
 /** The view, and everything that it asked for. */
 function open(first: JobsSnapshot, options: { columns?: number; rows?: number; actions?: Partial<JobActions> } = {}) {
   const asked: unknown[] = [];
-  let look: JobsLook = { status: null, openId: null };
+  let look: JobsSelection = { status: null, openId: null };
   let snapshot = first;
   const element = () =>
     createElement(JobsWatch, {

@@ -1,7 +1,7 @@
+import { yieldToEventLoop } from '../../platform/event-loop.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Threads } from '../../platform/threads.ts';
-import { takeTurn } from '../../platform/turns.ts';
-import type { Breaker, Pass } from '../../platform/upstream/breaker.ts';
+import type { Breaker, Permit } from '../../platform/upstream/breaker.ts';
 import { type RetryPolicy, retryDelayMs, waitMs } from '../../platform/upstream/retry.ts';
 import type { HttpReply, HttpUpstream } from '../../platform/upstream/transport.ts';
 import { causeOf, failedFor, providerUnavailable, upstreamRejected } from '../../platform/upstream/upstream-errors.ts';
@@ -86,7 +86,7 @@ export class UpstreamSender {
   }
 
   /** One try at one endpoint. Tells the breaker and the endpoints how it went. */
-  async #attempt(endpoint: Endpoint, batch: ProviderCall, pass: Pass): Promise<ParsedVectors> {
+  async #attempt(endpoint: Endpoint, batch: ProviderCall, pass: Permit): Promise<ParsedVectors> {
     const { endpoints } = this.#context;
     const startedMs = performance.now();
     let outcome = 'abandoned';
@@ -133,7 +133,7 @@ export class UpstreamSender {
     });
     const { status, headers, body } = reply;
     if (status < 200 || status > 299) throw protocol.faultOf(status, headers, body, apiKey);
-    if (body.byteLength > PARSED_AT_ONCE_BYTES) await takeTurn();
+    if (body.byteLength > PARSED_AT_ONCE_BYTES) await yieldToEventLoop();
     return parseOn(threads, { protocol: protocolName, headers, body, count: texts.length, dimensions }, signal);
   }
 

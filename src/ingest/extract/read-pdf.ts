@@ -52,7 +52,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   let windowChars = 0;
   let charsLeft = options.textCharsMax;
   let hasText = false;
-  const handOver = async () => {
+  const transferResult = async () => {
     for (const block of headings.toBlocks(window)) sink.add(block);
     window = [];
     windowChars = 0;
@@ -60,7 +60,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   };
   const handOverImages = async (page: PdfPage, to: ImageSink) => {
     const { files, isDamaged } = await imagesOf(page);
-    if (files.length > 0) await handOver();
+    if (files.length > 0) await transferResult();
     let areTaken = true;
     for (const file of files) areTaken &&= await to.take({ file, page: page.pageNumber });
     return areTaken && !isDamaged;
@@ -85,12 +85,12 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
       failedPages.push(number);
     }
     if (number % WINDOW_PAGES !== 0 && windowChars < WINDOW_CHARS) continue;
-    await handOver();
+    await transferResult();
     await document.cleanup();
   }
   // Of a page with text it may be only the pictures that cannot be read.
   if (failedPages.length === pages && !hasText) throw new ExtractError('corrupt', 'no page of the PDF can be read');
-  await handOver();
+  await transferResult();
   return { pages, emptyPages, failedPages };
 }
 

@@ -44,7 +44,7 @@ export class WindowSink implements BlockSink {
 
   /** @throws the signal's reason; what `take` throws */
   async flush(): Promise<void> {
-    if (this.#assembler.mayEndWindow(this.#options.windowChars)) await this.#handOver();
+    if (this.#assembler.mayEndWindow(this.#options.windowChars)) await this.#transferResult();
     if (this.#sincePause < PAUSE_CHARS) return;
     this.#sincePause = 0;
     await setImmediate();
@@ -54,10 +54,10 @@ export class WindowSink implements BlockSink {
 
   /** The last window; the only one of a document without text is empty. */
   async finish(): Promise<void> {
-    if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#handOver();
+    if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#transferResult();
   }
 
-  async #handOver(): Promise<void> {
+  async #transferResult(): Promise<void> {
     this.#windows++;
     const taken = this.#options.take(this.#assembler.takeWindow());
     await (this.#clock === null ? taken : this.#clock.deadline.pause(taken));

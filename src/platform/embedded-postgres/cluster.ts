@@ -48,7 +48,7 @@ async function createCluster(
   try {
     await mkdir(aside, { mode: 0o700 });
     await writeFile(passwordCopy, password.reveal(), { mode: 0o600 });
-    await giveTo(user, aside, passwordCopy);
+    await changeOwner(user, aside, passwordCopy);
     const result = await run(
       binaries.initdb,
       [
@@ -163,7 +163,7 @@ export async function writeSettings(
   if ((await readFile(file, 'utf8').catch(() => null)) === text) return;
   const aside = `${file}.${randomUUID()}`;
   await writeFile(aside, text, { mode: 0o600 });
-  await giveTo(user, aside);
+  await changeOwner(user, aside);
   await rename(aside, file);
 }
 
@@ -186,11 +186,11 @@ export async function ensureSocketDirectory(directory: string, user: ServerUser 
       message: `${directory}, the place for the database's socket, belongs to another user: remove it, or choose a data directory with a shorter path`,
     });
   }
-  await giveTo(user, directory);
+  await changeOwner(user, directory);
   await chmod(directory, 0o700);
 }
 
-export async function giveTo(user: ServerUser | null, ...files: string[]): Promise<void> {
+export async function changeOwner(user: ServerUser | null, ...files: string[]): Promise<void> {
   if (user !== null) for (const file of files) await chown(file, user.uid, user.gid);
 }
 

@@ -43,13 +43,13 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-const LITTER = /^postgres\.(lock[-.]|new-)/;
+const LEFTOVERS = /^postgres\.(lock[-.]|new-)/;
 const LITTER_MS = 3_600_000;
 
 /** Remove what processes that were killed left behind: half-made clusters, claims to the lock. */
-export async function removeLitter(data: DataDirectory): Promise<void> {
+export async function removeLeftovers(data: DataDirectory): Promise<void> {
   for (const name of await readdir(data.path)) {
-    if (!LITTER.test(name)) continue;
+    if (!LEFTOVERS.test(name)) continue;
     const file = path.join(data.path, name);
     const found = await lstat(file).catch(() => null);
     if (found !== null && Date.now() - found.mtimeMs > LITTER_MS) await rm(file, { recursive: true, force: true });
@@ -62,13 +62,13 @@ export async function removeLitter(data: DataDirectory): Promise<void> {
  *
  * @throws AppError `data_directory_unreachable` when a directory above is closed to that user
  */
-export async function letThrough(data: DataDirectory, user: ServerUser): Promise<void> {
-  if (await canPass(data.path, user)) return;
+export async function allowTraversal(data: DataDirectory, user: ServerUser): Promise<void> {
+  if (await canTraverse(data.path, user)) return;
   const { uid, mode } = await stat(data.path);
   if (uid === 0 && (mode & 0o077) === 0) {
     await chown(data.path, 0, user.gid);
     await chmod(data.path, 0o710);
-    if (await canPass(data.path, user)) return;
+    if (await canTraverse(data.path, user)) return;
   }
   throw new AppError({
     code: 'data_directory_unreachable',
@@ -80,7 +80,7 @@ export async function letThrough(data: DataDirectory, user: ServerUser): Promise
 }
 
 /** Tried as that user rather than computed from modes: ACLs, mount options and security modules count too. */
-export async function canPass(directory: string, user: ServerUser): Promise<boolean> {
+export async function canTraverse(directory: string, user: ServerUser): Promise<boolean> {
   const result = await run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { user });
   return result.status === 0;
 }

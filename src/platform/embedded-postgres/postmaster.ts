@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { PostgresBinaries } from './binaries.ts';
 import { ensureSocketDirectory, writeSettings } from './cluster.ts';
-import { canPass, type DataDirectory } from './data-directory.ts';
+import { canTraverse, type DataDirectory } from './data-directory.ts';
 import { isInUse } from './process-identity.ts';
 import { run, type ServerUser, serverProcessOptions } from './run.ts';
 
@@ -197,7 +197,7 @@ async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | nul
   const candidates = [data.socketDirectory, ...[tmpdir(), '/tmp'].map((base) => path.join(base, `service-pg-${hash}`))];
   for (const directory of candidates) {
     if (Buffer.byteLength(socketPath(directory, PORT)) > SOCKET_PATH_BYTES_MAX) continue;
-    if (user !== null && !(await canPass(path.dirname(directory), user))) continue;
+    if (user !== null && !(await canTraverse(path.dirname(directory), user))) continue;
     await ensureSocketDirectory(directory, user);
     return directory;
   }

@@ -9,8 +9,8 @@ const RETRY_MS_MAX = 5_000;
 const CHECK_MS = 15_000;
 
 /**
- * Call `onBell` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while the
- * connection was away are lost: after each reconnection `onBell(null)` says so.
+ * Call `onNotification` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while the
+ * connection was away are lost: after each reconnection `onNotification(null)` says so.
  *
  * Resolves when it listens for the first time (or `signal` has aborted); a database that is away is waited for.
  * `sql` must reach PostgreSQL directly, not through a transaction-pooling proxy.
@@ -18,7 +18,7 @@ const CHECK_MS = 15_000;
 export function listenChannel(
   sql: Sql,
   channel: string,
-  onBell: (payload: string | null) => void,
+  onNotification: (payload: string | null) => void,
   options: { signal: AbortSignal; logger?: Logger },
 ): Promise<void> {
   const { signal, logger } = options;
@@ -27,14 +27,14 @@ export function listenChannel(
     let failures = 0;
     const onListening = () => {
       failures = 0;
-      if (hasListened) onBell(null);
+      if (hasListened) onNotification(null);
       hasListened = true;
       resolve();
     };
     void (async () => {
       while (!signal.aborted) {
         try {
-          await listenOnce(sql, channel, onBell, onListening, signal);
+          await listenOnce(sql, channel, onNotification, onListening, signal);
         } catch (error) {
           logger?.debug({ err: error, channel }, 'listening failed');
         }
@@ -52,7 +52,7 @@ export function listenChannel(
 async function listenOnce(
   sql: Sql,
   channel: string,
-  onBell: (payload: string) => void,
+  onNotification: (payload: string) => void,
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function listenOnce(
   const session = openSession(sql, {
     onclose: () => closed.abort(),
     onnotify: (name, payload) => {
-      if (name === channel && !signal.aborted) onBell(payload);
+      if (name === channel && !signal.aborted) onNotification(payload);
     },
   });
   const over = AbortSignal.any([closed.signal, signal]);

@@ -12,7 +12,7 @@ export interface BreakerOptions {
 }
 
 /** Leave to make one call. Settle it exactly once. */
-export interface Pass {
+export interface Permit {
   /** The upstream works, whatever it thought of this call. */
   succeeded(): void;
   failed(): void;
@@ -34,7 +34,7 @@ export class Breaker {
   #failures = 0;
   #openMs: number;
   #probeAtMs = 0;
-  readonly #closedPass: Pass;
+  readonly #closedPermit: Permit;
 
   constructor(options: BreakerOptions = {}) {
     this.#failuresMax = options.failuresMax ?? 5;
@@ -43,7 +43,7 @@ export class Breaker {
     this.#now = options.now ?? (() => performance.now());
     this.#onState = options.onState ?? (() => {});
     this.#openMs = this.#openMsMin;
-    this.#closedPass = {
+    this.#closedPermit = {
       succeeded: () => {
         if (this.#state === 'closed') this.#failures = 0;
       },
@@ -67,8 +67,8 @@ export class Breaker {
   }
 
   /** @returns null while it is open, or while a probe is under way */
-  enter(): Pass | null {
-    if (this.#state === 'closed') return this.#closedPass;
+  enter(): Permit | null {
+    if (this.#state === 'closed') return this.#closedPermit;
     if (this.#state === 'half-open' || this.#now() < this.#probeAtMs) return null;
     this.#become('half-open');
     return {

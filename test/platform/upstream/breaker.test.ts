@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Breaker, type Pass } from '../../../src/platform/upstream/breaker.ts';
+import { Breaker, type Permit } from '../../../src/platform/upstream/breaker.ts';
 
 function start() {
   let nowMs = 0;
   const states: string[] = [];
   const breaker = new Breaker({ failuresMax: 3, now: () => nowMs, onState: (state) => states.push(state) });
-  const enter = (): Pass => {
+  const enter = (): Permit => {
     const pass = breaker.enter();
     if (!pass) throw new Error('the breaker is open');
     return pass;

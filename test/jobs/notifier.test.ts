@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPostgresDoorbell } from '../../src/jobs/doorbell.ts';
-import { openRedisDoorbell } from '../../src/jobs/redis-doorbell.ts';
+import { openPostgresNotifier } from '../../src/jobs/notifier.ts';
+import { openRedisNotifier } from '../../src/jobs/redis-notifier.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { openRedis, type RedisConnection } from '../../src/platform/redis.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { type DoorbellsUnderTest, describeDoorbell } from '../conformance/doorbell.ts';
+import { describeNotifier, type NotifiersUnderTest } from '../conformance/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
 const logger = openLogger('silent');
 
-describe('the doorbell over LISTEN / NOTIFY', () => {
+describe('the notifier over LISTEN / NOTIFY', () => {
   let db: TestDatabase;
-  let under: DoorbellsUnderTest;
+  let under: NotifiersUnderTest;
 
   beforeAll(async () => {
     db = await createTestDatabase({ isEmpty: true });
     const other = openPostgres(db.connection, { poolMax: 2, applicationName: 'test' });
     under = {
-      doorbells: [openPostgresDoorbell(db.sql, db.sql), openPostgresDoorbell(other, other)],
+      notifiers: [openPostgresNotifier(db.sql, db.sql), openPostgresNotifier(other, other)],
       async disrupt() {
         await db.sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -31,45 +31,45 @@ describe('the doorbell over LISTEN / NOTIFY', () => {
   });
   afterAll(() => db.drop());
 
-  describeDoorbell(() => under);
+  describeNotifier(() => under);
 });
 
-describe.skipIf(!redisAvailable())('the doorbell over bee-queue', () => {
+describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
   let server: TestRedis;
   let connections: RedisConnection[];
-  let under: DoorbellsUnderTest;
+  let under: NotifiersUnderTest;
 
   beforeAll(async () => {
-    server = await startRedis({ password: 'doorbell' });
+    server = await startRedis({ password: 'notifier' });
     connections = [0, 1].map(() => openRedis({ url: new Secret(server.url) }, logger));
     for (const redis of connections) await redis.ping();
-    const [here, there] = connections.map((redis) => openRedisDoorbell({ redis, logger, stallMs: 500 }));
-    under = { doorbells: [here, there] as never, disrupt: () => server.restart() };
+    const [here, there] = connections.map((redis) => openRedisNotifier({ redis, logger, stallMs: 500 }));
+    under = { notifiers: [here, there] as never, disrupt: () => server.restart() };
   });
   afterAll(async () => {
     for (const redis of connections) await redis.close();
     await server.drop();
   });
 
-  describeDoorbell(() => under);
+  describeNotifier(() => under);
 
   test('while Redis is away a ring does nothing, and no longer than a moment', async () => {
-    const [here] = under.doorbells;
-    await here.ring('ingest');
+    const [here] = under.notifiers;
+    await here.notifyQueued('ingest');
     server.pause();
-    await here.ring('ingest'); // answered by nobody
-    await here.recall('ingest', 'job_1');
+    await here.notifyQueued('ingest'); // answered by nobody
+    await here.notifyLost('ingest', 'job_1');
     server.resume();
     await server.stop();
-    await here.ring('ingest');
-    await here.recall('ingest', 'job_1');
+    await here.notifyQueued('ingest');
+    await here.notifyLost('ingest', 'job_1');
     await server.restart();
     await until(async () => connections.every((redis) => redis.isReady));
   });
 
   test('bells that nobody hears do not pile up', async () => {
-    const [here] = under.doorbells;
-    for (let i = 0; i < 500; i++) await here.ring('bulk');
+    const [here] = under.notifiers;
+    for (let i = 0; i < 500; i++) await here.notifyQueued('bulk');
     const { client } = connections[0] as RedisConnection;
     expect(await client.llen('service:bells:bulk:waiting')).toBeLessThanOrEqual(32);
     expect(await client.hlen('service:bells:bulk:jobs')).toBeLessThanOrEqual(32);
@@ -84,13 +84,13 @@ describe.skipIf(!redisAvailable())('the doorbell over bee-queue', () => {
     const stop = new AbortController();
     let heard = 0;
     const listener = {
-      onBell: () => {
+      onNotification: () => {
         heard++;
         return true;
       },
-      onRecall: () => {},
+      onLost: () => {},
     };
-    await under.doorbells[1].listen('bulk', listener, stop.signal);
+    await under.notifiers[1].listen('bulk', listener, stop.signal);
     await until(async () => heard > 0, { withinMs: 30_000, what: 'the bell' });
     expect(await client.hlen('service:bells:bulk:jobs')).toBe(0);
     stop.abort();
@@ -101,13 +101,13 @@ describe.skipIf(!redisAvailable())('the doorbell over bee-queue', () => {
     const stop = new AbortController();
     let heard = 0;
     const listener = {
-      onBell: () => {
+      onNotification: () => {
         heard++;
         return true;
       },
-      onRecall: () => {},
+      onLost: () => {},
     };
-    await under.doorbells[0].listen('ingest', listener, stop.signal);
+    await under.notifiers[0].listen('ingest', listener, stop.signal);
     await server.restart();
     await until(async () => heard > 0, { what: 'the bell for what may have been missed' });
     stop.abort();

@@ -4,7 +4,7 @@ import BeeQueue from 'bee-queue';
 import { Redis } from 'ioredis';
 import type { Logger } from '../platform/logger.ts';
 import type { RedisConnection } from '../platform/redis.ts';
-import type { Doorbell, DoorbellListener } from './doorbell.ts';
+import type { JobNotifier, NotificationListener } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 
 /** What a ring waits for Redis at most: whoever submits a job waits for it. */
@@ -19,28 +19,28 @@ const STALL_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 const CLOSE_MS = 100;
 
-interface RedisDoorbellSettings {
+interface RedisNotifierSettings {
   readonly redis: RedisConnection;
   readonly logger: Logger;
   /** A bell whose listener was killed while it took it is put back after one to two of these. */
   readonly stallMs?: number;
 }
 
-interface Bell {
+interface Notification {
   /** Workers without room that had it. */
   readonly passes: number;
 }
 
 /**
- * The doorbell over Redis: bells are bee-queue's messages, of which each wakes one worker; recalls go to all of them
+ * The notifier over Redis: bells are bee-queue's messages, of which each wakes one worker; recalls go to all of them
  * by PUBLISH. bee-queue is nothing but the bell here. Its own ideas of who works on what are not used: it has no
  * fencing, and PostgreSQL holds the jobs.
  *
- * While Redis is away `ring` and `recall` do nothing, and say so in the log once: workers find jobs by their sweep.
+ * While Redis is away `notifyQueued` and `notifyLost` do nothing, and say so in the log once: workers find jobs by their sweep.
  * Scripts are gone after a restart of Redis and bee-queue does not load them again (NOSCRIPT), so its queue objects
  * are thrown away after every failure and made anew.
  */
-export function openRedisDoorbell(settings: RedisDoorbellSettings): Doorbell {
+export function openRedisNotifier(settings: RedisNotifierSettings): JobNotifier {
   const { redis, logger, stallMs = STALL_MS } = settings;
   const ringers = new Map<JobKind, Ringer>();
 
@@ -61,17 +61,17 @@ export function openRedisDoorbell(settings: RedisDoorbellSettings): Doorbell {
   }
 
   return {
-    async ring(kind) {
+    async notifyQueued(kind) {
       if (!redis.isReady) return;
       let ringer = ringers.get(kind);
       if (!ringer) {
         ringer = new Ringer(redis, kind);
         ringers.set(kind, ringer);
       }
-      await inTime(ringer.ring());
+      await inTime(ringer.notifyQueued());
     },
-    async recall(kind, jobId) {
-      if (redis.isReady) await inTime(redis.client.publish(recallChannel(kind), jobId));
+    async notifyLost(kind, jobId) {
+      if (redis.isReady) await inTime(redis.client.publish(lostChannel(kind), jobId));
     },
     listen(kind, listener, signal) {
       return new Promise((resolve) => {
@@ -81,16 +81,16 @@ export function openRedisDoorbell(settings: RedisDoorbellSettings): Doorbell {
   };
 }
 
-function recallChannel(kind: JobKind): string {
+function lostChannel(kind: JobKind): string {
   return `service:jobs:${kind}:recall`;
 }
 
 /** A queue that is made for `client`, which must be ready: bee-queue ends a connection that fails before that. */
-function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQueue<Bell> {
+function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQueue<Notification> {
   // bee-queue takes ioredis's clients too, though its types do not say so, and knows them by this name, which ioredis
   // 6 loses: its constructor is that of the EventEmitter that is mixed in.
   Object.defineProperty(client, 'constructor', { value: Redis, configurable: true });
-  const queue = new BeeQueue<Bell>(kind, {
+  const queue = new BeeQueue<Notification>(kind, {
     prefix: 'service:bells',
     redis: client as never,
     isWorker: stallMs !== null,
@@ -108,36 +108,36 @@ function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQue
   return queue;
 }
 
-let bellsRung = Math.floor(Math.random() * BELLS_MAX);
+let notificationsSent = Math.floor(Math.random() * BELLS_MAX);
 
 /** Bells share a few names, and a name that waits already is not queued again: the queue stays short. */
-async function saveBell(queue: BeeQueue<Bell>, passes: number): Promise<void> {
-  bellsRung = (bellsRung + 1) % BELLS_MAX;
-  await queue.createJob({ passes }).setId(`bell-${bellsRung}`).save();
+async function saveNotification(queue: BeeQueue<Notification>, passes: number): Promise<void> {
+  notificationsSent = (notificationsSent + 1) % BELLS_MAX;
+  await queue.createJob({ passes }).setId(`bell-${notificationsSent}`).save();
 }
 
 /** The ringing end, on the process's own connection. */
 class Ringer {
   readonly #redis: RedisConnection;
   readonly #kind: JobKind;
-  #queue: BeeQueue<Bell> | null = null;
+  #queue: BeeQueue<Notification> | null = null;
 
   constructor(redis: RedisConnection, kind: JobKind) {
     this.#redis = redis;
     this.#kind = kind;
   }
 
-  async ring(): Promise<void> {
+  async notifyQueued(): Promise<void> {
     const isFresh = this.#queue === null;
     const queue = this.#queue ?? makeQueue(this.#redis.client, this.#kind, null);
     this.#queue = queue;
     try {
-      await saveBell(queue, 0);
+      await saveNotification(queue, 0);
     } catch (error) {
       if (this.#queue === queue) this.#queue = null;
       await queue.close(CLOSE_MS).catch(() => undefined);
       if (isFresh || !this.#redis.isReady) throw error;
-      await this.ring();
+      await this.notifyQueued();
     }
   }
 }
@@ -147,7 +147,7 @@ interface Listening {
   readonly logger: Logger;
   readonly stallMs: number;
   readonly kind: JobKind;
-  readonly listener: DoorbellListener;
+  readonly listener: NotificationListener;
   readonly signal: AbortSignal;
 }
 
@@ -157,8 +157,8 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
   let wasAway = false;
   const onListening = () => {
     if (wasAway) {
-      listener.onRecall(null);
-      listener.onBell();
+      listener.onLost(null);
+      listener.onNotification();
     }
     wasAway = true;
     failures = 0;
@@ -202,14 +202,14 @@ async function listenOnce(
     return client;
   };
   const over = AbortSignal.any([lost.signal, signal]);
-  let queue: BeeQueue<Bell> | null = null;
+  let queue: BeeQueue<Notification> | null = null;
   try {
     const commands = await connect();
     const subscriber = await connect();
     subscriber.on('message', (_channel, jobId) => {
-      if (!over.aborted) listener.onRecall(jobId);
+      if (!over.aborted) listener.onLost(jobId);
     });
-    await subscriber.subscribe(recallChannel(kind));
+    await subscriber.subscribe(lostChannel(kind));
     const bells = makeQueue(commands, kind, stallMs);
     queue = bells;
     bells.on('error', () => lost.abort());
@@ -217,8 +217,8 @@ async function listenOnce(
     bells.process(async () => undefined);
     // Only now: what was rung while this bell had its name was queued before, and is seen by whoever looks after it.
     bells.on('succeeded', ({ data }) => {
-      if (over.aborted || listener.onBell() || data.passes >= PASSES_MAX) return;
-      saveBell(bells, data.passes + 1).catch(() => lost.abort());
+      if (over.aborted || listener.onNotification() || data.passes >= PASSES_MAX) return;
+      saveNotification(bells, data.passes + 1).catch(() => lost.abort());
     });
     bells.checkStalledJobs(stallMs).catch(() => lost.abort());
     onListening();

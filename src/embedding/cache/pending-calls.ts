@@ -12,7 +12,7 @@ export interface CallFailure {
 }
 
 /** One request's interest in some texts of a call. */
-export interface Wait {
+export interface Subscription {
   /** Resolves once all the texts are there; rejects with the call's error, or with the reason of `leave`. */
   readonly settled: Promise<void>;
   /** Gives up; does nothing once settled. */
@@ -64,7 +64,7 @@ export class SharedCall {
     return this.#waits > 1;
   }
 
-  wait(keys: readonly string[]): Wait {
+  wait(keys: readonly string[]): Subscription {
     this.#waits++;
     if (this.#failure) return { settled: Promise.reject(this.#failure.error), leave() {} };
     if (this.#has(keys)) return { settled: Promise.resolve(), leave() {} };
@@ -126,15 +126,15 @@ export class SharedCall {
 }
 
 /** Everything that one request waits for, left all at once. */
-export class Waits {
-  readonly #waits = new Set<Wait>();
+export class Subscriptions {
+  readonly #waits = new Set<Subscription>();
   #over: { readonly reason: unknown } | undefined;
 
   get areOver(): boolean {
     return this.#over !== undefined;
   }
 
-  async add(wait: Wait): Promise<void> {
+  async add(wait: Subscription): Promise<void> {
     this.#waits.add(wait);
     // The request may have been aborted by what the call did at its start.
     if (this.#over) wait.leave(this.#over.reason);
@@ -149,7 +149,7 @@ export class Waits {
 }
 
 /** Which texts are under way, and in which call. */
-export class InFlight {
+export class PendingCalls {
   readonly #byKey = new Map<string, SharedCall>();
   readonly #calls = new Set<SharedCall>();
 

@@ -1,5 +1,5 @@
 /** A promise that is awaited later, if at all: that it fails is no news before. */
-export function withoutWaiting<T>(promise: Promise<T>): Promise<T> {
+export function awaitLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }

@@ -14,7 +14,7 @@ import {
  * The chunks of a document between being cut and being embedded. Those of a long document wait in packed pages, about
  * a quarter of the size of its text.
  */
-export class ChunkSpool {
+export class ChunkBuffer {
   readonly #threads: Threads;
   readonly #options: { chunkTokens: number; overlapTokens: number };
   readonly #pages: ChunkPage[] = [];

@@ -20,7 +20,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
  * that come at once, from a fast typist or over a slow line, are told one after the other. Other keys with Ctrl or Alt
  * are not told.
  */
-export function usePresses(onPress: (press: string) => void, isActive: boolean): void {
+export function useKeyPresses(onPress: (press: string) => void, isActive: boolean): void {
   useInput((input, key) => pressesOf(input, key).forEach(onPress), { isActive });
 }
 

@@ -2,7 +2,7 @@
 const WINDOW_MS = 15_000;
 
 /** How fast a count grows, from what it was at successive moments of one clock. */
-export class Pace {
+export class GrowthRate {
   #points: { readonly atMs: number; readonly count: number }[] = [];
 
   add(atMs: number, count: number): void {
