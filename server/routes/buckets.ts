@@ -21,7 +21,10 @@ import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 
-/** @param purge starts removing what was marked as deleted; it goes on after the reply */
+/**
+ * Routes of buckets and their collections.
+ * @param purge starts removing what was marked as deleted; it goes on after the reply
+ */
 export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
   return [
     defineRoute({
@@ -104,6 +107,12 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
         return { body: { id, deleted: true } };
       },
     }),
+    ...collectionRoutes(sql),
+  ];
+}
+
+function collectionRoutes(sql: Sql): Route[] {
+  return [
     defineRoute({
       method: 'GET',
       path: '/v1/buckets/:bucket/collections',

@@ -199,6 +199,7 @@ export function bombs(names?: readonly string[]): HostileFile[] {
 }
 
 /** References and names that lead elsewhere, structures that lead in circles, and files that are not what they say. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of files, one after the other
 export async function deceptions(canary: { file: string; url: string }): Promise<HostileFile[]> {
   const good = await goodFiles();
   const rels = (target: string, mode = '') =>
