@@ -26,13 +26,13 @@ export default class Serve extends BaseCommand {
       flags,
       async (appliance) => {
         const { apiService } = await import('../server/api-service.ts');
-        const { runServices, together } = await import('../src/platform/lifecycle.ts');
+        const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs } = appliance;
         const { adminKeyFile } = appliance.access;
         const api = apiService(appliance);
         const services = flags['no-workers']
           ? [api]
-          : [appliance.reaper(), together('workers and API', [jobs.worker('ingest'), jobs.worker('embed'), api])];
+          : [appliance.reaper(), serviceGroup('workers and API', [jobs.worker('ingest'), jobs.worker('embed'), api])];
         await runServices(services, {
           logger,
           onReady: () => {

@@ -1,6 +1,6 @@
 import { type Chore, choreService } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
-import { type Service, together } from '../platform/lifecycle.ts';
+import { type Service, serviceGroup } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -67,7 +67,7 @@ export function openJobs(
             ...options,
           }),
       );
-      return together(`${name} worker`, workers);
+      return serviceGroup(`${name} worker`, workers);
     },
     recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
     chores: (everyMs) => [recovery(Math.min(RECOVERY_MS, everyMs))],

@@ -1,4 +1,4 @@
-/** A promise that is awaited later, if at all: that it fails is no news before. */
+/** Mark a promise that is awaited later, or never, so that a rejection before that is not reported as unhandled. */
 export function awaitLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -2,14 +2,14 @@ import type { Service } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { repeatingTask } from './repeating-task.ts';
 
-/** Something that has to be done again and again, by any process, at any time. */
+/** Periodic maintenance task, which any process may run at any time. */
 export interface Chore {
   readonly name: string;
   readonly everyMs: number;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Does every chore at once and then at its own pace. */
+/** Service that runs every chore at once and then at the interval of the chore. */
 export function choreService(name: string, chores: readonly Chore[], logger: Logger): Service {
   const tasks = chores.map((chore) => repeatingTask(chore.name, chore.everyMs, logger, (signal) => chore.run(signal)));
   return {
@@ -24,9 +24,9 @@ export function choreService(name: string, chores: readonly Chore[], logger: Log
 }
 
 /**
- * Do every chore once, one after the other.
+ * Run every chore once, one after the other.
  *
- * @throws what the first chore that failed threw, once the others are done
+ * @throws the error of the first chore that failed, once the others are done
  */
 export async function doChores(
   chores: readonly Chore[],

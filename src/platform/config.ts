@@ -16,7 +16,7 @@ const secret = z
   .min(1)
   .transform((value) => new Secret(value));
 
-/** What `service.yaml` may say. Unknown settings are faults: a typo must not silently do nothing. */
+/** Schema of `service.yaml`. Unknown settings are faults, so that a typo is never silently ignored. */
 const ConfigFile = z.strictObject({
   data_dir: z.string().min(1),
   host: z.string().min(1).default('127.0.0.1'),
@@ -151,10 +151,10 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   },
 }));
 
-/** The effective settings of this process: validated, with units in names, frozen. */
+/** Effective settings of this process: validated, with units in names, frozen. */
 export type Config = z.output<typeof ConfigSchema>;
 
-/** Environment variable -> place in the settings. The environment wins over the file. */
+/** Environment variables and the keys that they set. The environment takes precedence over the file. */
 const ENVIRONMENT = {
   SERVICE_DATA_DIR: ['data_dir'],
   SERVICE_HOST: ['host'],
@@ -177,14 +177,14 @@ const ENVIRONMENT = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` where
- * there is one), then the environment, then `overrides` (command-line flags, same keys as the file).
- * `${NAME}` in the file stands for an environment variable.
+ * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` if it
+ * exists), then the environment, then `overrides` (command-line flags, with the keys of the file).
+ * `${NAME}` in the file is replaced by the environment variable.
  *
- * @throws AppError `config_invalid` with one line per fault; values never appear in it.
+ * @throws AppError `config_invalid` with one line per fault; the message never contains values
  */
 export function loadConfig(options: LoadOptions = {}): Config {
-  const { tree, faults } = gather(options);
+  const { tree, faults } = collectSettings(options);
   const parsed = ConfigSchema.safeParse(tree);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
@@ -193,13 +193,13 @@ export function loadConfig(options: LoadOptions = {}): Config {
     throw new AppError({
       code: 'config_invalid',
       status: 500,
-      message: `settings are not valid:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+      message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     });
   }
   return deepFreeze(parsed.data);
 }
 
-/** A setting in force, by its name in service.yaml (`limits.body_bytes`), and where it was set. Null: not set. */
+/** Setting in force, with its name in service.yaml (`limits.body_bytes`) and its origin. A value of null is not set. */
 export interface EffectiveSetting {
   readonly name: string;
   readonly value: unknown;
@@ -207,28 +207,28 @@ export interface EffectiveSetting {
 }
 
 /**
- * Every setting as an operator wrote it or would write it; secrets are `***`.
+ * List every setting in the form of service.yaml; secrets are shown as `***`.
  *
- * @throws AppError `config_invalid`, as `loadConfig` does
+ * @throws AppError `config_invalid` under the conditions of `loadConfig`
  */
 export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
   loadConfig(options);
-  const { tree, layers } = gather(options);
+  const { tree, layers } = collectSettings(options);
   const settings = ConfigFile.parse(tree) as Tree;
   const list: EffectiveSetting[] = [];
-  const walk = (node: Tree, place: string[], keys: readonly string[]) => {
-    for (const key of keys) {
-      const keyPlace = [...place, key];
-      const value = node[key];
-      const inside = Array.isArray(value) ? ({ ...value } as Tree) : value;
-      if (isTree(inside) && !(inside instanceof Secret) && Object.keys(inside).length > 0) {
-        walk(inside, keyPlace, Object.keys(inside));
+  const walk = (node: Tree, parents: string[], names: readonly string[]) => {
+    for (const name of names) {
+      const keys = [...parents, name];
+      const value = node[name];
+      const subtree = Array.isArray(value) ? ({ ...value } as Tree) : value;
+      if (isTree(subtree) && !(subtree instanceof Secret) && Object.keys(subtree).length > 0) {
+        walk(subtree, keys, Object.keys(subtree));
         continue;
       }
-      const layer = layers.findLast(([, layerTree]) => valueAt(layerTree, keyPlace) !== undefined);
+      const layer = layers.findLast(([, layerTree]) => valueAt(layerTree, keys) !== undefined);
       list.push({
-        name: keyPlace.join('.'),
-        value: value instanceof Secret ? String(value) : isTree(inside) ? null : (value ?? null),
+        name: keys.join('.'),
+        value: value instanceof Secret ? String(value) : isTree(subtree) ? null : (value ?? null),
         from: layer?.[0] ?? 'default',
       });
     }
@@ -242,8 +242,8 @@ interface LoadOptions {
   readonly overrides?: Tree;
 }
 
-/** All that was set, merged, and by where it was set; later layers win. */
-function gather(options: LoadOptions): {
+/** Collect the settings of every layer, separately and merged; later layers take precedence. */
+function collectSettings(options: LoadOptions): {
   tree: Tree;
   layers: (readonly [EffectiveSetting['from'], Tree])[];
   faults: string[];
@@ -266,7 +266,7 @@ function gather(options: LoadOptions): {
 }
 
 function defaultDataDir(env: NodeJS.ProcessEnv): string {
-  // Root's home is closed to the user that PostgreSQL must run as.
+  // The user that PostgreSQL must run as cannot enter the home directory of root.
   if (process.getuid?.() === 0) return '/var/lib/service';
   return path.join(env['XDG_DATA_HOME'] || path.join(env['HOME'] || homedir(), '.local', 'share'), 'service');
 }
@@ -314,7 +314,7 @@ function readConfigFile(env: NodeJS.ProcessEnv, dataDir: string, faults: string[
 
 function nameOf(keys: readonly PropertyKey[]): string {
   const dotted = keys.join('.');
-  const variable = Object.entries(ENVIRONMENT).find(([, place]) => place.join('.') === dotted)?.[0];
+  const variable = Object.entries(ENVIRONMENT).find(([, path]) => path.join('.') === dotted)?.[0];
   return variable ? `${dotted} (${variable})` : dotted || 'service.yaml';
 }
 

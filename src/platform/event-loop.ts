@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = [];
 
 /**
- * Wait for a turn of the event loop of one's own. Work that takes some milliseconds asks for one before each slice: of
- * all who ask, one goes on in each turn, so that the slices of many requests never add up to one long stop.
+ * Yield to the event loop before the next slice of work. Work that takes some milliseconds yields before each slice. One
+ * caller resumes in each iteration of the loop, so that the slices of many requests never add up to one long block.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,14 +1,14 @@
 import { randomFillSync } from 'node:crypto';
 
 const RANDOM_BYTES = 16;
-/** Filled for 256 ids at a time: a call to the generator costs more than all the rest of an id. */
+/** Random bytes for 256 ids: a call to the generator costs more than the remaining work for an id. */
 const pool = new Uint8Array(256 * RANDOM_BYTES);
 let used = pool.length;
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford base 32, lower case
 
 /**
- * A new identifier such as `doc_01k9z…`: a prefix that names the kind, 48 bits of milliseconds since 1970
+ * Create an identifier such as `doc_01k9z…`: a prefix that names the kind, 48 bits of milliseconds since 1970
  * and 80 random bits in Crockford base 32 (the ULID layout), so that ids of one kind sort by creation time.
  */
 export function newId(prefix: string, nowMs: number = Date.now()): string {
@@ -26,7 +26,7 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   return `${prefix}_${time}${random}`;
 }
 
-/** When an id was made, in milliseconds since 1970; null for what is not an id of ours. */
+/** Read the creation time of an id, in milliseconds since 1970; null if the text is not an id of ours. */
 export function idTimeMs(id: string): number | null {
   const time = /^[a-z]+_([0-9a-hjkmnp-tv-z]{10})/.exec(id)?.[1];
   if (time === undefined) return null;

@@ -1,18 +1,18 @@
 import { AppError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Something that runs until it is told to stop. `start` resolves when it is ready to work. */
+/** Component that runs until it is stopped. `start` resolves when it is ready to work. */
 export interface Service {
   readonly name: string;
   start(signal: AbortSignal): Promise<void>;
-  /** Finish or hand back what is under way, then release everything. Must not throw for being called early. */
+  /** Finish or release the work in progress, then release all resources. Must not throw if called before `start`. */
   stop(): Promise<void>;
 }
 
 const DRAIN_MS = 25_000;
 
-/** Several services as one: started in order and stopped all at once, so that they drain in the time of the slowest. */
-export function together(name: string, services: readonly Service[]): Service {
+/** Combine services into one that starts them in order and stops them in parallel, in the time of the slowest. */
+export function serviceGroup(name: string, services: readonly Service[]): Service {
   return {
     name,
     async start(signal) {
@@ -28,11 +28,11 @@ export function together(name: string, services: readonly Service[]): Service {
 }
 
 /**
- * Start services in order, wait for SIGTERM or SIGINT, stop them in reverse. The first signal drains, within
- * `drainMs`; a second one exits at once with status 130. An unhandled rejection is a fault that we cannot
- * judge: it is logged and the process exits with 1, for the supervisor to start it anew.
+ * Start services in order, wait for SIGTERM or SIGINT, stop them in reverse. The first signal starts the drain, which
+ * may take `drainMs`; a second one exits at once with status 130. The effects of an unhandled rejection are unknown:
+ * it is logged and the process exits with 1, so that the supervisor starts it again.
  *
- * Signals are listened to in this file only.
+ * No other file handles signals.
  */
 export async function runServices(
   services: readonly Service[],
@@ -45,14 +45,14 @@ export async function runServices(
     const onSignal = (signal: NodeJS.Signals) => {
       signals++;
       if (signals > 1) process.exit(130);
-      logger.info({ signal }, 'draining');
+      logger.info({ signal }, 'received a signal; finishing the work in progress before the process ends');
       resolve();
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
   });
   const onFault = (error: unknown) => {
-    logger.fatal({ err: error }, 'unhandled fault');
+    logger.fatal({ err: error }, 'an unhandled error ends the process');
     logger.flush();
     process.exit(1);
   };
@@ -75,7 +75,10 @@ export async function runServices(
 
 async function stopInReverse(started: Service[], logger: Logger, drainMs: number): Promise<void> {
   const deadline = setTimeout(() => {
-    logger.error({ drain_ms: drainMs }, 'drain took too long; leases will expire and work will be taken over');
+    logger.error(
+      { drain_ms: drainMs },
+      'the work in progress did not finish in time; other workers take it over when its leases expire',
+    );
     logger.flush();
     process.exit(1);
   }, drainMs);
@@ -83,15 +86,15 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
     try {
       await service.stop();
     } catch (error) {
-      logger.error({ err: error, service: service.name }, 'service did not stop cleanly');
+      logger.error({ err: error, service: service.name }, 'a service failed to stop');
     }
   }
   clearTimeout(deadline);
 }
 
 /**
- * For work that ends by itself: the first SIGINT or SIGTERM aborts the signal that `work` gets, and whatever it
- * then fails with becomes `interrupted`; a second one exits at once with status 130.
+ * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and every error that
+ * follows is replaced by `interrupted`; a second signal exits at once with status 130.
  *
  * @throws AppError `interrupted` (499)
  */

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 
 export type Logger = pino.Logger;
 
-/** JSON lines on stderr, so that stdout stays free for what a command prints. */
+/** Open a logger that writes JSON lines to stderr; stdout is left to the output of commands. */
 export function openLogger(level: string): Logger {
   return pino(
     {

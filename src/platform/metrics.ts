@@ -8,7 +8,7 @@ export interface Metrics {
   readonly textsEmbedded: Counter<'model'>;
 }
 
-/** A registry of its own, so that several appliances can live in one process (tests). */
+/** Define the metrics in a new registry, so that several appliances can run in one process (tests). */
 export function openMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'service_' });

@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import { AppError } from './errors.ts';
 import { mapPostgresError, type Sql } from './postgres.ts';
 
-/** A migration and whether this database has it. `applied_at` is null for one that is still to come. */
+/** Migration and the time at which it was applied to this database; null if it is pending. */
 export interface MigrationStatus {
   readonly version: number;
   readonly name: string;
@@ -16,9 +16,9 @@ interface Migration {
   readonly version: number;
   readonly name: string;
   readonly text: string;
-  /** SHA-256 of the text, in hexadecimal; line ends do not count, a checkout may change them. */
+  /** SHA-256 of the text in hexadecimal; line ends are ignored, since a checkout may change them. */
   readonly checksum: string;
-  /** The oldest code, by the newest migration it knows, that works with this migration applied; null: no change. */
+  /** Oldest code, given as the newest migration it knows, that works once this migration is applied; null: unchanged. */
   readonly minimumCompatible: number | null;
 }
 
@@ -31,37 +31,37 @@ interface Applied {
 
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 const MINIMUM = /^--\s*minimum-compatible-version:\s*(\d+)\s*$/m;
-/** Any number that nothing else in the database locks; the same in every process. */
+/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database locks. */
 const MIGRATION_LOCK = 7_310_112_002;
 
 /**
- * Bring the database to the newest migration in `directory` (`0001_name.sql`, …; forward only). Each is applied in a
- * transaction of its own together with its record, under one lock, so that any number of processes may start at
- * once and a kill leaves whole migrations only.
+ * Apply the pending migrations in `directory` (`0001_name.sql`, …; forward only). Each is applied in one
+ * transaction with its record, under one lock, so that any number of processes may start at once and a killed
+ * process never leaves part of a migration.
  *
- * A database may have migrations that this code does not know, as it does while a newer release takes over: that is
- * fine as long as they keep us compatible. A migration that does not says so in a comment at its head,
- * `-- minimum-compatible-version: N`: from then on code whose newest migration is below N refuses to run.
+ * A database may have migrations that this code does not know, for example during an upgrade to a newer release. This
+ * code still runs if they are compatible with it. An incompatible migration declares this in a comment at its head,
+ * `-- minimum-compatible-version: N`: once it is applied, code whose newest migration is below N refuses to run.
  *
- * @returns the names of those it applied
+ * @returns the names of the migrations that this call applied
  * @throws AppError `database_too_new`, `migration_changed`, `migration_out_of_order`, `migration_failed`,
  *   `migration_invalid`
  */
 export async function migrate(sql: Sql, options: { directory: string }): Promise<string[]> {
   const migrations = await readMigrations(options.directory);
   const done: string[] = [];
-  // Without a lock at first: with nothing to do, as at most starts, nobody waits for anybody.
+  // The first check takes no lock: at most starts nothing is pending, and no process has to wait for another.
   const seen = await readApplied(sql);
   const pending = findPending(migrations, seen.applied, seen.minimumVersion);
   for (const migration of pending) {
     const isApplied = await sql.begin(async (tx) => {
-      // A migration may take long, whatever the role's limits; one of a killed process must not hold up the next.
+      // The limits of the role must not cut off a long migration; that of a killed process must not block the next.
       await tx`
         select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
                set_config('client_connection_check_interval', '2s', true)`;
       await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
       await createTables(tx);
-      // Another process may have been faster, also one with newer code.
+      // Another process, perhaps with newer code, may have applied it in the meantime.
       const { applied, minimumVersion } = await readApplied(tx);
       if (!findPending(migrations, applied, minimumVersion).includes(migration)) return false;
       await apply(tx, migration);
@@ -73,9 +73,9 @@ export async function migrate(sql: Sql, options: { directory: string }): Promise
 }
 
 /**
- * The names of those that `migrate` would apply.
+ * List the names of the migrations that `migrate` would apply.
  *
- * @throws AppError as `migrate` does for a database that this code cannot work with
+ * @throws AppError with the codes of `migrate` for a database that this code cannot work with
  */
 export async function pendingMigrations(sql: Sql, options: { directory: string }): Promise<string[]> {
   const { applied, minimumVersion } = await readApplied(sql);
@@ -83,7 +83,7 @@ export async function pendingMigrations(sql: Sql, options: { directory: string }
 }
 
 /**
- * Every migration that the directory or the database knows, by version.
+ * List every migration of the directory or of the database, by version.
  *
  * @throws AppError `migration_invalid`
  */
@@ -116,14 +116,14 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   return migrations;
 }
 
-/** The comment lines at the top. */
+/** Return the comment lines at the top of a migration. */
 function headOf(text: string): string {
   const lines = text.split('\n');
   const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('--'));
   return lines.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Those to apply, in order. Everything that forbids this code to work with this database is thrown here. */
+/** Find the migrations to apply, in order. Throws if this code cannot work with this database. */
 function findPending(migrations: Migration[], applied: Applied[], minimumVersion: number): Migration[] {
   const newestKnown = migrations.at(-1)?.version ?? 0;
   if (minimumVersion > newestKnown) {
@@ -145,14 +145,14 @@ function findPending(migrations: Migration[], applied: Applied[], minimumVersion
       throw new AppError({
         code: 'migration_out_of_order',
         status: 503,
-        message: `migration ${version} (${name}) is missing in the database, which already has ${newestApplied}: give it a number above that`,
+        message: `migration ${version} (${name}) is not applied, but the database already has the later migration ${newestApplied}: give yours a number above that`,
       });
     }
     if (row.checksum === checksum) return false;
     throw new AppError({
       code: 'migration_changed',
       status: 503,
-      message: `migration ${version} (${name}) was changed after it had been applied: put it back as it was, and make a new one for the change`,
+      message: `migration ${version} (${name}) was changed after it had been applied: restore the file, and write a new migration for the change`,
     });
   });
 }
@@ -191,7 +191,7 @@ async function apply(tx: Sql, migration: Migration): Promise<void> {
     throw new AppError({
       code: 'migration_failed',
       status: 503,
-      message: `migration ${version} (${name})${line}: ${message}; the database is as it was before it`,
+      message: `migration ${version} (${name})${line}: ${message}; the database is unchanged`,
       cause,
     });
   }

@@ -1,12 +1,12 @@
-/** A longer word is no slip of the hand, and the work grows with its length. */
+/** Limit of the length of a word: a longer one is not a typing error, and the work grows with its length. */
 const WORD_CHARACTERS_MAX = 64;
 
-/** The candidate that a person most likely meant, whatever its case, or null when none is near. */
+/** Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar. */
 export function findNearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length > WORD_CHARACTERS_MAX) return null;
   const typed = word.toLowerCase();
   let nearest: string | null = null;
-  // A third of the letters may be wrong; beyond that a suggestion is a guess.
+  // A third of the letters may be wrong; a suggestion beyond that would be a guess.
   let smallest = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     const distance = countEdits(typed, candidate.toLowerCase());
@@ -19,8 +19,8 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Optimal string alignment distance: letters inserted, deleted, replaced, and swapped with their neighbour
- * (Damerau 1964; the usual slip of a hurried hand, SLEECT).
+ * Compute the optimal string alignment distance (Damerau 1964): the number of letters that were inserted, deleted,
+ * replaced, or swapped with their neighbour, a common typing error (SLEECT).
  */
 function countEdits(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Name of the user that this process runs as; `uid-<number>` where the system has no name for it (containers). */
+/** Return the name of the user that this process runs as; `uid-<number>` if the system has no name for it (containers). */
 export function osUserName(): string {
   try {
     return userInfo().username;

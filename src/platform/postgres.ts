@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
 import { type DialOptions, useDial } from './postgres/dial.ts';
 import { type Database, openPool, type Sql } from './postgres/pool.ts';
-import { type Connect, rememberFactory } from './postgres/siblings.ts';
+import { type Connect, rememberFactory } from './postgres/session.ts';
 import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
 export { withAdvisoryLock } from './postgres/advisory-lock.ts';
@@ -12,7 +12,7 @@ export { listenChannel } from './postgres/listen.ts';
 export type { Database, Sql } from './postgres/pool.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 
-/** A piece of SQL with its parameters, to be put into a query: `sql`… AND ${fragment}``. */
+/** Fragment of SQL with its parameters, for use in a query: `sql`… AND ${fragment}``. */
 export type SqlFragment = postgres.PendingQuery<postgres.Row[]>;
 
 const CONNECT_SECONDS = 10;
@@ -21,23 +21,23 @@ const RECONNECT_SECONDS_MAX = 0.5;
 const INT8_OID = 20;
 
 export interface PostgresOptions {
-  /** Connections at most. Those of locks and LISTEN come on top. */
+  /** Maximum number of connections, not counting those of locks and LISTEN. */
   readonly poolMax: number;
-  /** Shown in pg_stat_activity. */
+  /** Name shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly logger?: Logger;
 }
 
 /**
- * Open a pool; it connects at the first query. How values come and go:
+ * Open a pool; it connects at the first query. Conversion of values:
  *
  * - `timestamptz` is a Date (milliseconds; PostgreSQL keeps microseconds, so page by an id rather than by a time read back)
  * - `bigint`, and with it `count(*)`, is a number; a bigint beyond 2^53. `numeric` is a string: cast sums, `sum(n)::bigint`
  * - `json` and `jsonb` are parsed; write them as `${sql.json(value)}`, never as JSON.stringify(value)
  * - arrays of built-in types are arrays; as parameters, those of anything but numbers and strings go in `sql.array(dates)`
- * - `undefined` as a parameter is an error; say null
+ * - `undefined` as a parameter is an error; pass null
  *
- * Errors are those of postgres.js; `mapPostgresError` tells which mean that the database is away.
+ * Errors are those of postgres.js; `mapPostgresError` recognises those which mean that the database is unavailable.
  */
 export function openPostgres(target: PostgresTarget, options: PostgresOptions): Database {
   const [url, targetOptions] = toClientOptions(target);
@@ -51,7 +51,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
       max_lifetime: null,
       keep_alive: 30,
       prepare: true,
-      // By default postgres.js waits up to 20 s between attempts, with every query behind that.
+      // By default postgres.js waits up to 20 s between attempts, and every query waits with it.
       backoff: (attempts) => Math.min(0.02 * 2 ** attempts, RECONNECT_SECONDS_MAX),
       connection: { application_name: options.applicationName, TimeZone: 'UTC' },
       types: { int8: { to: INT8_OID, from: [INT8_OID], serialize: String, parse: parseInt8 } },
@@ -73,7 +73,7 @@ function parseInt8(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Run `fn` in the transaction that `sql` is, or in a new one where it is none. Unlike `sql.begin`, it makes no savepoint. */
+/** Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, it creates no savepoint. */
 export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return 'end' in sql ? sql.begin(fn) : fn(sql);
 }

@@ -13,7 +13,7 @@ const baseUrl = z
   .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials; use api_key');
 
 const Endpoint = z.strictObject({
-  /** How logs and `doctor` name this credential. */
+  /** Name of this credential in logs and `doctor`. */
   name: name.optional(),
   base_url: baseUrl,
   api_key: secret.optional(),
@@ -21,7 +21,7 @@ const Endpoint = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
 });
 
-/** `providers.<vendor>`: where a vendor's models are served. */
+/** Schema of `providers.<vendor>`: the endpoints that serve the models of a vendor. */
 const Provider = z
   .strictObject({
     protocol: z.enum(['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama']),
@@ -32,7 +32,7 @@ const Provider = z
     concurrency_max: z.int().min(1).max(1024).default(16),
     timeout_seconds: z.number().positive().max(600).default(20),
     retries_max: z.int().min(0).max(10).default(3),
-    /** Texts, or tokens, of one call, where the vendor's own cap is lower than its protocol's. */
+    /** Maximum number of texts, and of tokens, in one call, if the cap of the vendor is lower than that of its protocol. */
     items_max: z.int().min(1).max(10_000).optional(),
     tokens_max: z.int().min(1).optional(),
   })
@@ -45,9 +45,9 @@ const Provider = z
 
 export interface ProviderSettings {
   readonly protocol: z.output<typeof Provider>['protocol'];
-  /** At least one. */
+  /** List of at least one endpoint. */
   readonly endpoints: readonly EndpointSettings[];
-  /** Names that models have upstream, by id. */
+  /** Names of models at the vendor, by id. */
   readonly models: Readonly<Record<string, string>>;
   readonly concurrencyMax: number;
   readonly timeoutMs: number;
@@ -58,14 +58,14 @@ export interface ProviderSettings {
 
 export interface EndpointSettings {
   readonly name: string;
-  /** Without a slash at its end. */
+  /** URL without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: Secret | null;
   readonly weight: number;
 }
 
 function providerOf(provider: z.output<typeof Provider>): ProviderSettings {
-  // Several keys or base URLs of one vendor, or the one that is written without a list.
+  // A vendor with one base URL may be configured without a list of endpoints.
   const listed = provider.endpoints ?? [
     { base_url: provider.base_url as string, api_key: provider.api_key, weight: 1, name: undefined },
   ];
@@ -98,12 +98,12 @@ const TASK_TYPES = [
   'factcheck',
 ] as const;
 
-/** The prefixes that models of the e5 family are trained with. */
+/** Prefixes that models of the e5 family are trained with. */
 const E5_PREFIXES = Object.fromEntries(
   TASK_TYPES.map((task) => [task, task === 'retrieval_document' ? 'passage: ' : 'query: ']),
 ) as Record<(typeof TASK_TYPES)[number], string>;
 
-/** One of `models`: a model of the operator's own, or more about one of the catalog. */
+/** Schema of an item of `models`: a model of the operator, or changes to a model of the catalog. */
 const OwnModel = z.strictObject({
   id: modelId,
   vendor: name.optional(),
@@ -114,7 +114,7 @@ const OwnModel = z.strictObject({
   prefixes: z
     .union([z.literal('e5'), z.partialRecord(z.enum(TASK_TYPES), z.string().max(1000))])
     .optional()
-    .describe('what is put in front of a text, by task type; e5: as models of that family want it'),
+    .describe('text put in front of an input, by task type; e5: the prefixes of the e5 family'),
   tokenizer: z.string().min(1).optional().describe('cl100k, estimate, or the path of a tokenizer.json'),
   upstream_dimensions: z.int().min(1).max(16_384).optional(),
   price_per_million: z.number().min(0).optional(),
@@ -135,7 +135,7 @@ function modelOf(model: z.output<typeof OwnModel>) {
   };
 }
 
-/** Which model the alias stands for, by language (ISO 639-1), and where none of these is found. */
+/** Schema of the alias: the model by language (ISO 639-1), and the default model for other languages. */
 const Alias = z.object({ default: modelId }).catchall(modelId);
 
 const Vision = z.strictObject({
@@ -165,10 +165,10 @@ const Rerank = z
     base_url: baseUrl,
     api_key: secret.optional(),
     model: z.string().min(1).max(200).optional(),
-    /** A search waits for it at most this long. */
+    /** Maximum time that a search waits for the reranker. */
     timeout_seconds: z.number().positive().max(60).default(3),
     concurrency_max: z.int().min(1).max(256).default(16),
-    /** Texts of one call, where the server takes fewer than its protocol says. */
+    /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */
     items_max: z.int().min(1).max(1000).optional(),
   })
   .refine((rerank) => rerank.protocol === 'tei' || rerank.model !== undefined, {
@@ -205,7 +205,7 @@ interface PlanSettings {
 const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
 type Plan = (typeof PLANS)[number];
 
-/** Settings of everything that turns texts and images into vectors, and of how much of it a plan may use. */
+/** Settings of embedding (models, providers, alias, vision, reranking) and of the quotas and rates of plans. */
 export const embeddingSettings = {
   providers: z.record(name, Provider).default({}),
   models: z.array(OwnModel).max(1000).default([]),
@@ -217,7 +217,7 @@ export const embeddingSettings = {
 
 const EmbeddingSettings = z.object(embeddingSettings);
 
-/** The same settings as the program uses them. */
+/** Convert the settings of the file to those that the program uses. */
 export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
   return {
     providers: mapValues(file.providers, providerOf) as Record<string, ProviderSettings>,

@@ -10,14 +10,14 @@ export interface RedisSettings {
 
 export interface RedisConnection {
   /**
-   * Commands. They fail at once while Redis is away and after 1 s without an answer, and are never sent twice: what
-   * uses Redis must be able to do without it.
+   * Client for commands. They fail at once while Redis is not reachable and after 1 s without an answer, and are never
+   * sent twice: every user of Redis must be able to work without it.
    */
   readonly client: Redis;
-  /** Whether a command would be sent now. */
+  /** True if a command would be sent now. */
   readonly isReady: boolean;
   /**
-   * Ask for a sign of life; waits for the first attempt to connect, not for later ones.
+   * Send PING; waits for the first attempt to connect, not for later ones.
    *
    * @throws AppError `redis_unavailable` (503)
    */
@@ -27,19 +27,19 @@ export interface RedisConnection {
 
 const CONNECT_MS = 5000;
 const COMMAND_MS = 1000;
-/** Without a byte for that long, with answers due, the connection counts as dead and is made anew. */
+/** Time without a byte, while answers are due, after which the connection counts as lost and is opened again. */
 const SILENCE_MS = 5000;
 const RECONNECT_MS_MAX = 1000;
 
 /**
- * Connect in the background, and again whenever the connection is lost. An outage is logged once, when it begins, and
- * its end once. The URL's credentials are never logged.
+ * Connect to Redis in the background, and again whenever the connection is lost. The begin and the end of an outage are
+ * logged once each. The credentials of the URL are never logged.
  *
- * @throws AppError `config_invalid` for a URL of another kind
+ * @throws AppError `config_invalid` if the URL is not one of Redis
  */
 export function openRedis(settings: RedisSettings, logger: Logger): RedisConnection {
   const url = settings.url.reveal();
-  const place = placeOf(url);
+  const address = addressOf(url);
   const client = new Redis(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
@@ -50,7 +50,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX),
     connectionName: 'service',
-    // A replica that was the primary until now: another connection finds the new one.
+    // This server was the primary and is a replica now: a new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   let isDown = false;
@@ -58,13 +58,13 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   const noteOutage = (reason: string) => {
     if (isDown || isClosing) return;
     isDown = true;
-    logger.warn({ redis: place, reason }, 'Redis is not reachable; going on without it');
+    logger.warn({ redis: address, reason }, 'Redis is not reachable; the service continues without it');
   };
-  // Never the error itself: ioredis puts the failed command into it, AUTH with its password too.
+  // The error itself is never logged: ioredis puts the failed command into it, such as AUTH with its password.
   client.on('error', (error: Error) => noteOutage(reasonOf(error)));
   client.on('close', () => noteOutage('connection closed'));
   client.on('ready', () => {
-    if (isDown) logger.info({ redis: place }, 'Redis is back');
+    if (isDown) logger.info({ redis: address }, 'Redis is reachable again');
     isDown = false;
   });
   const firstAttempt = client.connect().catch(() => undefined);
@@ -80,7 +80,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
         await client.ping();
       } catch (error) {
         const reason = reasonOf(error as Error);
-        throw dependencyDown('redis', 'Redis does not answer', new Error(`${place}: ${reason}`));
+        throw dependencyDown('redis', 'Redis does not answer', new Error(`${address}: ${reason}`));
       }
     },
     async close() {
@@ -92,8 +92,8 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   };
 }
 
-/** Host and port, or the socket's path: what may be shown of the URL. */
-function placeOf(url: string): string {
+/** Return the part of the URL that may be shown: host and port, or the path of the socket. */
+function addressOf(url: string): string {
   if (/^\/[^/]/.test(url)) return url.replace(/\?.*/s, '');
   if (/^rediss?:\/\//i.test(url) && URL.canParse(url)) {
     const { hostname, port } = new URL(url);

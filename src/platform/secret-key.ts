@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readOrCreateLine } from './create-once.ts';
 import { Secret } from './secret.ts';
 
-/** Keys for one purpose each, all derived from the one secret key of the installation. */
+/** Keys derived from the secret key of the installation, each for one purpose. */
 export interface KeyRing {
   /** HMAC key under which API keys are stored. */
   readonly apiKeyPepper: Buffer;
@@ -23,7 +23,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
   };
 }
 
-/** The secret key in `<dataDir>/secret.key` (mode 0600), made on the first start. */
+/** Read the secret key from `<dataDir>/secret.key` (mode 0600), which is created at the first start. */
 export function readOrCreateSecretKey(dataDir: string): Secret {
   const file = path.join(dataDir, 'secret.key');
   return new Secret(readOrCreateLine(file, () => randomBytes(32).toString('base64url')));

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A credential that cannot be printed: string conversion, JSON, inspection and logs all show `***`. */
+/** Credential that cannot be printed: string conversion, JSON, inspection and logs all show `***`. */
 export class Secret {
   readonly #value: string;
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The clear value. Call it only where the credential is used. */
+  /** Return the clear value. Call this only where the credential is used. */
   reveal(): string {
     return this.#value;
   }

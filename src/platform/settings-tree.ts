@@ -1,15 +1,15 @@
-/** Settings as they are written, before anything is known of their meaning. */
+/** Settings in the form of the file, before they are validated. */
 export type Tree = { [key: string]: unknown };
 
-/** What stands at a place in the tree; undefined where nothing does. */
-export function valueAt(tree: Tree, place: readonly string[]): unknown {
+/** Return the value at a path of keys in the tree, or undefined. */
+export function valueAt(tree: Tree, keys: readonly string[]): unknown {
   let node: unknown = tree;
-  // Items of a list are found by their place in it.
-  for (const key of place) node = isTree(node) || Array.isArray(node) ? (node as Tree)[key] : undefined;
+  // Items of a list are found by their index.
+  for (const key of keys) node = isTree(node) || Array.isArray(node) ? (node as Tree)[key] : undefined;
   return node;
 }
 
-/** The tree with every `${NAME}` in its texts replaced from `env`; a name that is not set becomes a fault. */
+/** Replace every `${NAME}` in the texts of the tree from `env`; a name that is not set becomes a fault. */
 export function interpolate(node: unknown, env: NodeJS.ProcessEnv, faults: string[]): unknown {
   if (typeof node === 'string') {
     return node.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
@@ -25,14 +25,14 @@ export function interpolate(node: unknown, env: NodeJS.ProcessEnv, faults: strin
   return node;
 }
 
-/** One tree of several, the later ones winning value by value. */
+/** Merge trees value by value; later trees take precedence. */
 export function merge(...trees: Tree[]): Tree {
   const result: Tree = {};
   for (const tree of trees) {
     for (const [key, value] of Object.entries(tree)) {
       if (value === undefined) continue;
-      const before = result[key];
-      result[key] = isTree(before) && isTree(value) ? merge(before, value) : value;
+      const existing = result[key];
+      result[key] = isTree(existing) && isTree(value) ? merge(existing, value) : value;
     }
   }
   return result;

@@ -7,7 +7,7 @@ const secret = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 
-/** Where files are kept, and the search index: on this host's disk, or in a bucket that all hosts reach. */
+/** Settings of the storage of files and of the search index: on the disk of this host, or in a bucket for all hosts. */
 export const storageSettings = {
   objects: z
     .strictObject({
@@ -23,7 +23,7 @@ export const storageSettings = {
         .string()
         .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
         .default('us-east-1'),
-      /** Everything of this installation is below it: one bucket may hold several. */
+      /** Prefix of all keys of this installation, so that one bucket may hold several installations. */
       prefix: z
         .string()
         .regex(/^([a-z0-9][a-z0-9_-]{0,63}\/)+$/, 'must be lower-case segments, each ending in "/"')
@@ -44,11 +44,11 @@ export interface S3Settings {
   readonly bucket: string;
   readonly endpoint: string;
   readonly region: string;
-  /** Empty, or ends in `/`. */
+  /** Key prefix; it is empty or ends in `/`. */
   readonly prefix: string;
-  /** `endpoint/bucket/key` in place of `bucket.endpoint/key`. */
+  /** True for URLs of the form `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly pathStyle: boolean;
-  /** Null: the chain of the AWS SDK, that is the role of the machine. */
+  /** Access keys; null for the credential chain of the AWS SDK, that is the role of the machine. */
   readonly credentials: S3Credentials | null;
 }
 
@@ -59,7 +59,7 @@ export interface S3Credentials {
 }
 
 export function storageConfigOf(file: StorageFile): {
-  /** Null: files are kept in the data directory. */
+  /** Settings of S3; null if files are kept in the data directory. */
   objects: S3Settings | null;
   index: { storage: 'disk' | 's3' };
 } {
@@ -86,14 +86,14 @@ function credentialsOf({ credentials, access_key_id, secret_access_key, session_
   return { accessKeyId: access_key_id, secretAccessKey: secret_access_key, sessionToken: session_token ?? null };
 }
 
-/** Said outright, so that no AWS_ENDPOINT_URL of the environment has a say. */
+/** Return the endpoint of AWS in a region. It is always explicit, so that AWS_ENDPOINT_URL has no effect. */
 function endpointOfAws(region: string): string {
   return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 }
 
 const AWS_REGION = /^[a-z]{2}(-[a-z]+)+-\d+$/;
 
-/** What does not go together, and by which setting a person will look for it. */
+/** Find settings that contradict each other; `path` is the setting at which a person will look for the fault. */
 export function storageFaults(
   file: StorageFile & { database_url?: unknown; secret_key?: unknown },
 ): { path: string[]; message: string }[] {
@@ -102,7 +102,7 @@ export function storageFaults(
   const fault = (name: string, message: string) => faults.push({ path: name.split('.'), message });
   if (objects.bucket === undefined) {
     for (const name of ['endpoint', 'prefix', 'path_style'] as const) {
-      if (objects[name] !== undefined) fault(`objects.${name}`, 'does nothing without S3_BUCKET');
+      if (objects[name] !== undefined) fault(`objects.${name}`, 'has no effect without S3_BUCKET');
     }
     if (index.storage === 's3') fault('index.storage', 's3 needs S3_BUCKET');
     return faults;
@@ -111,10 +111,13 @@ export function storageFaults(
     fault('objects.bucket', 'needs DATABASE_URL; the embedded PostgreSQL keeps its records on one host only');
   }
   if (file.secret_key === undefined) {
-    fault('secret_key', 'is needed with S3_BUCKET, the same on every host (make one by: openssl rand -base64 32)');
+    fault(
+      'secret_key',
+      'is needed with S3_BUCKET and must be equal on every host (create one with: openssl rand -base64 32)',
+    );
   }
   if (objects.endpoint === undefined && !AWS_REGION.test(objects.region)) {
-    fault('objects.region', `${objects.region} is no region of AWS; S3_ENDPOINT says where the store is`);
+    fault('objects.region', `${objects.region} is not a region of AWS; set S3_ENDPOINT to the address of the store`);
   }
   if (objects.credentials === 'keys' && credentialsOf(objects) === null) {
     fault(

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
 
-/** Of the heap of a thread: three times what its objects fill between two collections. */
+/** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
 
-/** Runs functions exported by a module on worker threads, so that heavy CPU work never blocks the event loop. */
+/** Pool of worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
 export interface Threads {
   /**
    * Call export `name` of the module with one structured-cloneable argument.
-   * Buffers named in `transfer` are moved, not copied.
+   * Buffers listed in `transfer` are moved, not copied.
    */
   run<Result>(
     module: URL,
@@ -19,7 +19,7 @@ export interface Threads {
   close(): Promise<void>;
 }
 
-/** A pool of at most one thread per core, started on first use; idle threads end after 30 s. */
+/** Open a pool of at most one thread per core, which starts on first use; idle threads end after 30 s. */
 export function openThreads(): Threads {
   let pool: Tinypool | null = null;
   return {
@@ -35,7 +35,7 @@ export function openThreads(): Threads {
         maxThreads: Math.max(1, availableParallelism()),
         idleTimeout: 30_000,
         maxQueue: 10_000,
-        // A young generation as large as V8 likes it costs 100 MB a thread, for what hardly runs faster.
+        // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
         resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
       });
       return pool.run(argument, {
@@ -52,7 +52,7 @@ export function openThreads(): Threads {
   };
 }
 
-/** For the result of a function on a thread: `buffers` are moved to the caller, not copied. */
+/** Wrap the result of a function on a thread so that `buffers` are moved to the caller, not copied. */
 export function transferResult(value: unknown, buffers: readonly ArrayBuffer[]): unknown {
   return Tinypool.move({ [Tinypool.transferableSymbol]: buffers, [Tinypool.valueSymbol]: value } as never);
 }

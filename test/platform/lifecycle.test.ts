@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Service, together } from '../../src/platform/lifecycle.ts';
+import { type Service, serviceGroup } from '../../src/platform/lifecycle.ts';
 
-test('services together start in order and stop all at once, also where one fails to', async () => {
+test('services serviceGroup start in order and stop all at once, also where one fails to', async () => {
   const events: string[] = [];
   const stops = Promise.withResolvers<void>();
   const service = (name: string, fault?: Error): Service => ({
@@ -16,7 +16,7 @@ test('services together start in order and stop all at once, also where one fail
       if (fault) throw fault;
     },
   });
-  const all = together('all', [service('a'), service('b', new Error('b is stuck')), service('c')]);
+  const all = serviceGroup('all', [service('a'), service('b', new Error('b is stuck')), service('c')]);
   await all.start(new AbortController().signal);
   const stopped = all.stop();
   stops.resolve();

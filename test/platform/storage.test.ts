@@ -57,7 +57,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       const hasty = await startS3Proxy(dishonest.endpoint);
       const seen = new Set<string>();
       hasty.decide = ({ method, path: key }): S3Fault => {
-        if (method !== 'PUT' || key.includes('/crowd')) return null;
+        if (method !== 'PUT' || key.includes('/concurrent')) return null;
         if (seen.has(key)) return { status: 412, code: 'PreconditionFailed' };
         seen.add(key);
         return null;
@@ -172,7 +172,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       expect(ignoring.stdout).toMatch(/^✘ s3: .*ignores conditional writes/m);
       const missing = await doctor(s3.endpoint, { S3_BUCKET: 'no-such-bucket' });
       expect(missing.code).toBe(5);
-      expect(missing.stdout).toMatch(/^✘ objects: the object storage refuses us \(404 NoSuchBucket\)/m);
+      expect(missing.stdout).toMatch(/^✘ objects: the object storage refuses our requests \(404 NoSuchBucket\)/m);
       expect(missing.stdout).toMatch(/^✘ index: the search index is out of reach \(.*404/m);
       for (const { stdout, stderr } of [ignoring, missing]) expect(stdout + stderr).not.toContain('razorbill');
     });

@@ -19,9 +19,10 @@ const PackageJson = z.object({ version: z.string().regex(/^[0-9][0-9A-Za-z.+-]*$
 const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Find binaries that `user` can run: those of the npm platform package in place, else a copy of them in the data
- * directory. A copy is made when that user cannot reach `node_modules` (a checkout in a closed home directory, say)
- * or when the links between the libraries are missing there and cannot be made. Call it under the data directory's lock.
+ * Find binaries that `user` can run: those of the installed npm platform package, else a copy of them in the data
+ * directory. A copy is made if that user cannot open `node_modules` (a checkout in a closed home directory, for example)
+ * or if the links between the libraries are missing there and cannot be created. Call this function under the lock of
+ * the data directory.
  *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
  */
@@ -63,7 +64,7 @@ function resolvePlatformPackage(): string {
   }
 }
 
-/** The binaries, or why they do not run: tried as `user`, which tells of modes, mounts, missing libraries alike. */
+/** Run the binaries as `user`, which tests modes, mounts and libraries. Returns them, or the reason of a failure. */
 async function tryBinaries(native: string, user: ServerUser | null): Promise<PostgresBinaries | string> {
   const bin = path.join(native, 'bin');
   const postgres = path.join(bin, 'postgres');
@@ -74,10 +75,10 @@ async function tryBinaries(native: string, user: ServerUser | null): Promise<Pos
 }
 
 /**
- * Make the symbolic links between libraries, which an npm package cannot carry: the platform package lists them in
- * `native/pg-symlinks.json` and makes them in an install script, which `npm ci --ignore-scripts` leaves out.
+ * Create the symbolic links between libraries, which an npm package cannot contain: the platform package lists them in
+ * `native/pg-symlinks.json` and creates them in an install script, which `npm ci --ignore-scripts` skips.
  *
- * @returns false when links are missing and cannot be made here
+ * @returns false if links are missing and cannot be created here
  */
 async function linkLibraries(packageDirectory: string): Promise<boolean> {
   const list = await readFile(path.join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -93,7 +94,7 @@ async function linkLibraries(packageDirectory: string): Promise<boolean> {
   return true;
 }
 
-/** Copy the package to `postgres-bin/<version>` (complete or not there at all) and drop copies of other versions. */
+/** Copy the package to `postgres-bin/<version>` (complete or not at all) and remove copies of other versions. */
 async function copyPackage(data: DataDirectory, packageDirectory: string): Promise<string> {
   const { version } = PackageJson.parse(
     JSON.parse(await readFile(path.join(packageDirectory, 'package.json'), 'utf8')),
@@ -102,10 +103,10 @@ async function copyPackage(data: DataDirectory, packageDirectory: string): Promi
   if ((await lstat(copy).catch(() => null)) !== null) return copy;
 
   await mkdir(data.binariesDirectory, { recursive: true });
-  await chmod(data.binariesDirectory, 0o755); // the server's user must pass, whatever our umask
+  await chmod(data.binariesDirectory, 0o755); // the user of the server must be able to enter, whatever our umask
   await data.own(data.binariesDirectory);
   for (const name of await readdir(data.binariesDirectory)) {
-    // A copy that root made stays root's: not being able to drop it is no reason to stop.
+    // A copy that root made belongs to root; a failure to remove it is harmless.
     await rm(path.join(data.binariesDirectory, name), { recursive: true, force: true }).catch(() => undefined);
   }
   const unfinished = path.join(data.binariesDirectory, `.${version}-${randomUUID()}`);
@@ -121,7 +122,7 @@ async function copyPackage(data: DataDirectory, packageDirectory: string): Promi
   return copy;
 }
 
-/** What was closed to others or to writing where it was installed, by a strict umask say, must not be here. */
+/** Make a copy readable for everybody, since a strict umask may have restricted the modes of the original. */
 async function makeReadable(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const name = path.join(entry.parentPath, entry.name);

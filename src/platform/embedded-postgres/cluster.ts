@@ -11,11 +11,11 @@ export const SUPERUSER = 'service';
 const INITDB_MS = 300_000;
 
 /**
- * Make the cluster where there is none: UTF-8, PostgreSQL's own C.UTF-8 (the same order on every system, no
- * dependency on its locales), password login only. It is made aside and renamed, so that a kill on the way
- * leaves no half-made cluster. Call it under the data directory's lock.
+ * Create the cluster if there is none: UTF-8, PostgreSQL's own C.UTF-8 (equal order on every system, no dependency on
+ * its locales), password login only. It is created under a temporary name and renamed, so that a killed process
+ * leaves no incomplete cluster. Call this function under the lock of the data directory.
  *
- * @throws AppError `postgres_version_mismatch` when the cluster is of another major version, `postgres_initdb_failed`
+ * @throws AppError `postgres_version_mismatch` if the cluster is of another major version, `postgres_initdb_failed`
  */
 export async function ensureCluster(
   data: DataDirectory,
@@ -42,13 +42,13 @@ async function createCluster(
   options: { durable: boolean },
 ): Promise<void> {
   const password = await ensurePassword(data);
-  const aside = path.join(data.path, `postgres.new-${randomUUID()}`);
-  const cluster = path.join(aside, 'cluster');
-  const passwordCopy = path.join(aside, 'password'); // one that the server's user can read
+  const temporary = path.join(data.path, `postgres.new-${randomUUID()}`);
+  const cluster = path.join(temporary, 'cluster');
+  const passwordCopy = path.join(temporary, 'password'); // readable for the user of the server
   try {
-    await mkdir(aside, { mode: 0o700 });
+    await mkdir(temporary, { mode: 0o700 });
     await writeFile(passwordCopy, password.reveal(), { mode: 0o600 });
-    await changeOwner(user, aside, passwordCopy);
+    await changeOwner(user, temporary, passwordCopy);
     const result = await run(
       binaries.initdb,
       [
@@ -56,7 +56,7 @@ async function createCluster(
         `--username=${SUPERUSER}`,
         `--pwfile=${passwordCopy}`,
         '--auth=scram-sha-256',
-        // Iterations slow the guessing of poor passwords down; 32 random bytes need none, and each connection pays.
+        // Iterations protect weak passwords; 32 random bytes need none, and every connection would be slower.
         '--set=scram_iterations=1',
         '--encoding=UTF8',
         '--locale-provider=builtin',
@@ -71,32 +71,32 @@ async function createCluster(
       throw new AppError({
         code: 'postgres_initdb_failed',
         status: 503,
-        message: `PostgreSQL could not make its files in ${data.path}: ${lastLine(result.stderr)}`,
+        message: `PostgreSQL could not create its files in ${data.path}: ${lastLine(result.stderr)}`,
         details: { stderr: result.stderr },
       });
     }
     await rename(cluster, data.cluster);
     if (options.durable) await syncDirectory(data.path);
   } finally {
-    await rm(aside, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
 }
 
-/** The superuser's password: 32 random bytes, made with the cluster, readable by the owner of the data directory. */
+/** Read or create the password of the superuser: 32 random bytes, readable by the owner of the data directory. */
 async function ensurePassword(data: DataDirectory): Promise<Secret> {
   const existing = await readFile(data.passwordFile, 'utf8').catch(() => null);
   if (existing !== null && existing.trim() !== '') return new Secret(existing.trim());
   const password = randomBytes(32).toString('base64url');
-  const aside = `${data.passwordFile}.${randomUUID()}`;
-  const file = await open(aside, 'wx', 0o600);
+  const temporary = `${data.passwordFile}.${randomUUID()}`;
+  const file = await open(temporary, 'wx', 0o600);
   try {
     await file.writeFile(password);
     await file.sync();
   } finally {
     await file.close();
   }
-  await data.own(aside);
-  await rename(aside, data.passwordFile);
+  await data.own(temporary);
+  await rename(temporary, data.passwordFile);
   return new Secret(password);
 }
 
@@ -108,15 +108,15 @@ export async function readPassword(data: DataDirectory): Promise<Secret> {
     throw new AppError({
       code: 'postgres_password_unreadable',
       status: 503,
-      message: `cannot read ${data.passwordFile}, the password of the database in ${data.cluster}: put it back, or run as the user who owns it`,
+      message: `cannot read ${data.passwordFile}, which holds the password of the database in ${data.cluster}: restore the file, or run as the user who owns it`,
       cause,
     });
   }
 }
 
 /**
- * Write `postgresql.conf` anew: modest settings for a machine that does other work too. `<data dir>/postgres.conf`
- * is read last, for an operator's own.
+ * Write `postgresql.conf`: modest settings for a machine that does other work too. PostgreSQL reads
+ * `<data dir>/postgres.conf` last, for settings of the operator.
  */
 export async function writeSettings(
   data: DataDirectory,
@@ -126,7 +126,7 @@ export async function writeSettings(
 ): Promise<void> {
   const settings: Record<string, string> = {
     listen_addresses: '',
-    // A list: double quotes keep a comma or a space in the path from splitting it.
+    // The value is a list: double quotes keep a comma or a space in the path from splitting it.
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: '200',
@@ -140,7 +140,7 @@ export async function writeSettings(
     datestyle: 'iso, mdy',
     lc_messages: 'C',
     default_text_search_config: 'pg_catalog.simple',
-    // The log is bounded, and holds no rows: starts, stops, recoveries, fatal errors; no statements, no keys.
+    // The log is bounded and holds starts, stops, recoveries and fatal errors, but no statements, rows or keys.
     logging_collector: 'off',
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
@@ -161,15 +161,15 @@ export async function writeSettings(
   ].join('\n');
   const file = path.join(data.cluster, 'postgresql.conf');
   if ((await readFile(file, 'utf8').catch(() => null)) === text) return;
-  const aside = `${file}.${randomUUID()}`;
-  await writeFile(aside, text, { mode: 0o600 });
-  await changeOwner(user, aside);
-  await rename(aside, file);
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await changeOwner(user, temporary);
+  await rename(temporary, file);
 }
 
 /**
- * A directory for the unix socket that only the server's user may enter, made where it is missing. An existing one
- * must be that user's: in the shared temporary directory somebody else may have made it first.
+ * Create the directory for the unix socket, which only the user of the server may enter. An existing one must belong to
+ * that user: in the shared temporary directory another user may have created it first.
  *
  * @throws AppError `postgres_socket_directory_foreign`
  */
@@ -183,7 +183,7 @@ export async function ensureSocketDirectory(directory: string, user: ServerUser 
     throw new AppError({
       code: 'postgres_socket_directory_foreign',
       status: 503,
-      message: `${directory}, the place for the database's socket, belongs to another user: remove it, or choose a data directory with a shorter path`,
+      message: `${directory}, the directory for the socket of the database, belongs to another user: remove it, or choose a data directory with a shorter path`,
     });
   }
   await changeOwner(user, directory);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AppError } from '../errors.ts';
 import { run, type ServerUser } from './run.ts';
 
-/** What this module keeps in the appliance's data directory, and who owns it. */
+/** Paths of the embedded PostgreSQL in the data directory of the appliance, and their owner. */
 export interface DataDirectory {
   readonly path: string;
   readonly cluster: string;
@@ -13,13 +13,13 @@ export interface DataDirectory {
   readonly usersDirectory: string;
   readonly socketDirectory: string;
   readonly binariesDirectory: string;
-  /** Give a file that root made to the owner of the data directory, who must be able to work without root later. */
+  /** Give a file that root created to the owner of the data directory, who must be able to work without root later. */
   own(file: string): Promise<void>;
 }
 
-/** Make the data directory where it is missing, and name what is in it. */
+/** Create the data directory if it is missing, and return its paths. */
 export async function openDataDirectory(dataDir: string): Promise<DataDirectory> {
-  await mkdir(path.dirname(path.resolve(dataDir)), { recursive: true }); // folders on the way stay passable
+  await mkdir(path.dirname(path.resolve(dataDir)), { recursive: true }); // the parent folders stay open to others
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const directory = await realpath(dataDir);
   const owner = await stat(directory);
@@ -44,23 +44,23 @@ export function isRoot(): boolean {
 }
 
 const LEFTOVERS = /^postgres\.(lock[-.]|new-)/;
-const LITTER_MS = 3_600_000;
+const LEFTOVER_MS = 3_600_000;
 
-/** Remove what processes that were killed left behind: half-made clusters, claims to the lock. */
+/** Remove the files of killed processes: incomplete clusters, claims to the lock. */
 export async function removeLeftovers(data: DataDirectory): Promise<void> {
   for (const name of await readdir(data.path)) {
     if (!LEFTOVERS.test(name)) continue;
     const file = path.join(data.path, name);
     const found = await lstat(file).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > LITTER_MS) await rm(file, { recursive: true, force: true });
+    if (found !== null && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(file, { recursive: true, force: true });
   }
 }
 
 /**
- * See to it that `user` can pass through the data directory; only needed as root, where the server is another
- * user. A data directory that is root's alone is opened to that user's group for passing, not for reading.
+ * Make sure that `user` can traverse the data directory; only needed as root, where the server runs as another user.
+ * A data directory that only root may open becomes traversable, but not readable, for the group of that user.
  *
- * @throws AppError `data_directory_unreachable` when a directory above is closed to that user
+ * @throws AppError `data_directory_unreachable` if a directory above is closed to that user
  */
 export async function allowTraversal(data: DataDirectory, user: ServerUser): Promise<void> {
   if (await canTraverse(data.path, user)) return;
@@ -79,7 +79,7 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
   });
 }
 
-/** Tried as that user rather than computed from modes: ACLs, mount options and security modules count too. */
+/** Test as `user` if a directory can be traversed: modes alone ignore ACLs, mount options and security modules. */
 export async function canTraverse(directory: string, user: ServerUser): Promise<boolean> {
   const result = await run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { user });
   return result.status === 0;

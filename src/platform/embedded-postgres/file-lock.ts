@@ -6,21 +6,21 @@ import { type Liveness, livenessOf, ownIdentity, ProcessIdentity } from './proce
 
 const POLL_MS = 10;
 const WAIT_MS = 180_000;
-/** A holder in another container cannot be asked; no critical section here takes this long. */
+/** Age after which a holder in another container, which cannot be checked, counts as dead; no critical section here takes this long. */
 const FOREIGN_HOLDER_MS = 120_000;
 
 /**
- * Run `fn` while holding the lock file `file`; at most one process does at a time. A holder that died is
- * recognised and succeeded. The holder's identity is in the file from the first moment (written aside, then
- * linked: `link` fails when the name exists).
+ * Run `fn` while holding the lock file `file`; at most one process does so at a time. The lock of a process that died
+ * is recognised and taken over. The file contains the identity of its holder from the start: it is written under
+ * another name and then linked (`link` fails if the name exists).
  *
- * Taking over from the dead must not race: two processes that both find a dead holder must not each remove a
- * file, or the second removes the lock that the first has just taken. So nobody removes a dead holder's file.
- * The right to succeed the holder with contents C is itself a lock file, named after C's hash, and its holder
- * may in turn die and be succeeded. Whoever links the end of that chain holds the lock. Release removes the
+ * The takeover must not race: if two processes that both find a dead holder each removed the file, the second would
+ * remove the lock that the first has just taken. Therefore no process removes the file of a dead holder.
+ * The right to succeed the holder with contents C is itself a lock file, named after the hash of C, and its holder
+ * may also die and be succeeded. The process that links the end of this chain holds the lock. Release removes the
  * chain from the front, so a chain whose front is unchanged has not been released.
  *
- * @throws AppError `data_directory_busy` when the lock could not be had within `waitMs`
+ * @throws AppError `data_directory_busy` if the lock is not acquired within `waitMs`
  */
 export async function withFileLock<T>(
   file: string,
@@ -52,7 +52,7 @@ async function acquire(
       const chain = await tryAcquire(file, claim);
       if (chain !== null) {
         const now = new Date();
-        await utimes(claim, now, now); // the same inode as the lock: its age is the age of the critical section
+        await utimes(claim, now, now); // this is also the inode of the lock: its age is that of the critical section
         return chain;
       }
       if (performance.now() > deadline) {
@@ -70,7 +70,7 @@ async function acquire(
   }
 }
 
-/** The chain of files to remove on release, or null when a living process holds the lock. */
+/** Try to acquire the lock. Returns the chain of files to remove on release, or null if a living process holds it. */
 async function tryAcquire(file: string, claim: string): Promise<string[] | null> {
   const chain: string[] = [];
   let front: string | null = null;
@@ -79,7 +79,7 @@ async function tryAcquire(file: string, claim: string): Promise<string[] | null>
     if (await linkIfAbsent(claim, candidate)) {
       if (candidate === file) return chain;
       if ((await readIfPresent(file)) === front) return chain;
-      await removeFile(candidate); // the chain was released while we walked along it
+      await removeFile(candidate); // the chain was released in the meantime
       return null;
     }
     const holder = await readIfPresent(candidate);
@@ -92,7 +92,7 @@ async function tryAcquire(file: string, claim: string): Promise<string[] | null>
 
 async function holderLiveness(file: string, content: string): Promise<Liveness> {
   const identity = ProcessIdentity.safeParse(parseJson(content));
-  if (!identity.success) return 'dead'; // only a power failure leaves half a file
+  if (!identity.success) return 'dead'; // only a power failure leaves an incomplete file
   const liveness = await livenessOf(identity.data);
   if (liveness !== 'unknown') return liveness;
   const written = await stat(file).catch(() => null);

@@ -16,7 +16,7 @@ const PORT = 5432; // only names the socket file
 const SOCKET_PATH_BYTES_MAX = 100; // 103 on macOS, 107 on Linux
 const LOG_BYTES_MAX = 10 * 1024 * 1024;
 const READY_POLL_MS = 3;
-const READY_MS = 300_000; // recovery after a crash may take its time
+const READY_MS = 300_000; // recovery after a crash may take minutes
 const STOP_MS = 60_000;
 const START_ATTEMPTS = 5;
 const START_RETRY_MS = 500;
@@ -25,16 +25,17 @@ export interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly socketDirectory: string;
-  /** `starting`, `ready` or `stopping`. */
+  /** Status: `starting`, `ready` or `stopping`. */
   readonly status: string;
-  /** It runs in our pid namespace, so its pid means to us what it says. */
+  /** True if it runs in our pid namespace, so that its pid is valid here. */
   readonly isLocal: boolean;
 }
 
 /**
- * The server that runs on this cluster, or null. `postmaster.pid` alone does not tell: it outlives a killed server,
- * and its pid may by now be another process or, where containers share the directory, never have been one of ours.
- * A local process counts if it was started on this cluster or works in its directory; any other if its socket answers.
+ * Find the server that runs on this cluster, or null. `postmaster.pid` alone is not enough: the file remains after a
+ * server was killed, and its pid may belong to another process now or, if containers share the directory, to another
+ * pid namespace. A local process counts if it was started on this cluster or works in its directory; any other
+ * process counts if its socket accepts a connection.
  */
 export async function findPostmaster(data: DataDirectory): Promise<Postmaster | null> {
   const text = await readFile(path.join(data.cluster, 'postmaster.pid'), 'utf8').catch(() => null);
@@ -53,14 +54,14 @@ export async function findPostmaster(data: DataDirectory): Promise<Postmaster | 
 
 async function isServerProcess(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    // The arguments are open to all; the working directory is not, even to root in an ordinary container.
+    // Every user may read the arguments; the working directory may be closed even to root in an ordinary container.
     const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
     if (path.basename(program) === 'postgres' && args.includes(cluster)) return true;
     try {
       const [actual, expected] = await Promise.all([stat(`/proc/${pid}/cwd/.`), stat(cluster)]);
       return actual.dev === expected.dev && actual.ino === expected.ino;
     } catch {
-      return false; // gone, a zombie, or not ours to look at
+      return false; // it has ended, is a zombie, or belongs to another user
     }
   }
   const { stdout } = await run('ps', ['-o', 'command=', '-p', String(pid)]);
@@ -81,7 +82,7 @@ function socketPath(directory: string, port: number): string {
   return path.join(directory, `.s.PGSQL.${port}`);
 }
 
-/** Wait until the server takes connections; null when it went away instead. */
+/** Wait until the server accepts connections; returns null if it ends instead. */
 export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | null> {
   const deadline = performance.now() + READY_MS;
   for (;;) {
@@ -93,12 +94,12 @@ export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | 
 }
 
 /**
- * Start the server, detached: in a session of its own, so that it outlives this process and hears nothing of its
- * terminal. Call it under the data directory's lock, with no server running. Retried a few times, since workers of
- * a killed server may still hold its memory.
+ * Start the server, detached: in a session of its own, so that it outlives this process and receives no signals of its
+ * terminal. Call this function under the lock of the data directory, while no server runs. It tries a few times, since
+ * workers of a killed server may still hold its memory.
  *
- * Not through `pg_ctl start`, which does the same by way of a shell without quoting what a path may hold, looks
- * for the outcome every 100 ms only, and does not tell how the server ended.
+ * This does not use `pg_ctl start`, which runs a shell without quoting special characters of the path, checks for the
+ * outcome every 100 ms only, and does not report how the server ended.
  *
  * @throws AppError `postgres_start_failed`
  */
@@ -121,8 +122,8 @@ export async function startPostmaster(
 }
 
 /**
- * PostgreSQL clears a stale `postmaster.pid` itself, unless its pid is in use again, as it often is after the restart
- * of a container: then it refuses to start. We know that no server runs, so that other process is none.
+ * Remove a `postmaster.pid` whose pid is in use again. PostgreSQL removes a stale file itself, but refuses to start if
+ * another process has its pid, which is common after the restart of a container. The caller knows that no server runs.
  */
 async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   const file = path.join(data.cluster, 'postmaster.pid');
@@ -130,7 +131,7 @@ async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   if (pid > 0 && isInUse(pid)) await unlink(file);
 }
 
-/** The server once it takes connections, or why it does not. */
+/** Start the server once. Returns it when it accepts connections, or the reason why it does not. */
 async function startOnce(
   data: DataDirectory,
   binaries: PostgresBinaries,
@@ -153,7 +154,7 @@ async function startOnce(
       ended = `it ended with ${signal ?? `status ${status}`}`;
     });
   } catch (error) {
-    return (error as Error).message; // some failures to start are thrown, others are handed over
+    return (error as Error).message; // some failures to start are thrown, others are `error` events
   } finally {
     await log.close();
   }
@@ -168,7 +169,7 @@ async function startOnce(
   }
 }
 
-/** Stop the server, finishing nothing but what is written (`fast`). Call it under the data directory's lock. */
+/** Stop the server in mode `fast`: open transactions are rolled back. Call this function under the lock of the data directory. */
 export async function stopPostmaster(
   data: DataDirectory,
   binaries: PostgresBinaries,
@@ -182,15 +183,15 @@ export async function stopPostmaster(
       { user, timeoutMs: STOP_MS + 10_000 },
     );
   const fast = await stop('fast');
-  // What an immediate stop leaves undone, the next start makes good from the write-ahead log.
+  // After an immediate stop, the next start recovers from the write-ahead log.
   if (fast.status !== 0 && (await findPostmaster(data)) !== null) await stop('immediate');
   if (postmaster.socketDirectory !== data.socketDirectory)
     await rmdir(postmaster.socketDirectory).catch(() => undefined);
 }
 
 /**
- * The socket lies in the data directory, or, where that path is too long for a socket address, in a directory of the
- * temporary one named after a hash of it. `postmaster.pid` records which, for those who take the server over.
+ * Choose the directory of the socket: in the data directory or, if that path is too long for a socket address, in the
+ * temporary directory under a name that contains a hash of the path. `postmaster.pid` records it for other processes.
  */
 async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | null): Promise<string> {
   const hash = createHash('sha256').update(data.path).digest('hex').slice(0, 12);
@@ -204,7 +205,7 @@ async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | nul
   throw new AppError({
     code: 'postgres_socket_path_too_long',
     status: 503,
-    message: `the path ${data.path} is too long for a unix socket, and so is that of the temporary directory: choose a shorter one`,
+    message: `the path ${data.path} is too long for a unix socket, and so is the path of the temporary directory: choose a data directory with a shorter path`,
   });
 }
 

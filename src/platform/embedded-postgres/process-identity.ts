@@ -4,25 +4,25 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 
 /**
- * A process, told apart from a later one with the same pid (by its start time) and from one with the same pid
- * in another container that shares the data directory (by its namespace).
+ * Identity of a process, which differs from that of a later process with the same pid (by its start time) and of one
+ * with the same pid in another container that shares the data directory (by its namespace).
  */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),
-  /** Opaque; equal for two readings of one process. Null where the platform does not tell. */
+  /** Opaque start time, equal for two readings of one process. Null if the platform does not report it. */
   startTime: z.string().nullable(),
-  /** Machine boot and pid namespace; empty where the platform has no such thing. */
+  /** Boot of the machine and pid namespace; empty if the platform has no such thing. */
   bootId: z.string(),
   pidNamespace: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
-/** `unknown`: it lives, or lived, in another pid namespace of this machine, into which we cannot look. */
+/** State of a process; `unknown` if it runs, or ran, in another pid namespace of this machine, which we cannot inspect. */
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
 let own: Promise<ProcessIdentity> | undefined;
 
-/** The identity of this process. */
+/** Return the identity of this process. */
 export function ownIdentity(): Promise<ProcessIdentity> {
   own ??= (async () => ({
     pid: process.pid,
@@ -36,7 +36,7 @@ export function ownIdentity(): Promise<ProcessIdentity> {
   return own;
 }
 
-/** Whether the process behind a recorded identity still runs. A zombie counts as dead. */
+/** Determine if the process with a recorded identity still runs. A zombie counts as dead. */
 export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
   const self = await ownIdentity();
   if (identity.bootId !== self.bootId) return 'dead';
@@ -47,7 +47,7 @@ export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
   return identity.startTime === null || identity.startTime === startTime ? 'alive' : 'dead';
 }
 
-/** Whether any process has this pid now, a zombie included. */
+/** Return true if any process has this pid now, including a zombie. */
 export function isInUse(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -57,7 +57,7 @@ export function isInUse(pid: number): boolean {
   }
 }
 
-/** Start time of a living process: clock ticks since boot from /proc (proc_pid_stat(5), field 22), else from `ps`. */
+/** Read the start time of a living process: clock ticks since boot from /proc (proc_pid_stat(5), field 22), else from `ps`. */
 async function processStartTime(pid: number): Promise<string | null> {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);

@@ -1,21 +1,21 @@
 import { type ExecFileOptions, execFile, type SpawnOptions } from 'node:child_process';
 
-/** The operating system user that the server runs as; null for the user of this process. */
+/** Operating system user that the server runs as; null stands for the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
 }
 
 export interface RunResult {
-  /** Exit status; null when the program could not be started, was killed or timed out. */
+  /** Exit status; null if the program could not be started, was killed or timed out. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /**
- * How to start a program as `user`: in `/` (the working directory of this process may be out of that user's reach)
- * and in an environment of our own (PGDATA, PGOPTIONS and the like must not leak in).
+ * Options to start a program as `user`: in `/` (the working directory of this process may be closed to that user)
+ * and with a fixed environment (PGDATA, PGOPTIONS and similar variables must have no effect).
  */
 export function serverProcessOptions(user: ServerUser | null): SpawnOptions {
   return {
@@ -41,7 +41,7 @@ export function run(
       const spawnOptions = serverProcessOptions(options.user ?? null) as ExecFileOptions;
       execFile(file, args, { ...spawnOptions, timeout: options.timeoutMs ?? 30_000, encoding: 'utf8' }, done);
     } catch (error) {
-      done(error as Error, '', ''); // some failures to start are thrown, others are handed over
+      done(error as Error, '', ''); // some failures to start are thrown, others are passed to the callback
     }
   });
 }

@@ -5,8 +5,8 @@ import type { DataDirectory } from './data-directory.ts';
 import { livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts';
 
 /**
- * Who uses the server: one file per open handle, holding the identity of its process. Every function here is
- * called under the data directory's lock.
+ * Register a user of the server: a file per open handle, which contains the identity of its process. Call every function
+ * of this file under the lock of the data directory.
  */
 export async function registerUser(data: DataDirectory): Promise<string> {
   await mkdir(data.usersDirectory, { recursive: true, mode: 0o755 });
@@ -21,7 +21,7 @@ export async function unregisterUser(file: string): Promise<void> {
   await rm(file, { force: true });
 }
 
-/** The number of living users of this pid namespace; files of dead ones are removed. */
+/** Count the living users in this pid namespace, and remove the files of dead ones. */
 export async function countLiveUsers(data: DataDirectory): Promise<number> {
   let alive = 0;
   for (const file of await listUserFiles(data)) {
@@ -33,7 +33,7 @@ export async function countLiveUsers(data: DataDirectory): Promise<number> {
   return alive;
 }
 
-/** Forget every user but the living: right when no server is running, since those of other namespaces went with it. */
+/** Remove all users that are not alive in this namespace. Correct only while no server runs, since the users of other namespaces ended with it. */
 export async function forgetFormerUsers(data: DataDirectory): Promise<void> {
   for (const file of await listUserFiles(data)) {
     const identity = await readIdentity(file);

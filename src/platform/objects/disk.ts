@@ -26,16 +26,16 @@ import {
   type StoredObject,
 } from './objects.ts';
 
-/** No key begins with a dot, so this is nobody's object. In the same file system as the objects, for renaming. */
+/** Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming. */
 const TEMPORARY = '.tmp';
 const TEMPORARY_MS_MAX = 3_600_000;
-/** A delete may take an empty folder away between its making and the arrival of the file. */
+/** Number of attempts to rename a file into its folder, which a concurrent delete may remove while it is empty. */
 const PLACE_ATTEMPTS = 10;
 
 /**
- * Objects as files below `directory`, the key being the path. A file is written under a temporary name, flushed to
- * the disk, renamed, and its folder flushed; a crash leaves nothing but temporary files, which are removed here
- * once they are an hour old.
+ * Open a storage of objects as files below `directory`; the key is the path. A file is written under a temporary name,
+ * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes those
+ * older than an hour.
  */
 export async function openDiskObjects(options: { directory: string }): Promise<Objects> {
   const root = path.resolve(options.directory);
@@ -63,15 +63,15 @@ class DiskObjects implements Objects {
   ): Promise<StoredObject> {
     checkKey(key);
     options.signal?.throwIfAborted();
-    const aside = path.join(this.#temporary, randomUUID());
+    const temporaryFile = path.join(this.#temporary, randomUUID());
     let isMoved = false;
     try {
-      const stored = await writeFile(aside, body, options.signal);
-      await this.#place(aside, key, options.ifAbsent === true);
+      const stored = await writeFile(temporaryFile, body, options.signal);
+      await this.#place(temporaryFile, key, options.ifAbsent === true);
       isMoved = options.ifAbsent !== true;
       return stored;
     } finally {
-      if (!isMoved) await unlink(aside).catch(() => {}); // it may not have come to be
+      if (!isMoved) await unlink(temporaryFile).catch(() => {}); // it may not exist
     }
   }
 
@@ -84,7 +84,7 @@ class DiskObjects implements Objects {
     } catch (error) {
       if (codeOf(error) !== 'EXDEV') throw translate(error);
     }
-    // Another file system: a copy instead.
+    // The file is on another file system and has to be copied.
     const stored = await this.put(key, createReadStream(file));
     await unlink(file);
     return stored;
@@ -192,14 +192,14 @@ class DiskObjects implements Objects {
     throw objectNotFound(key);
   }
 
-  /** Give a complete, flushed file its key. */
+  /** Rename or link a complete, flushed file to the path of its key. */
   async #place(file: string, key: string, ifAbsent: boolean): Promise<void> {
     const target = this.#pathOf(key);
     const folder = path.dirname(target);
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt > 1) await mkdir(folder, { recursive: true, mode: 0o700 });
-        // A link fails when there is an object, where a rename would replace it.
+        // A link fails if there is an object; a rename would replace it.
         await (ifAbsent ? link(file, target) : rename(file, target));
         break;
       } catch (error) {
@@ -210,9 +210,9 @@ class DiskObjects implements Objects {
       }
     }
     try {
-      await this.#flusher.flushWay(folder);
+      await this.#flusher.flushPath(folder);
     } catch (error) {
-      if (!isMissing(error)) throw translate(error); // missing: deleted by somebody right after it was written
+      if (!isMissing(error)) throw translate(error); // missing: another process deleted it right after the write
     }
   }
 
@@ -223,7 +223,7 @@ class DiskObjects implements Objects {
         await rmdir(folder);
       } catch (error) {
         if (codeOf(error) === 'ENOENT') continue;
-        await flushFolder(folder).catch(() => undefined); // in use, or removed just now by somebody else
+        await flushFolder(folder).catch(() => undefined); // not empty, or another process has just removed it
         return;
       }
     }
@@ -239,14 +239,14 @@ class DiskObjects implements Objects {
     const names = entries
       .filter((entry) => !entry.name.startsWith('.'))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
-      .sort((a, b) => (a < b ? -1 : 1)); // ASCII only, so code units are bytes; the slash takes part
+      .sort((a, b) => (a < b ? -1 : 1)); // keys are ASCII, so code units are bytes; the slash is part of the order
     for (const name of names) {
       const key = prefix + name;
       if (name.endsWith('/')) {
         yield* this.#walk(key, signal);
         continue;
       }
-      const found = await this.head(key); // may have been deleted meanwhile
+      const found = await this.head(key); // null if it has been deleted in the meantime
       if (found !== null) yield { key, sizeBytes: found.sizeBytes };
     }
   }

@@ -6,11 +6,11 @@ import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../errors.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
-const REACHED_FOLDERS_MAX = 4_096;
-/** Bytes read at a time. */
+const FLUSHED_FOLDERS_MAX = 4_096;
+/** Number of bytes per read. */
 export const READ_BYTES = 256 * 1024;
 
-/** Write a new file and flush it to the disk, hashing on the way. */
+/** Write a new file and flush it to the disk; the hash is computed while writing. */
 export async function writeFile(
   name: string,
   body: Uint8Array | Readable,
@@ -19,7 +19,7 @@ export async function writeFile(
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let file: FileHandle | undefined;
-  // A stream may fail before its reading begins, which then throws; without a listener it would end the process.
+  // A stream that fails before it is read makes the read throw; without a listener it would end the process.
   if (!(body instanceof Uint8Array)) {
     body.on('error', () => {});
     if (signal) addAbortSignal(signal, body);
@@ -36,7 +36,7 @@ export async function writeFile(
     }
     await file.sync();
   } catch (error) {
-    if (!(body instanceof Uint8Array)) body.destroy(); // where its reading has not begun
+    if (!(body instanceof Uint8Array)) body.destroy(); // in case it was never read
     signal?.throwIfAborted();
     throw translate(error);
   } finally {
@@ -45,7 +45,7 @@ export async function writeFile(
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Hash a file that was written before, and flush it to the disk. */
+/** Hash an existing file and flush it to the disk. */
 export async function hashAndFlush(name: string): Promise<StoredObject> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -64,32 +64,32 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Flushes folders, and remembers of which ones the way from the root is on the disk already. */
+/** Flushes folders and remembers those whose path from the root is already on the disk. */
 export class FolderFlusher {
   readonly #root: string;
-  /** Which folder it was, by its name: another one may have it by now. */
-  readonly #reached = new LRUCache<string, string>({ max: REACHED_FOLDERS_MAX });
+  /** Identities of flushed folders by name: the name may belong to another folder now. */
+  readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
 
   constructor(root: string) {
     this.#root = root;
   }
 
   /**
-   * Flush `folder` and those above it up to the root: not only the ones made for this file, since another writer may
-   * have made one a moment ago and not have flushed it yet.
+   * Flush `folder` and all folders above it up to the root. This includes folders that existed before, since another
+   * writer may have created one without having flushed it yet.
    */
-  async flushWay(folder: string): Promise<void> {
+  async flushPath(folder: string): Promise<void> {
     const identity = await flushFolder(folder);
-    if (this.#reached.get(folder) === identity) return;
+    if (this.#flushed.get(folder) === identity) return;
     for (let current = folder; current !== this.#root; ) {
       current = path.dirname(current);
       await flushFolder(current);
     }
-    this.#reached.set(folder, identity);
+    this.#flushed.set(folder, identity);
   }
 }
 
-/** @returns which folder it was: its name may be given to another one */
+/** @returns the identity of the folder: its name may belong to another folder later */
 export async function flushFolder(folder: string): Promise<string> {
   const handle = await open(folder, 'r');
   try {
@@ -101,7 +101,7 @@ export async function flushFolder(folder: string): Promise<string> {
   }
 }
 
-/** Remove what is directly below `folder` and was last written more than `ageMs` ago. */
+/** Remove the entries directly below `folder` that were last written more than `ageMs` ago. */
 export async function removeOldFiles(folder: string, ageMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);
@@ -110,7 +110,7 @@ export async function removeOldFiles(folder: string, ageMs: number): Promise<voi
   }
 }
 
-/** No such file, or a file where the key wants a folder. */
+/** Return true if the file does not exist, or if a file exists where the key needs a folder. */
 export function isMissing(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
@@ -118,12 +118,13 @@ export function isMissing(error: unknown): boolean {
 
 const UNAVAILABLE = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
-/** What the file system says, in the terms of `Objects`. */
+/** Translate an error of the file system into one of `Objects`. */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const code = codeOf(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') return storageFull(error);
-  if (UNAVAILABLE.has(code)) return dependencyDown('objects', 'the file storage cannot be used right now', error);
+  if (UNAVAILABLE.has(code))
+    return dependencyDown('objects', 'the file storage cannot be used right now; try again', error);
   return error;
 }
 

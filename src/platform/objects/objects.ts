@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '../errors.ts';
 
-/** What was written: its length and the SHA-256 of its bytes, in hexadecimal. */
+/** Length of a written object and the SHA-256 of its bytes in hexadecimal. */
 export interface StoredObject {
   readonly sizeBytes: number;
   readonly sha256: string;
@@ -12,29 +12,29 @@ export interface ListedObject {
   readonly sizeBytes: number;
 }
 
-/** Its abort ends the work at once, with the signal's reason. */
+/** Options with a signal that ends the operation at once with its reason. */
 interface Abortable {
   readonly signal?: AbortSignal;
 }
 
-/** `get` holds an object in memory: this much, unless the caller says otherwise. */
+/** Default limit of `get`, which holds the object in memory. */
 export const GET_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * Storage of original files, chunk artifacts and bulk results. Every driver passes test/conformance/objects.ts.
  *
- * An object is there whole or not at all, and once a write has resolved it is durable. No key is a folder of
- * another one (`a/b` beside `a/b/c`): not every driver could hold both.
+ * An object exists completely or not at all, and it is durable once its write has resolved. No key may be a folder of
+ * another one (`a/b` and `a/b/c`), since some drivers cannot store both.
  *
- * Every method throws AppError `objects_unavailable` (503) when the storage is out of reach, and
- * `object_key_invalid` (500) for a key that breaks the pattern, which is a fault of ours; and the reason of its
- * `signal`, with nothing half written.
+ * Every method throws AppError `objects_unavailable` (503) if the storage does not answer, and `object_key_invalid`
+ * (500) for a key that does not match the pattern, which is a fault of ours. When its `signal` aborts, a method throws
+ * the reason and leaves no partial object.
  */
 export interface Objects {
   /**
-   * Write an object, in place of an older one of that key. With `ifAbsent` it is written at most once.
+   * Write an object and replace an older one of that key. With `ifAbsent` a key is written at most once.
    *
-   * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); what `body` fails with
+   * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); the error of `body`
    */
   put(
     key: string,
@@ -43,7 +43,7 @@ export interface Objects {
   ): Promise<StoredObject>;
 
   /**
-   * Take over a local file that this process has written and closed; afterwards the file is gone from its place.
+   * Move a local file that this process has written and closed into the storage.
    *
    * @throws AppError `storage_full` (503)
    */
@@ -53,24 +53,24 @@ export interface Objects {
   get(key: string, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<Uint8Array>;
 
   /**
-   * The bytes from `start` to `end`, both included as in an HTTP range; less where the object is shorter. A missing
-   * object is an `error` event of the stream: AppError `object_not_found` (404).
+   * Stream the bytes from `start` to `end`, both inclusive as in an HTTP range; fewer if the object is shorter. A missing
+   * object causes an `error` event of the stream: AppError `object_not_found` (404).
    */
   stream(key: string, options?: { start?: number; end?: number; signal?: AbortSignal }): Readable;
 
-  /** Null: there is none. */
+  /** Return the size of an object; null if there is none. */
   head(key: string, options?: Abortable): Promise<{ sizeBytes: number } | null>;
 
-  /** Deleting what is not there is fine. */
+  /** Delete an object; a missing one is no error. */
   delete(key: string, options?: Abortable): Promise<void>;
 
-  /** Objects whose key begins with `prefix` (empty, or ending in `/`), in the order of their keys' bytes. */
+  /** List the objects whose key begins with `prefix` (empty, or ending in `/`), in the byte order of their keys. */
   list(prefix: string, options?: Abortable): AsyncIterable<ListedObject>;
 
-  /** Delete everything below `prefix`, which ends in `/`. Objects written meanwhile may survive. */
+  /** Delete all objects below `prefix`, which ends in `/`. Objects written in the meantime may remain. */
   deletePrefix(prefix: string, options?: Abortable): Promise<void>;
 
-  /** Let go of connections; whatever is under way may fail. */
+  /** Close connections; pending operations may fail. */
   close(): Promise<void>;
 }
 
@@ -80,8 +80,8 @@ const PREFIX = new RegExp(`^(${SEGMENT}/)+$`);
 const KEY_CHARACTERS_MAX = 512;
 
 /**
- * Keys are made by the server, from its own ids: lower case (some file systems do not tell cases apart), digits,
- * `_`, `-`, `.` in segments joined by `/`; no segment begins with a dot. Names given by users never go in.
+ * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`, `.`
+ * in segments joined by `/`; no segment begins with a dot. Keys never contain names given by users.
  *
  * @throws AppError `object_key_invalid`
  */
@@ -89,7 +89,7 @@ export function checkKey(key: string): void {
   if (!isKey(key)) throw invalidKey(key);
 }
 
-/** Whether an object may have this key. */
+/** Return true if an object may have this key. */
 export function isKey(key: string): boolean {
   return key.length <= KEY_CHARACTERS_MAX && KEY.test(key);
 }
@@ -103,7 +103,7 @@ function invalidKey(key: string): AppError {
   return new AppError({
     code: 'object_key_invalid',
     status: 500,
-    message: `not a key of an object: ${JSON.stringify(key.slice(0, 80))}`,
+    message: `this is not a valid key of an object: ${JSON.stringify(key.slice(0, 80))}`,
   });
 }
 
@@ -119,7 +119,7 @@ export function objectTooLarge(key: string, sizeBytes: number, maxBytes: number)
   return new AppError({
     code: 'object_too_large',
     status: 413,
-    message: `object ${key} has ${sizeBytes} bytes, more than the ${maxBytes} that fit here`,
+    message: `object ${key} has ${sizeBytes} bytes, more than the maximum of ${maxBytes}`,
   });
 }
 

@@ -10,7 +10,7 @@ export interface ObjectLatencies {
   readonly deleteMs: number;
 }
 
-/** Write, read back, delete: what every upload needs. @throws AppError, as `Objects` does; `objects_damaged` (503) */
+/** Write, read and delete an object, as every upload does. @throws AppError of `Objects`; `objects_damaged` (503) */
 export async function probeObjects(objects: Objects, signal?: AbortSignal): Promise<ObjectLatencies> {
   const key = `probes/${newId('probe')}`;
   const options = signal ? { signal } : {};
@@ -22,34 +22,42 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
   await objects.delete(key, options);
   const deletedMs = performance.now();
   if (Buffer.from(bytes).toString() !== key) {
-    throw new AppError({ code: 'objects_damaged', status: 503, message: 'the file storage gives back other bytes' });
+    throw new AppError({
+      code: 'objects_damaged',
+      status: 503,
+      message: 'the file storage returns other bytes than it stored',
+    });
   }
   return { writeMs: writtenMs - startMs, readMs: readMs - writtenMs, deleteMs: deletedMs - readMs };
 }
 
 /**
- * Whether the storage writes at most once where it is asked to (on S3: `PUT` with `If-None-Match: *` answers 412 where
- * there is an object): of two writes one after the other the second must fail, of several at once all but one. A store
- * that does not know the condition accepts every write, and the search index would lose rows in silence.
+ * Check that the storage honours `ifAbsent` (on S3: `PUT` with `If-None-Match: *` answers 412 if there is an object):
+ * the second of two consecutive writes must fail, and all but one of several concurrent writes. A store that does not
+ * know the condition accepts every write, and the search index would lose rows without an error.
  *
- * @throws AppError `conditional_writes_ignored` (500), and as `Objects` does
+ * @throws AppError `conditional_writes_ignored` (500), and the errors of `Objects`
  */
 export async function requireConditionalWrites(objects: Objects): Promise<void> {
   const folder = `probes/${newId('probe')}`;
   try {
-    const first = await writeAtOnce(objects, `${folder}/turn`, 1);
-    const second = await writeAtOnce(objects, `${folder}/turn`, 1);
+    const first = await writeConcurrently(objects, `${folder}/consecutive`, 1);
+    const second = await writeConcurrently(objects, `${folder}/consecutive`, 1);
     if (first.won.length !== 1 || second.won.length !== 0) throw ignored('the second of two writes succeeded');
-    const { won, stored } = await writeAtOnce(objects, `${folder}/crowd`, WRITERS);
+    const { won, stored } = await writeConcurrently(objects, `${folder}/concurrent`, WRITERS);
     if (won.length !== 1) throw ignored(`${won.length} of ${WRITERS} concurrent writes succeeded`);
-    if (stored !== won[0]) throw ignored('what is stored is not what was said to be');
+    if (stored !== won[0]) throw ignored('the stored object is not that of the successful write');
   } finally {
     await objects.deletePrefix(`${folder}/`).catch(() => undefined);
   }
 }
 
-/** Several writers of one key, of which each writes its number. */
-async function writeAtOnce(objects: Objects, key: string, writers: number): Promise<{ won: string[]; stored: string }> {
+/** Write one key concurrently by several writers, each of which writes its number. */
+async function writeConcurrently(
+  objects: Objects,
+  key: string,
+  writers: number,
+): Promise<{ won: string[]; stored: string }> {
   const names = Array.from({ length: writers }, (_, writer) => String(writer));
   const outcomes = await Promise.allSettled(
     names.map((name) => objects.put(key, Buffer.from(name), { ifAbsent: true })),

@@ -4,16 +4,16 @@ import type { S3Settings } from '../storage-settings.ts';
 
 const CONNECTIONS_MAX = 64;
 const CONNECT_MS = 5_000;
-/** Without a byte in either direction. */
+/** Time without a byte in either direction after which a request fails. */
 const IDLE_MS = 30_000;
 const ATTEMPTS_MAX = 4;
 
 /**
- * A client of the S3 API. All that the SDK would look up in the environment or in files is said here, except the
- * credentials where the settings leave them to the role of the machine.
+ * Open a client of the S3 API. All settings that the SDK would read from the environment or from files are explicit,
+ * except for the credentials if the settings leave them to the role of the machine.
  *
- * Checksums: every request body is bytes in memory, so that the SDK sends their CRC-32 in a header (many stores refuse
- * the trailer of a streamed body), and checks what comes back with a checksum.
+ * Checksums: every request body is in memory, so that the SDK sends its CRC-32 in a header (many stores refuse the
+ * trailer of a streamed body); the SDK verifies answers that have a checksum.
  */
 export function openS3Client(
   settings: S3Settings,
@@ -55,7 +55,7 @@ export function openS3Client(
       httpAgent: agent,
       httpsAgent: agent,
     },
-    // Objects are what the SDK logs of requests: left out, since they hold inputs and headers.
+    // The SDK logs requests as objects, which contain inputs and headers; only its texts are logged.
     logger: { trace: () => {}, debug: () => {}, info: () => {}, warn: log('warn'), error: log('warn') },
   });
 }

@@ -2,33 +2,33 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
 import { AppError, dependencyDown } from '../errors.ts';
-import { isBehindEnd, isPreconditionFailed, translate } from './s3-errors.ts';
+import { isPreconditionFailed, isRangeNotSatisfiable, translate } from './s3-errors.ts';
 
-/** How often a download that broke off is taken up again where it was. */
+/** Maximum number of times that an interrupted download is resumed. */
 const RESUMES_MAX = 3;
 
 export interface DownloadSource {
   readonly client: S3Client;
   readonly bucket: string;
-  /** The whole key in the bucket. */
+  /** Full key in the bucket. */
   readonly name: string;
 }
 
 export interface DownloadRange {
   readonly start: number;
-  /** Included; null: to the end of the object. */
+  /** Last byte, inclusive; null stands for the end of the object. */
   readonly end: number | null;
   readonly signal: AbortSignal | undefined;
-  /** Gets the bytes to come, and may refuse them by an error. */
+  /** Called with the number of bytes to come; an error that it throws ends the download. */
   readonly onSize?: (sizeBytes: number) => void;
 }
 
 /**
- * The bytes of an object, taken up again where the connection was lost, of one version of the object in any case. A
- * whole object that has a checksum is held against it over all that was put together; the last bytes come before that
- * is known, the end only after it.
+ * Download the bytes of one version of an object, and resume after a lost connection. A download of the whole object
+ * is verified by the checksum of the object, if it has one; the last bytes are yielded before the verification, but
+ * the generator ends only after it.
  *
- * @throws what the request fails with, untranslated; AppError `objects_unavailable` once bytes have come
+ * @throws the error of the request, untranslated; AppError `objects_unavailable` after the first bytes
  */
 export async function* download(source: DownloadSource, range: DownloadRange): AsyncGenerator<Uint8Array> {
   const { client, bucket: Bucket, name: Key } = source;
@@ -37,7 +37,7 @@ export async function* download(source: DownloadSource, range: DownloadRange): A
   let first: { ETag: string | undefined; crc: string | undefined } | null = null;
   let crc = 0;
   for (let resumes = 0; ; resumes++) {
-    const began = position;
+    const startPosition = position;
     const isWhole = position === 0 && end === null;
     const command: GetObjectCommand = new GetObjectCommand({
       ...{ Bucket, Key },
@@ -49,7 +49,7 @@ export async function* download(source: DownloadSource, range: DownloadRange): A
       const answer: GetObjectCommandOutput = await client.send(command, signal ? { abortSignal: signal } : {});
       body = answer.Body as Readable;
       const sizeBytes = answer.ContentLength;
-      if (sizeBytes === undefined) throw brokenOff();
+      if (sizeBytes === undefined) throw interrupted();
       if (first === null) range.onSize?.(sizeBytes);
       first ??= { ETag: answer.ETag, crc: isWhole ? answer.ChecksumCRC32 : undefined };
       if (signal) addAbortSignal(signal, body);
@@ -58,26 +58,26 @@ export async function* download(source: DownloadSource, range: DownloadRange): A
         crc = crc32(chunk, crc);
         yield chunk;
       }
-      if (position < began + sizeBytes || !hasChecksum(crc, first.crc)) throw brokenOff();
+      if (position < startPosition + sizeBytes || !hasChecksum(crc, first.crc)) throw interrupted();
       return;
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof AppError) throw error;
       if (body === undefined) {
-        if (first === null && isBehindEnd(error)) return;
+        if (first === null && isRangeNotSatisfiable(error)) return;
         if (isPreconditionFailed(error)) {
-          throw dependencyDown('objects', 'an object was replaced while it was read', error);
+          throw dependencyDown('objects', 'an object was replaced while it was read; try again', error);
         }
         throw first === null ? error : translate(error);
       }
-      if (!isOfNetwork(error) || position === began || resumes === RESUMES_MAX) throw brokenOff(error);
+      if (!isOfNetwork(error) || position === startPosition || resumes === RESUMES_MAX) throw interrupted(error);
     } finally {
       body?.destroy();
     }
   }
 }
 
-/** @param expected CRC-32 as S3 has it, in Base64; of an upload in parts it is one of their checksums, with their number */
+/** @param expected CRC-32 of S3 in Base64; for an upload in parts, the checksum of their checksums and their number */
 function hasChecksum(crc: number, expected: string | undefined): boolean {
   if (expected === undefined || expected.includes('-')) return true;
   const bytes = Buffer.alloc(4);
@@ -85,16 +85,16 @@ function hasChecksum(crc: number, expected: string | undefined): boolean {
   return bytes.toString('base64') === expected;
 }
 
-/** The way was cut, in contrast to bytes that are not those of the object. */
+/** Return true if the network failed, in contrast to bytes that are not those of the object. */
 function isOfNetwork(error: unknown): boolean {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
   return typeof code === 'string' || name === 'TimeoutError';
 }
 
-function brokenOff(cause?: unknown): AppError {
+function interrupted(cause?: unknown): AppError {
   return dependencyDown(
     'objects',
-    'the object storage broke off, or sent bytes that are not those of the object',
+    'the object storage interrupted a download, or sent bytes that are not those of the object; try again',
     cause,
   );
 }

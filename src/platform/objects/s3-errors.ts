@@ -2,51 +2,51 @@ import { AppError, dependencyDown } from '../errors.ts';
 import { storageFull } from './objects.ts';
 
 const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'InsufficientCapacity']);
-/** Refusals that pass: new credentials are on their way, or the clocks are brought together. */
-const PASSING = new Set(['ExpiredToken', 'ExpiredTokenException', 'RequestTimeTooSkewed', 'RequestTimeout']);
+/** Codes of temporary refusals: credentials are being renewed, or clocks are being synchronised. */
+const TRANSIENT = new Set(['ExpiredToken', 'ExpiredTokenException', 'RequestTimeTooSkewed', 'RequestTimeout']);
 const CONFLICT = new Set(['ConditionalRequestConflict', 'OperationAborted']);
 
-/** The HTTP status of an answer of the store; undefined where there was none. */
+/** Return the HTTP status of the answer of the store; undefined if there was no answer. */
 export function statusOf(error: unknown): number | undefined {
   const { httpStatusCode } = (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata ?? {};
   return httpStatusCode;
 }
 
-/** There is no such object, or no such upload. */
+/** Return true if there is no such object or upload. */
 export function isMissing(error: unknown): boolean {
   return nameOf(error) !== 'NoSuchBucket' && statusOf(error) === 404;
 }
 
-/** The condition of a write did not hold: there is an object. */
+/** Return true if the condition of a write did not hold because there is an object. */
 export function isPreconditionFailed(error: unknown): boolean {
   return statusOf(error) === 412;
 }
 
-/** Another write of the same key was under way; the same write is to be tried again. */
+/** Return true if another write of the key was in progress, so that the write must be tried again. */
 export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 && CONFLICT.has(nameOf(error));
 }
 
-/** The store does not know this operation, or not in this form. */
+/** Return true if the store does not support the operation, or not in this form. */
 export function isNotImplemented(error: unknown): boolean {
   const status = statusOf(error);
   return status === 501 || status === 405 || (status === 400 && nameOf(error) !== 'NoSuchBucket');
 }
 
-/** A range that begins behind the end. */
-export function isBehindEnd(error: unknown): boolean {
+/** Return true if the requested range begins after the end of the object. */
+export function isRangeNotSatisfiable(error: unknown): boolean {
   return statusOf(error) === 416;
 }
 
 /**
- * What the store or the way to it says, in the terms of `Objects`. Of an answer only status and code are kept: its text
- * may repeat what was sent.
+ * Translate an error of the store or the network into one of `Objects`. Only status and code of an answer are kept, since
+ * its text may repeat the request.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const name = nameOf(error);
   const status = statusOf(error);
-  if (name === 'CredentialsProviderError') return refused('there are no credentials for it', error);
+  if (name === 'CredentialsProviderError') return refused('there are no credentials', error);
   if (status === undefined) {
     const isOfNetwork =
       typeof Object(error).code === 'string' || name === 'TimeoutError' || '$metadata' in Object(error);
@@ -54,25 +54,25 @@ export function translate(error: unknown): unknown {
   }
   const why = `${status} ${name}`;
   if (FULL.has(name) || status === 507) return storageFull(new Error(why));
-  const isPassing = status === 429 || status === 408 || PASSING.has(name) || CONFLICT.has(name);
-  if (status < 300 || status >= 500 || isPassing) return unavailable(why);
+  const isTransient = status === 429 || status === 408 || TRANSIENT.has(name) || CONFLICT.has(name);
+  if (status < 300 || status >= 500 || isTransient) return unavailable(why);
   return refused(why);
 }
 
 function unavailable(why: string, cause?: unknown): AppError {
-  return dependencyDown('objects', `the object storage cannot be used right now (${why})`, cause);
+  return dependencyDown('objects', `the object storage cannot be used right now (${why}); try again`, cause);
 }
 
 function refused(why: string, cause?: unknown): AppError {
   return new AppError({
     code: 'objects_refused',
     status: 503,
-    message: `the object storage refuses us (${why}); bucket, region and credentials are for its operator to check`,
+    message: `the object storage refuses our requests (${why}); check the settings of bucket, region and credentials`,
     cause,
   });
 }
 
-/** A store may say anything; secret keys of AWS have 40 characters. */
+/** Return the name of an error if it is safe to show: a store may send anything; secret keys of AWS have 40 characters. */
 function nameOf(error: unknown): string {
   const name = (error as { name?: unknown } | null)?.name;
   return typeof name === 'string' && /^[A-Za-z0-9.]{1,39}$/.test(name) ? name : 'unknown';

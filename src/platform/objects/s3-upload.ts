@@ -14,36 +14,36 @@ import {
 import { objectExists, objectTooLarge, type StoredObject } from './objects.ts';
 import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
 
-/** A limit of the S3 API. */
+/** Limit of the S3 API. */
 const PARTS_MAX = 10_000;
-/** With the one that is being filled, what one upload holds in memory. */
-const PARTS_IN_FLIGHT_MAX = 2;
+/** Maximum number of parts being sent; in addition, an upload holds the part being filled in memory. */
+const PARTS_PENDING_MAX = 2;
 const CONFLICTS_MAX = 8;
 const ABORT_MS = 10_000;
 
 export interface UploadTarget {
   readonly client: S3Client;
   readonly bucket: string;
-  /** The whole key in the bucket. */
+  /** Full key in the bucket. */
   readonly name: string;
 }
 
 export interface UploadOptions {
   readonly ifAbsent: boolean;
-  /** Bytes of a part, from 5 MiB up; a body of no more goes as one. */
+  /** Size of a part, at least 5 MiB; a body that is not larger is sent by one request. */
   readonly partBytes: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What the body failed with, to be told from the faults of the store. */
+/** Wrapper of an error of the body, to distinguish it from errors of the store. */
 class BodyFailed extends Error {}
 
 /**
- * Upload a body: by one request where it fits into one part, else part by part, of which at most three are in memory.
- * An upload that fails is taken back. Every part goes with its checksum, and the object with a mark of its writer, which
- * tells an answer that got lost from another writer's object.
+ * Upload a body: by one request if it fits into one part, else in parts, of which at most three are in memory. An upload
+ * that fails is aborted in the store. Every part is sent with its checksum, and the object with an id of its writer,
+ * which distinguishes a write whose answer was lost from the object of another writer.
  *
- * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, what `body` fails with
+ * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */
 export async function upload(
   target: UploadTarget,
@@ -53,7 +53,7 @@ export async function upload(
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   if (!(body instanceof Uint8Array)) {
-    // It may fail before its reading begins, which then throws; without a listener it would end the process.
+    // A stream that fails before it is read makes the read throw; without a listener it would end the process.
     body.on('error', () => {});
     addAbortSignal(signal, body);
   }
@@ -70,7 +70,7 @@ export async function upload(
     if (first.value.isLast) await putWhole(target, first.value.bytes, { writer, ifAbsent: options.ifAbsent, signal });
     else await putParts(target, first.value.bytes, parts, { writer, ifAbsent: options.ifAbsent, signal, stop });
   } catch (error) {
-    stop.abort(); // what is still under way, and the body
+    stop.abort(); // ends pending requests and the body
     options.signal?.throwIfAborted();
     throw error instanceof BodyFailed ? error.cause : translate(error);
   }
@@ -115,20 +115,20 @@ async function putWhole({ client, bucket, name }: UploadTarget, bytes: Uint8Arra
 async function putParts(
   { client, bucket, name }: UploadTarget,
   first: Uint8Array,
-  rest: AsyncIterable<Part>,
+  others: AsyncIterable<Part>,
   { writer, ifAbsent, signal, stop }: Write & { stop: AbortController },
 ): Promise<void> {
-  const place = { Bucket: bucket, Key: name };
+  const object = { Bucket: bucket, Key: name };
   const { UploadId } = await client.send(
-    new CreateMultipartUploadCommand({ ...place, ChecksumAlgorithm: 'CRC32', Metadata: { writer } }),
+    new CreateMultipartUploadCommand({ ...object, ChecksumAlgorithm: 'CRC32', Metadata: { writer } }),
     { abortSignal: signal },
   );
-  const upload = { ...place, UploadId };
+  const upload = { ...object, UploadId };
   const sent: CompletedPart[] = [];
-  const inFlight = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
   let failure: unknown;
   const send = async (bytes: Uint8Array) => {
-    const PartNumber = inFlight.size + sent.length + 1;
+    const PartNumber = pending.size + sent.length + 1;
     if (PartNumber > PARTS_MAX)
       throw objectTooLarge(name, PARTS_MAX * first.length + bytes.length, PARTS_MAX * first.length);
     const command = new UploadPartCommand({
@@ -136,23 +136,23 @@ async function putParts(
     });
     const sending = client.send(command, { abortSignal: signal }).then(
       ({ ETag, ChecksumCRC32 }) => {
-        inFlight.delete(sending);
+        pending.delete(sending);
         sent.push({ PartNumber, ETag, ...(ChecksumCRC32 === undefined ? {} : { ChecksumCRC32 }) });
       },
       (error: unknown) => {
-        inFlight.delete(sending);
+        pending.delete(sending);
         failure ??= error;
         stop.abort(error);
       },
     );
-    inFlight.add(sending);
-    if (inFlight.size >= PARTS_IN_FLIGHT_MAX) await Promise.race(inFlight);
+    pending.add(sending);
+    if (pending.size >= PARTS_PENDING_MAX) await Promise.race(pending);
     if (failure !== undefined) throw failure;
   };
   try {
     await send(first);
-    for await (const { bytes } of rest) await send(bytes);
-    await Promise.all(inFlight);
+    for await (const { bytes } of others) await send(bytes);
+    await Promise.all(pending);
     if (failure !== undefined) throw failure;
     const Parts = sent.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0));
     await client.send(
@@ -164,16 +164,16 @@ async function putParts(
     );
   } catch (caught) {
     const error = failure ?? caught;
-    const isTaken = isPreconditionFailed(error);
-    // The answer to a request that did its work got lost, and the next attempt found nothing to do.
-    if ((isTaken || isMissing(error)) && (await isWrittenBy({ client, bucket, name }, { writer, signal }))) return;
+    const exists = isPreconditionFailed(error);
+    // The answer to a successful request may have been lost, so that the retry failed.
+    if ((exists || isMissing(error)) && (await isWrittenBy({ client, bucket, name }, { writer, signal }))) return;
     stop.abort();
-    await Promise.all(inFlight);
-    // One that cannot be taken back now is removed at a later start.
+    await Promise.all(pending);
+    // An upload that cannot be aborted now is removed at a later start.
     await client
       .send(new AbortMultipartUploadCommand(upload), { abortSignal: AbortSignal.timeout(ABORT_MS) })
       .catch(() => undefined);
-    throw isTaken ? objectExists(name) : error;
+    throw exists ? objectExists(name) : error;
   }
 }
 
@@ -197,7 +197,7 @@ interface Part {
   readonly isLast: boolean;
 }
 
-/** The body in parts of `partBytes`, the last one of 1 to `partBytes`, or of none where the body is empty. */
+/** Cut the body into parts of `partBytes`; the last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
 async function* cutParts(
   body: Uint8Array | Readable,
   partBytes: number,
@@ -219,7 +219,7 @@ async function* cutParts(
     if (heldBytes <= partBytes) continue;
     const whole = Buffer.concat(held, heldBytes);
     let start = 0;
-    // Strictly less, so that there is something left for the last one.
+    // Strictly greater, so that some bytes remain for the last part.
     for (; heldBytes - start > partBytes; start += partBytes) {
       yield { bytes: whole.subarray(start, start + partBytes), isLast: false };
     }

@@ -31,28 +31,29 @@ import { isMissing, isNotImplemented, statusOf, translate } from './s3-errors.ts
 import { upload } from './s3-upload.ts';
 
 const PART_BYTES = 8 * 1024 * 1024;
-/** Of one list or one delete: a limit of the S3 API. */
+/** Limit of the S3 API for one list and for one delete. */
 const PAGE_KEYS_MAX = 1_000;
-const DELETES_IN_FLIGHT_MAX = 16;
+const DELETES_PENDING_MAX = 16;
 const ABANDONED_MS = 24 * 3_600_000;
 
 export interface S3Options {
-  /** Bytes of a part of a large object, from 5 MiB up. */
+  /** Size of a part of a large object, at least 5 MiB. */
   readonly partBytes?: number;
   readonly pageKeysMax?: number;
-  /** How long a connection may be silent. */
+  /** Time for which a connection may be silent. */
   readonly idleMs?: number;
-  /** How often a request is sent, at most. */
+  /** Maximum number of times that a request is sent. */
   readonly attemptsMax?: number;
-  /** Age at which parts of an upload that never ended are removed. */
+  /** Age at which the parts of an unfinished upload are removed. */
   readonly abandonedMs?: number;
 }
 
 /**
- * Objects in a bucket of S3 or of a store that speaks its API, below `<prefix>objects/`. Parts of uploads that were
- * killed are removed here once they are a day old.
+ * Open a storage of objects in a bucket of S3 or of a store with its API, below `<prefix>objects/`. This function removes
+ * the parts of unfinished uploads that are older than a day.
  *
- * Beside those of `Objects`: AppError `objects_refused` (503, not retryable) for wrong credentials, bucket or region.
+ * In addition to the errors of `Objects`, methods throw AppError `objects_refused` (503, not retryable) for wrong
+ * credentials, bucket or region.
  */
 export async function openS3Objects(settings: S3Settings, logger: Logger, options: S3Options = {}): Promise<Objects> {
   const client = openS3Client(settings, logger, options);
@@ -148,7 +149,7 @@ class S3Objects implements Objects {
     checkKey(key);
     try {
       const answer = await this.#client.send(
-        new HeadObjectCommand(this.#place(key)),
+        new HeadObjectCommand(this.#address(key)),
         signal ? { abortSignal: signal } : {},
       );
       return { sizeBytes: answer.ContentLength ?? 0 };
@@ -169,7 +170,7 @@ class S3Objects implements Objects {
     for await (const page of this.#pages(prefix, signal)) {
       for (const { name, sizeBytes } of page) {
         const key = name.slice(this.#root.length);
-        if (isKey(key)) yield { key, sizeBytes }; // others are not ours: a console makes `folder/` objects
+        if (isKey(key)) yield { key, sizeBytes }; // others are not ours: consoles create `folder/` objects
       }
     }
   }
@@ -179,9 +180,9 @@ class S3Objects implements Objects {
     for await (const page of this.#pages(prefix, signal)) {
       const names = page.map(({ name }) => name);
       if (await this.#deleteTogether(names, signal)) continue;
-      for (let start = 0; start < names.length; start += DELETES_IN_FLIGHT_MAX) {
-        const some = names.slice(start, start + DELETES_IN_FLIGHT_MAX);
-        await Promise.all(some.map((name) => this.#deleteOne(name, signal)));
+      for (let start = 0; start < names.length; start += DELETES_PENDING_MAX) {
+        const batch = names.slice(start, start + DELETES_PENDING_MAX);
+        await Promise.all(batch.map((name) => this.#deleteOne(name, signal)));
       }
     }
   }
@@ -190,7 +191,7 @@ class S3Objects implements Objects {
     this.#client.destroy();
   }
 
-  #place(key: string) {
+  #address(key: string) {
     return { Bucket: this.#bucket, Key: this.#root + key };
   }
 
@@ -204,13 +205,13 @@ class S3Objects implements Objects {
     }
   }
 
-  /** False: this store has no such operation. */
+  /** Delete objects by one request. Returns false if the store has no such operation, or failed to delete some. */
   async #deleteTogether(names: readonly string[], signal: AbortSignal | undefined): Promise<boolean> {
     const Delete = { Objects: names.map((Key) => ({ Key })), Quiet: true };
     try {
       const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete });
       const { Errors = [] } = await this.#client.send(command, signal ? { abortSignal: signal } : {});
-      // One by one, they say what is wrong.
+      // Deleting them one by one yields the error of each.
       return Errors.every(({ Code }) => Code === 'NoSuchKey');
     } catch (error) {
       signal?.throwIfAborted();
@@ -219,7 +220,7 @@ class S3Objects implements Objects {
     }
   }
 
-  /** Names in the bucket, not keys. Pages go by the last name, so that deleting what was seen moves nothing. */
+  /** List names in the bucket (not keys). A page starts after the last name, so that deletions do not shift pages. */
   async *#pages(prefix: string, signal: AbortSignal | undefined) {
     let StartAfter: string | undefined;
     for (;;) {
@@ -241,13 +242,14 @@ class S3Objects implements Objects {
       if (last === undefined) return;
       yield page;
       if (answer.IsTruncated !== true) return;
-      if (StartAfter !== undefined && last <= StartAfter) throw new Error('the object storage lists in circles');
+      if (StartAfter !== undefined && last <= StartAfter)
+        throw new Error('the object storage returned the same page of a list twice');
       StartAfter = last;
     }
   }
 }
 
-/** One page is plenty: it runs at every start. */
+/** Abort old unfinished uploads. One page of them is sufficient, since this runs at every start. */
 async function removeAbandonedUploads(
   client: S3Client,
   bucket: string,

@@ -1,20 +1,20 @@
 import type { Sql } from './pool.ts';
-import { openSession } from './siblings.ts';
+import { openSession } from './session.ts';
 
 const END_SECONDS = 2;
-/** A holder that says nothing for so long (its process hangs or was stopped) loses the lock to whoever waits. */
+/** Time without a heartbeat after which a holder (its process hangs or was stopped) loses the lock. */
 const SILENCE_MS_MAX = 10_000;
-const BEAT_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 
 /**
- * Run `fn` while holding the advisory lock named `key` (any string; PostgreSQL's 64-bit hash of it is the lock),
- * waiting for it as long as it takes or until `signal` aborts. The lock lives on a connection of its own and is
- * gone when that is: `fn` asks `stillHeld()` right before a step that only the holder may take, and `lost` aborts
- * when we learn of the loss. A holder that hangs loses the lock after 10 s, one whose machine vanishes after some 30 s.
+ * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). The
+ * wait for the lock is unlimited unless `signal` aborts. The lock belongs to a connection of its own and is lost with
+ * it: `fn` must call `stillHeld()` right before a step that only the holder may take, and `lost` aborts when the loss
+ * is noticed. A holder that hangs loses the lock after 10 s; one whose machine fails, after some 30 s.
  *
- * `sql` must reach PostgreSQL directly, not through a transaction-pooling proxy.
+ * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  *
- * @throws the signal's reason when aborted while waiting; what postgres.js throws when there is no connection
+ * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection
  */
 export async function withAdvisoryLock<T>(
   sql: Sql,
@@ -26,10 +26,10 @@ export async function withAdvisoryLock<T>(
   signal?.throwIfAborted();
   const loss = new AbortController();
   const session = openSession(sql, {
-    onclose: () => loss.abort(new Error(`the connection that held the lock ${key} is gone`)),
+    onclose: () => loss.abort(new Error(`the connection that held the lock ${key} was lost`)),
   });
   try {
-    // No limit of the role's may cut the wait; a vanished client must be noticed, waiting or holding.
+    // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds.
     await session`
       select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
              set_config('idle_session_timeout', '0', false), set_config('client_connection_check_interval', '2s', false),
@@ -46,10 +46,10 @@ export async function withAdvisoryLock<T>(
       })
       .finally(() => signal?.removeEventListener('abort', cancel));
 
-    // From here on the server ends the session of a holder that does not beat.
+    // From here on the server ends the session of a holder that sends no heartbeat.
     await session`select set_config('idle_session_timeout', ${String(SILENCE_MS_MAX)}, false)`;
-    const beat = setInterval(() => void session`select 1`.catch(() => undefined), BEAT_MS);
-    beat.unref();
+    const heartbeat = setInterval(() => void session`select 1`.catch(() => undefined), HEARTBEAT_MS);
+    heartbeat.unref();
 
     const stillHeld = async (): Promise<boolean> => {
       if (loss.signal.aborted) return false;
@@ -63,8 +63,8 @@ export async function withAdvisoryLock<T>(
     try {
       return await fn(stillHeld, loss.signal);
     } finally {
-      clearInterval(beat);
-      // The end of the session releases it too, but some moments later.
+      clearInterval(heartbeat);
+      // The end of the session would release the lock too, but slightly later.
       if (!loss.signal.aborted) await session`select pg_advisory_unlock_all()`.catch(() => undefined);
     }
   } finally {

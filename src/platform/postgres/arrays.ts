@@ -1,14 +1,14 @@
 type Serialize = (value: unknown) => unknown;
 type Parse = (text: string) => unknown;
 
-/** The parts of postgres.js's options that say how values travel, by type OID. */
+/** Options of postgres.js that convert values, by type OID. */
 export interface TypeOptions {
   readonly parsers: Record<number, Parse>;
   readonly serializers: Record<number, Serialize>;
   readonly shared: { readonly typeArrayMap: Record<number, number> };
 }
 
-/** Element type -> array type: OIDs of built-in types, the same in every PostgreSQL (its pg_type.dat). */
+/** Map of element types to array types: OIDs of built-in types, fixed in every PostgreSQL (its pg_type.dat). */
 const ARRAYS: Readonly<Record<number, number>> = {
   16: 1000, // boolean
   17: 1001, // bytea
@@ -31,8 +31,8 @@ const ARRAYS: Readonly<Record<number, number>> = {
 const JSON_OIDS = new Set([114, 3802]);
 
 /**
- * Teach postgres.js the array types. It would ask the server for them, at every connection; a connection that is lost
- * during that question makes a rejection that nobody can catch, which ends the process.
+ * Add the array types to postgres.js. It would query the server for them at every connection; a connection that is lost
+ * during that query causes a rejection that cannot be caught, which ends the process.
  */
 export function addArrayTypes(options: TypeOptions): void {
   for (const [key, array] of Object.entries(ARRAYS)) {
@@ -47,7 +47,7 @@ export function addArrayTypes(options: TypeOptions): void {
 
 /** Read an array literal (PostgreSQL manual, "Array Input and Output Syntax"): `{1,"a, b",NULL,{…}}`. */
 function parseArray(text: string, parse: Parse): unknown[] {
-  let at = text.indexOf('{') + 1; // bounds other than from 1 are written before: `[0:1]={…}`
+  let at = text.indexOf('{') + 1; // bounds that do not start at 1 precede the brace: `[0:1]={…}`
   const readItems = (): unknown[] => {
     const items: unknown[] = [];
     for (;;) {
@@ -80,7 +80,7 @@ function parseArray(text: string, parse: Parse): unknown[] {
 function serializeArray(value: unknown, serialize: Serialize, nests: boolean): unknown {
   if (!Array.isArray(value)) return value; // a literal
   const items = value.map((item: unknown) => {
-    if (item === undefined) throw new TypeError('undefined is no element of an array; say null');
+    if (item === undefined) throw new TypeError('undefined cannot be an element of an array; pass null');
     if (item === null) return 'NULL';
     if (nests && Array.isArray(item)) return serializeArray(item, serialize, nests);
     return `"${String(serialize(item)).replace(/["\\]/g, '\\$&')}"`;

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** A CancelRequest has this length, and the server closes its connection without an answer. */
+/** Length of a CancelRequest; the server closes its connection without an answer. */
 const CANCEL_REQUEST_BYTES = 16;
 
-/** The code of the error where a server took a connection and closed it before it said a word. */
+/** Code of the error when a server accepts a connection and closes it before it sends a byte. */
 export const CLOSED_UNANSWERED = 'CLOSED_UNANSWERED';
 
-/** What postgres.js 3.4.9 hands to its `socket` option, and what it reads from the socket that it gets. */
+/** Argument of the `socket` option of postgres.js 3.4.9, which also reads these properties from the socket. */
 export interface DialOptions {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -15,21 +15,21 @@ export interface DialOptions {
 }
 
 /**
- * Have postgres.js make its connections by `dial`. Left alone it takes a connection that is closed before the first
- * word, as by a proxy whose database is away, for a reason to dial again: at once, without end, with the query waiting
- * behind it. Several hosts are left to postgres.js, which goes from one to the next.
+ * Make postgres.js open its connections with `dial`. By default it retries a connection that is closed before the first
+ * byte, for example by a proxy whose database is down, at once and without end, while the query waits. With several
+ * hosts postgres.js opens the connections itself, since it tries one host after the other.
  */
 export function useDial(options: DialOptions): void {
   if (options.host.length === 1) options.socket = dial;
 }
 
 function dial({ host: [host = 'localhost'], port: [port = 5432], path }: DialOptions): Socket {
-  // Written to before it is connected: what is written waits.
+  // postgres.js writes to the socket before it is connected; Node buffers those bytes.
   const socket = path ? connect(path) : connect(port, host);
   socket.once('close', (hadError) => {
     if (hadError || socket.bytesRead > 0 || socket.bytesWritten === CANCEL_REQUEST_BYTES) return;
-    const message = 'the server closed the connection before it said a word';
+    const message = 'the server closed the connection before it sent a byte';
     socket.emit('error', Object.assign(new Error(message), { code: CLOSED_UNANSWERED }));
   });
-  return Object.assign(socket, { host, port }); // for the name in TLS, and for the words of its errors
+  return Object.assign(socket, { host, port }); // used by postgres.js for the TLS server name and in error messages
 }

@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { AppError, dependencyDown, invalidRequest } from '../errors.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
 
-/** Codes of postgres.js and of Node's sockets that tell that a connection was lost or could not be had. */
+/** Codes of postgres.js and of Node's sockets for a connection that was lost or could not be opened. */
 const CONNECTION_CODES = new Set([
   CLOSED_UNANSWERED,
   'CONNECTION_CLOSED',
@@ -21,7 +21,7 @@ const CONNECTION_CODES = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Codes of OpenSSL and Node for a server certificate that does not verify. */
+/** Codes of OpenSSL and Node for a server certificate that cannot be verified. */
 const CERTIFICATE_CODES = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -35,7 +35,7 @@ const CERTIFICATE_CODES = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Connection codes after which a pool's own bookkeeping is not to be trusted: a connection died under a query. */
+/** Connection codes of a connection lost during a query; after them the state of a postgres.js pool is unreliable. */
 const LOSS_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECT_TIMEOUT',
@@ -61,14 +61,14 @@ const UNAVAILABLE_CLASSES = new Set([
   '58', // system errors: I/O
 ]);
 const CONTENTION_STATES = new Set(['40001', '40P01', '55P03']); // serialization failure, deadlock, lock not available
-/** character_not_in_repertoire (text), untranslatable_character (jsonb): U+0000, which neither can hold. */
+/** SQLSTATE of U+0000 in text (character_not_in_repertoire) and in jsonb (untranslatable_character). */
 const NOT_STORABLE_STATES = new Set(['22021', '22P05']);
 const REFUSED_STATES = new Set(['28000', '28P01', '3D000']); // login, password, no such database
 
 /**
- * Turn what postgres.js throws into an AppError where it tells of the database's state rather than of a fault of ours:
+ * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a fault of ours:
  * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong
- * settings), or of a U+0000 that a caller sent, `text_not_storable` (400). Anything else is returned as it came.
+ * settings); or if a caller sent U+0000: `text_not_storable` (400). Any other error is returned unchanged.
  */
 export function mapPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -80,7 +80,7 @@ export function mapPostgresError(error: unknown): unknown {
       return new AppError({
         code: 'postgres_contention',
         status: 503,
-        message: 'the database gave up one of several changes that collided; try again',
+        message: 'the database cancelled this change because it conflicted with another one; try again',
         retryable: true,
         retryAfterSeconds: 1,
         cause: error,
@@ -96,11 +96,11 @@ export function mapPostgresError(error: unknown): unknown {
   if (CONNECTION_CODES.has(code)) return unavailable(error);
   if (CERTIFICATE_CODES.has(code)) {
     return refused(
-      `the certificate of the PostgreSQL server does not verify (${code}): name its authority with sslrootcert in DATABASE_URL`,
+      `the certificate of the PostgreSQL server cannot be verified (${code}): set sslrootcert in DATABASE_URL to its certificate authority`,
       error,
     );
   }
-  // ENOENT and EACCES mean a file anywhere but in a failed connect: the unix socket.
+  // ENOENT and EACCES mean the unix socket only if `connect` failed, and otherwise any file.
   if ((code === 'ENOENT' || code === 'EACCES') && (error as NodeJS.ErrnoException).syscall === 'connect') {
     return unavailable(error);
   }
@@ -115,7 +115,7 @@ function unavailable(cause: unknown): AppError {
   return dependencyDown('postgres', 'the database is not available right now; try again', cause);
 }
 
-/** Whether this error says that the connection under a query died. */
+/** Return true if the error means that the connection was lost during a query. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error);
   return (
@@ -124,7 +124,7 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
-/** Whether a unique constraint refused the row; with `constraint` given, that one (also the name of a unique index). */
+/** Return true if a unique constraint refused the row; if `constraint` (or a unique index) is named, only that one. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
     error instanceof postgres.PostgresError &&

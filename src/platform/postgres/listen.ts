@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../logger.ts';
 import type { Sql } from './pool.ts';
-import { openSession } from './siblings.ts';
+import { openSession } from './session.ts';
 
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
-/** How often a silent connection is asked whether it still lives: the other end may have gone without a word. */
+/** Interval of checks of a silent connection, since the server may be gone without closing it. */
 const CHECK_MS = 15_000;
 
 /**
- * Call `onNotification` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while the
- * connection was away are lost: after each reconnection `onNotification(null)` says so.
+ * Call `onNotification` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while
+ * the connection is down are lost; therefore `onNotification(null)` is called after each reconnection.
  *
- * Resolves when it listens for the first time (or `signal` has aborted); a database that is away is waited for.
- * `sql` must reach PostgreSQL directly, not through a transaction-pooling proxy.
+ * Resolves when it listens for the first time, which waits for a database that is down, or when `signal` has aborted.
+ * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  */
 export function listenChannel(
   sql: Sql,
@@ -40,7 +40,10 @@ export function listenChannel(
         }
         if (signal.aborted) break;
         const retryMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_MS_MAX);
-        logger?.warn({ channel, retry_ms: retryMs }, 'the connection that listens for notifications is gone');
+        logger?.warn(
+          { channel, retry_ms: retryMs },
+          'the connection that listens for notifications was lost; connecting again',
+        );
         await delay(retryMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
       }
       resolve();
@@ -48,7 +51,7 @@ export function listenChannel(
   });
 }
 
-/** Listen on one connection; resolves when that is lost or `signal` aborts. */
+/** Listen on one connection; resolves when it is lost or `signal` aborts. */
 async function listenOnce(
   sql: Sql,
   channel: string,
@@ -69,15 +72,15 @@ async function listenOnce(
     onListening();
     while (!over.aborted) {
       await delay(CHECK_MS, undefined, { signal: over }).catch(() => undefined);
-      if (!over.aborted) await answered(session`select 1`);
+      if (!over.aborted) await withTimeout(session`select 1`);
     }
   } finally {
     await session.end({ timeout: 0 });
   }
 }
 
-/** Fails when `query` takes longer than the interval between two checks. */
-async function answered(query: Promise<unknown>): Promise<void> {
+/** Wait for `query`; rejects if it takes longer than the interval between two checks. */
+async function withTimeout(query: Promise<unknown>): Promise<void> {
   const timeout = new AbortController();
   try {
     await Promise.race([

@@ -3,45 +3,45 @@ import { dependencyDown } from '../errors.ts';
 import { isConnectionLoss } from './errors.ts';
 
 /**
- * Runs SQL: `sql`select …``, and postgres.js's helpers. It is either the pool or a transaction on it, so that what
- * takes a `Sql` works in both.
+ * Executor of SQL: `sql`select …``, and the helpers of postgres.js. It is either the pool or a transaction on it, so
+ * that a function that takes a `Sql` works with both.
  */
 export interface Sql extends postgres.ISql<Record<never, never>> {
   /**
-   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. On a transaction it is a
+   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. Within a transaction it creates a
    * savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
    *
-   * A query that failed fails the transaction, even when its error was caught; wrap what may fail in a `begin`.
+   * A query that fails also fails the transaction, even if its error is caught; wrap a query that may fail in a `begin`.
    */
   begin<T>(fn: (tx: Sql) => Promise<T>): Promise<T>;
   begin<T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T>;
 
-  /** A `json` or `jsonb` parameter. Give it the value itself: a string made by JSON.stringify is stored as a string. */
+  /** Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string. */
   json(value: unknown): postgres.Parameter;
 }
 
 export interface Database extends Sql {
-  /** Close the pool once its queries are done; `timeout` in seconds cuts them off. */
+  /** Close the pool once its queries are done; after `timeout` seconds they are cut off. */
   end(options?: { timeout?: number }): Promise<void>;
 }
 
 /**
- * The server ends a transaction whose client says nothing for so long, and a statement that waits so long for a row: a
- * process that hangs in the middle of a transaction, or was stopped there, must not hold everybody up who comes after it.
- * Not parameters of the connection, since transaction-pooling proxies refuse those that they do not know.
+ * Limits of a transaction. The server ends a transaction whose client is idle for too long, and a statement that waits
+ * for a row for too long, so that a process that hangs or was stopped in a transaction does not block all others.
+ * They are not parameters of the connection, since transaction-pooling proxies refuse parameters that they do not know.
  */
 const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
 type Client = postgres.Sql<Record<never, never>>;
 type AnyClient = postgres.ISql<Record<never, never>>;
 
-/** The parts of postgres.js's Query (src/query.js) that this file relies on; pinned by the tests. */
+/** Members of postgres.js's Query (src/query.js) that this file relies on; the tests pin them. */
 interface PendingQuery {
   handler: (query: PendingQuery) => void;
   reject: (error: unknown) => void;
 }
 
-/** One postgres.js client and the count of what runs on it. */
+/** One postgres.js client and the number of its pending queries and transactions. */
 interface Generation {
   readonly client: Client;
   readonly submit: (query: PendingQuery) => void;
@@ -50,12 +50,12 @@ interface Generation {
 }
 
 /**
- * A pool that survives the loss of connections. postgres.js 3.4.9 does not: after a connection dies inside a
- * transaction it writes the ROLLBACK to the closed socket, outside of any promise, which ends the process; a callback
- * that goes on after that runs its statements on whatever connection took the dead one's place, outside of its
- * transaction; and a connection that dies at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
- * So here a transaction whose connection is lost is left to postgres.js unsettled and refuses every further
- * statement, and the first query that loses its connection moves the pool to a new client.
+ * Open a pool that survives the loss of connections. postgres.js 3.4.9 does not: after a connection is lost in a
+ * transaction it writes the ROLLBACK to the closed socket, outside of any promise, which ends the process; later
+ * statements of the callback run on the connection that replaced the lost one, outside of the transaction; and a
+ * connection that is lost at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
+ * Here a transaction whose connection is lost stays unsettled for postgres.js and refuses every further statement, and
+ * the first query that loses its connection moves the pool to a new client.
  */
 export function openPool(connect: () => Client): Database {
   let current = newGeneration(connect());
@@ -95,7 +95,7 @@ export function openPool(connect: () => Client): Database {
       return await runTransaction(
         (callback) =>
           generation.client.begin(options, (raw) => {
-            raw.unsafe(GUARD).catch(() => undefined); // goes off together with the first statement
+            raw.unsafe(GUARD).catch(() => undefined); // sent together with the first statement
             return callback(raw);
           }),
         fn,
@@ -123,8 +123,8 @@ function newGeneration(client: Client): Generation {
 }
 
 interface Transaction {
-  /** Why it takes no more statements. */
-  over: Error | null;
+  /** Reason why the transaction accepts no more statements; null while it accepts them. */
+  refusal: Error | null;
   readonly lost: Promise<never>;
   lose(error: unknown): void;
 }
@@ -133,35 +133,37 @@ function newTransaction(): Transaction {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
   const transaction: Transaction = {
-    over: null,
+    refusal: null,
     lost: promise,
     lose: (error) => {
-      transaction.over ??= dependencyDown('postgres', 'the connection was lost inside a transaction', error);
+      transaction.refusal ??= dependencyDown(
+        'postgres',
+        'the connection to the database was lost during a transaction; try again',
+        error,
+      );
       reject(error);
     },
   };
   return transaction;
 }
 
-/**
- * @param start `begin` or `savepoint` of postgres.js
- */
+/** @param start `begin` or `savepoint` of postgres.js */
 async function runTransaction<T>(
   start: (callback: (tx: AnyClient) => Promise<T>) => Promise<unknown>,
   fn: (tx: Sql) => Promise<T>,
   transaction: Transaction,
 ): Promise<T> {
-  if (transaction.over !== null) throw transaction.over;
-  let scopeOver: Error | null = null;
+  if (transaction.refusal !== null) throw transaction.refusal;
+  let scopeRefusal: Error | null = null;
   const running = start(
     (raw) =>
       new Promise<T>((resolve, reject) => {
-        const tx = toTransactionSql(raw as postgres.TransactionSql, transaction, () => scopeOver);
-        // Once the connection is lost, whatever this promise does makes postgres.js write to it.
+        const tx = toTransactionSql(raw as postgres.TransactionSql, transaction, () => scopeRefusal);
+        // Once the connection is lost, postgres.js would write to it if this promise settled.
         const unlessLost =
           <V>(settle: (value: V) => void) =>
           (value: V) => {
-            if (transaction.over === null) settle(value);
+            if (transaction.refusal === null) settle(value);
           };
         (async () => fn(tx))().then(unlessLost(resolve), unlessLost(reject));
       }),
@@ -172,16 +174,20 @@ async function runTransaction<T>(
     if (isConnectionLoss(error)) transaction.lose(error);
     throw error;
   } finally {
-    scopeOver = new Error('this transaction is over: a statement was given to it after its callback had settled');
+    scopeRefusal = new Error('this transaction is over: a statement was sent to it after its callback had settled');
   }
 }
 
-function toTransactionSql(raw: postgres.TransactionSql, transaction: Transaction, scopeOver: () => Error | null): Sql {
+function toTransactionSql(
+  raw: postgres.TransactionSql,
+  transaction: Transaction,
+  scopeRefusal: () => Error | null,
+): Sql {
   let submit: PendingQuery['handler'] | undefined;
   const facade = makeFacade(
     () => raw,
     (query) => {
-      const refusal = transaction.over ?? scopeOver();
+      const refusal = transaction.refusal ?? scopeRefusal();
       if (refusal !== null) return query.reject(refusal);
       submit ??= (raw.unsafe('') as unknown as PendingQuery).handler;
       onReject(query, (error) => {
@@ -197,10 +203,10 @@ function toTransactionSql(raw: postgres.TransactionSql, transaction: Transaction
   });
 }
 
-/** Everything of `ISql`, with each query it makes handed to `submit` at the moment it is to run. */
+/** Implement `ISql` so that each query is passed to `submit` when it is to run. */
 function makeFacade(client: () => AnyClient, submit: (query: PendingQuery) => void): AnyClient {
   const intercept = <Q>(query: Q): Q => {
-    // Builders and identifiers are no promises; a fragment is, but never gets to its handler.
+    // Builders and identifiers are not promises; a fragment is one, but its handler is never called.
     if (query instanceof Promise && 'handler' in query) (query as unknown as PendingQuery).handler = submit;
     return query;
   };
@@ -223,10 +229,10 @@ function makeFacade(client: () => AnyClient, submit: (query: PendingQuery) => vo
   }) as unknown as AnyClient;
 }
 
-function onReject(query: PendingQuery, look: (error: unknown) => void): void {
+function onReject(query: PendingQuery, callback: (error: unknown) => void): void {
   const { reject } = query;
   query.reject = (error) => {
-    look(error); // before anyone who waits for the query can act on it
+    callback(error); // before the caller of the query can act on the error
     reject(error);
   };
 }

@@ -1,6 +1,6 @@
 import type { Sql } from './pool.ts';
 
-/** What an operator asks of a database server: its version, and what time it is there. */
+/** Read the version and the clock of the database server. */
 export async function describeServer(sql: Sql): Promise<{ version: string; now: Date }> {
   const [row] = await sql<{ version: string; now: Date }[]>`
     select current_setting('server_version') as version, clock_timestamp() as now`;

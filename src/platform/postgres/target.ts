@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Options } from 'postgres';
 import { Secret } from '../secret.ts';
 
-/** A server on a unix socket (or a host), as the embedded PostgreSQL hands it out. */
+/** Server on a unix socket or a host; the embedded PostgreSQL returns one. */
 export interface PostgresConnection {
   /** Directory of the unix socket, or a host name. */
   readonly host: string;
@@ -12,10 +12,10 @@ export interface PostgresConnection {
   readonly password: Secret;
 }
 
-/** Where a database is: a connection URI as libpq takes it, or its parts. */
+/** Address of a database: a connection URI in the syntax of libpq, or its parts. */
 export type PostgresTarget = { readonly url: Secret | string } | PostgresConnection;
 
-/** Parameters of a libpq URI that are for the client alone: a server refuses them, and postgres.js would send them. */
+/** Parameters of a libpq URI that concern only the client: a server refuses them, and postgres.js would send them. */
 const CLIENT_ONLY = [
   'channel_binding',
   'gssencmode',
@@ -27,8 +27,8 @@ const CLIENT_ONLY = [
 ];
 
 /**
- * What to give to postgres.js for a target. Beyond what that reads from a URI itself, this understands a unix socket
- * (`?host=/directory`), `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side parameters.
+ * Convert a target to the arguments of postgres.js. In addition to the URIs that postgres.js reads itself, this supports
+ * a unix socket (`?host=/directory`) and `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side parameters.
  */
 export function toClientOptions(target: PostgresTarget): [url: string, options: Options<Record<never, never>>] {
   if (!('url' in target)) {
@@ -57,7 +57,7 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   if (password !== null) options.password = password;
   if (database !== null) options.database = database;
   options.port ??= Number(/:(\d+)(?:\/|$)/.exec(base.slice(base.lastIndexOf('@') + 1))?.[1] ?? 5432);
-  if (base.includes(',')) delete options.port; // several hosts, each with its own
+  if (base.includes(',')) delete options.port; // several hosts, each with its own port
 
   const files = { ca: params.get('sslrootcert'), cert: params.get('sslcert'), key: params.get('sslkey') };
   if ((files.ca !== null && files.ca !== 'system') || files.cert !== null) {
@@ -73,11 +73,11 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   } else if (!params.has('sslmode') && !params.has('ssl')) {
     options.ssl = false;
   }
-  const rest = params.toString();
-  return [rest === '' ? base : `${base}?${rest}`, options];
+  const remaining = params.toString();
+  return [remaining === '' ? base : `${base}?${remaining}`, options];
 }
 
-/** The connection URI of a target, for other programs and for `DATABASE_URL` of a child process. It holds the password. */
+/** Return the connection URI, with the password, for other programs and for `DATABASE_URL` of a child process. */
 export function postgresUrl(connection: PostgresConnection): string {
   const { host, port, database, username, password } = connection;
   const isSocket = host.startsWith('/');

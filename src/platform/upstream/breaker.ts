@@ -1,28 +1,28 @@
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** Number of consecutive failures that open the breaker. */
   readonly failuresMax?: number;
-  /** How long it stays open the first time; doubled each time that the probe fails. */
+  /** Time for which the breaker stays open at first; it doubles each time that the probe fails. */
   readonly openMs?: number;
   readonly openMsMax?: number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic clock in milliseconds. */
   readonly now?: () => number;
   readonly onState?: (state: BreakerState) => void;
 }
 
-/** Leave to make one call. Settle it exactly once. */
+/** Permission to make one call. Call exactly one of its methods, once. */
 export interface Permit {
-  /** The upstream works, whatever it thought of this call. */
+  /** Report that the upstream answered, even if it rejected the call. */
   succeeded(): void;
   failed(): void;
-  /** Nobody waited for the outcome. */
+  /** Report that the outcome is unknown because the caller gave up. */
   abandoned(): void;
 }
 
 /**
- * Circuit breaker: keeps calls from an upstream that fails again and again. Open, it lets one single probe through
- * when its time is over; the probe's outcome closes it, or opens it for twice as long.
+ * Circuit breaker: blocks calls to an upstream after consecutive failures. When its time is over, an open breaker permits
+ * a single probe; the outcome of the probe closes the breaker, or opens it for twice as long.
  */
 export class Breaker {
   readonly #failuresMax: number;
@@ -48,7 +48,7 @@ export class Breaker {
         if (this.#state === 'closed') this.#failures = 0;
       },
       failed: () => {
-        // A call from before it opened says nothing new.
+        // The failure of a call that started before the breaker opened is no new information.
         if (this.#state === 'closed' && ++this.#failures >= this.#failuresMax) this.#open();
       },
       abandoned: () => {},
@@ -59,14 +59,14 @@ export class Breaker {
     return this.#state;
   }
 
-  /** Milliseconds until a call may be let through; 0 where it may be now. */
+  /** Return the milliseconds until the next call may be permitted; 0 if a call may be permitted now. */
   waitMs(): number {
     if (this.#state === 'closed') return 0;
     if (this.#state === 'half-open') return this.#openMs;
     return Math.max(0, this.#probeAtMs - this.#now());
   }
 
-  /** @returns null while it is open, or while a probe is under way */
+  /** @returns null while the breaker is open or a probe is in progress */
   enter(): Permit | null {
     if (this.#state === 'closed') return this.#closedPermit;
     if (this.#state === 'half-open' || this.#now() < this.#probeAtMs) return null;
@@ -81,7 +81,7 @@ export class Breaker {
         this.#openMs = Math.min(this.#openMs * 2, this.#openMsMax);
         this.#open();
       },
-      // The next call is the probe instead.
+      // The next call becomes the probe.
       abandoned: () => this.#become('open'),
     };
   }

@@ -4,15 +4,15 @@ import { type FaultKind, UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 import { readVendorError, type VendorError } from './vendor-message.ts';
 
-/** What one protocol knows better than the common table; null: nothing. */
+/** Exception of one protocol to the common classification; null if the common one applies. */
 export type Refine = (status: number, error: VendorError) => FaultKind | null;
 
-/** Statuses that say the same everywhere. What is in none of these lists is `unavailable`. */
+/** Statuses with one meaning for all vendors. A status that is in none of these sets is `unavailable`. */
 const TRANSIENT = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
 const REFUSED = new Set([401, 402, 403]);
 const REJECTED = new Set([400, 413, 422]);
 
-/** Codes that outweigh the status they come with. */
+/** Codes that take precedence over the status of the answer. */
 const ACCOUNT_CODES = new Set([
   'insufficient_quota',
   'billing_hard_limit_reached',
@@ -23,10 +23,10 @@ const ACCOUNT_CODES = new Set([
   'AUTHZ_INSUFFICIENT_BALANCE',
 ]);
 const NO_MODEL_CODES = new Set(['model_not_found', 'INPUT_MODEL_NOT_FOUND']);
-/** A 400 about one of these is about our settings, not about the caller's texts. */
+/** Fields of the request that come from our settings: a 400 about one of these is not caused by the caller's texts. */
 const OUR_PARAMS = new Set(['model', 'dimensions', 'encoding_format']);
 
-/** @returns a function that tells what a status other than 2xx means */
+/** @returns a function that classifies an answer with a status other than 2xx */
 export function faultsOf(refine: Refine = () => null) {
   return (status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null = null): UpstreamFault => {
     const error = readVendorError(body, apiKey);
@@ -51,8 +51,8 @@ function kindOf(status: number, error: VendorError): FaultKind {
   return 'unavailable';
 }
 
-/** The vendor's code, if it looks like one and holds nothing of the credential. */
+/** Find the first code of the vendor that has the form of an identifier and does not contain the credential. */
 function shownCode(codes: readonly string[], apiKey: Secret | null): string | null {
-  const isFree = (code: string) => apiKey === null || !code.includes(apiKey.reveal());
-  return codes.find((code) => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) && isFree(code)) ?? null;
+  const isSafe = (code: string) => apiKey === null || !code.includes(apiKey.reveal());
+  return codes.find((code) => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) && isSafe(code)) ?? null;
 }

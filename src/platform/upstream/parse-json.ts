@@ -1,6 +1,6 @@
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** A 200 whose body is not what was asked for: the vendor hiccuped, or something stands between us and it. */
+/** Create the fault for a 200 with an unexpected body, caused by the vendor or by a proxy between us and it. */
 export function badReply(code: string, message: string): UpstreamFault {
   return new UpstreamFault({ kind: 'transient', code, message: `unusable answer: ${message}` });
 }
@@ -17,12 +17,12 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** A view over the same bytes, not a copy, and Node's own UTF-8 decoder, which is quick on plain ASCII. */
+/** Decode UTF-8 from a view of the bytes, without a copy, by Node's own decoder, which is fast on plain ASCII. */
 function textOf(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
-/** `value[key]` where value is an object, else undefined. */
+/** Return `value[key]` if `value` is an object, else undefined. */
 export function field(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 }

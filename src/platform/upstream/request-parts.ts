@@ -1,7 +1,7 @@
 import type { Secret } from '../secret.ts';
 import type { UpstreamRequest } from './upstream-message.ts';
 
-/** A POST of JSON. Members that are `undefined` are left out. */
+/** Create a POST request with a JSON body. Members that are `undefined` are left out. */
 export function postJson(path: string, headers: Record<string, string>, body: object): UpstreamRequest {
   return { method: 'POST', path, headers, body: JSON.stringify(body) };
 }
@@ -11,8 +11,8 @@ export function bearer(apiKey: Secret | null): Record<string, string> {
 }
 
 /**
- * Lone surrogates become U+FFFD, as they would in any UTF-8: a vendor that refuses them would refuse the whole call,
- * and with it the texts of others.
+ * Replace lone surrogates by U+FFFD, as encoding to UTF-8 does: a vendor that refuses them would refuse the whole call,
+ * including the texts of other callers.
  */
 export function wellFormed(texts: readonly string[]): string[] {
   return texts.map((text) => text.toWellFormed());

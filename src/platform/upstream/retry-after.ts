@@ -1,14 +1,14 @@
 import { field } from './parse-json.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 
-/** Longer waits are cut to this: nobody is helped by a key that rests for days over one odd header. */
+/** Limit of the wait: one wrong header must not disable a key for days. */
 const WAIT_MAX_MS = 3_600_000;
 
 /**
- * How long the vendor asks us to wait: `retry-after-ms`, else `retry-after` (seconds, or an HTTP date as of RFC 9110),
+ * Read the wait that the vendor asks for: `retry-after-ms`, else `retry-after` (seconds, or an HTTP date of RFC 9110),
  * else `google.rpc.RetryInfo` in an error body.
  *
- * @returns milliseconds from 0 to one hour; null where nothing usable is said
+ * @returns milliseconds from 0 to one hour; null if there is no usable value
  */
 export function retryAfterMs(headers: UpstreamHeaders, error: unknown, nowMs = Date.now()): number | null {
   const millis = decimal(header(headers, 'retry-after-ms'));
@@ -45,7 +45,7 @@ function bounded(ms: number): number {
   return Math.min(Math.max(Math.ceil(ms), 0), WAIT_MAX_MS);
 }
 
-/** The first value of a header; null where it is missing. */
+/** Return the first value of a header; null if it is missing. */
 export function header(headers: UpstreamHeaders, name: string): string | null {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;

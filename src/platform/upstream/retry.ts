@@ -1,23 +1,23 @@
 export interface RetryPolicy {
-  /** Tries after the first. */
+  /** Maximum number of attempts after the first. */
   readonly retriesMax: number;
-  /** The first backoff is drawn below this; each later one below its double. */
+  /** Upper bound of the first random backoff; it doubles with each retry. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** A vendor that asks for a longer wait is given up at once: whoever waits has a deadline, or another provider. */
+  /** Longest wait that a vendor may ask for; beyond it there is no retry, since the caller has a deadline or a fallback. */
   readonly serverDelayMaxMs: number;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
 export const RETRY_DEFAULTS = { baseMs: 200, capMs: 5_000, serverDelayMaxMs: 10_000 } as const;
 
 /**
- * Exponential backoff with full jitter: uniform in [0, min(cap, base x 2^retry)). Where the server states a delay of
- * its own it is kept in full, and the jitter comes on top, so that clients told the same do not come back together.
+ * Compute the exponential backoff with full jitter: uniform in [0, min(cap, base x 2^retry)). A delay stated by the
+ * server is kept in full and the jitter is added to it, so that clients with equal delays do not retry all at once.
  *
  * @param retry 0 for the first retry
- * @returns milliseconds to wait before it, or null: do not try again
+ * @returns milliseconds to wait before the retry, or null if there must be none
  */
 export function retryDelayMs(policy: RetryPolicy, retry: number, serverDelayMs: number | null): number | null {
   if (retry >= policy.retriesMax) return null;
@@ -26,7 +26,7 @@ export function retryDelayMs(policy: RetryPolicy, retry: number, serverDelayMs: 
   return serverDelayMs > policy.serverDelayMaxMs ? null : serverDelayMs + Math.min(backoffMs, policy.baseMs);
 }
 
-/** @throws the signal's reason once it is aborted */
+/** @throws the reason of the signal when it aborts */
 export function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

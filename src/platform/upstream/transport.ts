@@ -6,35 +6,35 @@ export interface HttpCall {
   readonly method: 'GET' | 'POST';
   /** Absolute path on the origin. */
   readonly path: string;
-  /** Lower case; content type and length are added. */
+  /** Headers with names in lower case; content type and length are added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** JSON text. */
   readonly body: string | null;
-  /** For all of it: connecting, sending, waiting, receiving. */
+  /** Limit of the whole call: connecting, sending, waiting, receiving. */
   readonly timeoutMs: number;
-  /** A longer answer is cut off unread. */
+  /** Maximum length of the answer; a longer one fails the call. */
   readonly bodyBytesMax: number;
   readonly signal: AbortSignal;
 }
 
 export interface HttpReply {
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers with names in lower case. */
   readonly headers: UpstreamHeaders;
-  /** Of an answer that is no success at most the first 64 KiB. */
+  /** Body; of an error, at most the first 64 KiB. */
   readonly body: Buffer;
 }
 
-/** What an error says fits into this; the rest of it is not read. */
+/** Length of an error body that is read; the remainder is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536;
-/** Sockets are read in pieces of this size. */
+/** Size of the chunks in which sockets are read. */
 const CHUNK_BYTES_TYPICAL = 65_536;
-/** Idle connections are kept this long unless the server says otherwise. */
+/** Time for which idle connections are kept unless the server sets another one. */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * HTTP/1.1 connections to one origin, kept alive, one request at a time on each. Redirects are not followed: a
- * credential goes to the host that it was configured for, or nowhere.
+ * Pool of HTTP/1.1 connections to one origin, kept alive, with one request at a time on each. Redirects are not
+ * followed: a credential is sent to no other host than the one that it was configured for.
  */
 export class HttpUpstream {
   readonly #pool: Pool;
@@ -46,17 +46,17 @@ export class HttpUpstream {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // One timer of our own spans the whole call; the client's two would only cost.
+      // Our own timer covers the whole call; the two timers of the client would only take time.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
   /**
-   * Any status is an answer.
+   * Send a request; resolves with the answer, whatever its status.
    *
-   * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the signal's reason once it
-   *   is aborted
+   * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the reason of the signal when
+   *   it aborts
    */
   call(call: HttpCall): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export class HttpUpstream {
     });
   }
 
-  /** Cuts off what is still under way. */
+  /** Close all connections; pending calls fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
@@ -91,7 +91,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytesMax = 0;
   #bytes = 0;
   readonly #chunks: Buffer[] = [];
-  /** Of an answer that announced its length and comes in pieces: chunks do not wait for each other in memory. */
+  /** Buffer for an answer of known length in several chunks, so that the chunks need not be kept and concatenated. */
   #body: Buffer | null = null;
   isOver = false;
 
@@ -110,8 +110,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It may have waited for a connection longer than anyone waited for it.
-    if (this.isOver) controller.abort(new Error('given up'));
+    // The call may have ended while it waited for a connection.
+    if (this.isOver) controller.abort(new Error('the call has ended'));
   }
 
   onResponseStart(
@@ -124,22 +124,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     this.#bytesMax = this.#isSuccess() ? this.#call.bodyBytesMax : ERROR_BODY_BYTES_MAX;
     if (!this.#isSuccess()) return;
-    const announced = Number(headers['content-length'] ?? 0);
-    if (announced > this.#bytesMax) this.#tooLarge();
-    else if (announced > CHUNK_BYTES_TYPICAL) this.#body = Buffer.allocUnsafeSlow(announced);
+    const contentLength = Number(headers['content-length'] ?? 0);
+    if (contentLength > this.#bytesMax) this.#tooLarge();
+    else if (contentLength > CHUNK_BYTES_TYPICAL) this.#body = Buffer.allocUnsafeSlow(contentLength);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
-    const room = this.#bytesMax - this.#bytes;
-    if (chunk.length <= room) {
+    const remaining = this.#bytesMax - this.#bytes;
+    if (chunk.length <= remaining) {
       if (this.#body) this.#body.set(chunk, this.#bytes);
       else this.#chunks.push(chunk);
       this.#bytes += chunk.length;
     } else if (this.#isSuccess()) {
       this.#tooLarge();
     } else {
-      this.#chunks.push(chunk.subarray(0, room));
+      this.#chunks.push(chunk.subarray(0, remaining));
       this.#finish(true);
     }
   }
@@ -151,7 +151,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
     const { code } = error as { code?: unknown };
-    // The client's own message names hosts and ports; its code says enough.
+    // The message of the client contains hosts and ports; its code is sufficient.
     this.#fail(transportFault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
   }
 
@@ -180,7 +180,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.isOver = true;
     clearTimeout(this.#timer);
     this.#call.signal.removeEventListener('abort', this.#onAbort);
-    if (cutOff) this.#controller?.abort(new Error('given up'));
+    if (cutOff) this.#controller?.abort(new Error('the call has ended'));
   }
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
-/** What went wrong, as `details.cause` of `provider_unavailable` and as a label of the metrics. */
+/** Name the cause of a fault, for `details.cause` of `provider_unavailable` and for the label of the metrics. */
 export function causeOf(fault: UpstreamFault): string {
   if (fault.kind === 'refused') return 'refused';
   if (fault.status !== null) return `http_${fault.status}`;
@@ -9,7 +9,7 @@ export function causeOf(fault: UpstreamFault): string {
   return 'invalid_answer';
 }
 
-/** 502: this provider cannot serve the call now; another may. `why` is for the operator: it goes into the cause. */
+/** Create an error 502: this provider cannot serve the call now, but another may. `why` becomes the cause, for operators. */
 export function providerUnavailable(
   provider: string,
   cause: string,
@@ -32,7 +32,7 @@ export function failedFor(provider: string, fault: UpstreamFault): AppError {
   return providerUnavailable(provider, causeOf(fault), fault.message, { retryAfterMs: fault.retryAfterMs, fault });
 }
 
-/** 400: the vendor says that the input itself is at fault. */
+/** Create an error 400: the vendor rejected the input itself. */
 export function upstreamRejected(provider: string, fault: UpstreamFault): AppError {
   return new AppError({
     code: 'upstream_rejected',

@@ -1,22 +1,22 @@
 /**
- * `transient`: worth another try. `rejected`: the input itself is at fault. `refused`: our credential or account is;
- * the key rests for a while. `unavailable`: this provider cannot serve the call, however often it is asked.
+ * Kind of a fault. `transient`: a retry may succeed. `rejected`: the cause is the input. `refused`: the cause is our
+ * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, retries are useless.
  */
 export type FaultKind = 'transient' | 'rejected' | 'refused' | 'unavailable';
 
 export interface FaultFields {
   readonly kind: FaultKind;
-  /** HTTP status; null where the status was fine and the body was not. */
+  /** HTTP status; null if the status was a success and the body was unusable. */
   readonly status?: number | null;
-  /** The vendor's own code, or ours for a body that is not what was asked for. */
+  /** Code of the vendor, or our own for an unusable body. */
   readonly code?: string | null;
-  /** How long the vendor asks us to wait. */
+  /** Wait that the vendor asks for. */
   readonly retryAfterMs?: number | null;
-  /** Short and safe: no credential, no text of the caller's. */
+  /** Short message that is safe to show: it contains no credential and no text of the caller. */
   readonly message: string;
 }
 
-/** Why an upstream did not give what was asked for. Recognise it by `kind`, and finer by `status` and `code`. */
+/** Failure of a call to an upstream. Recognise it by `kind`, and in more detail by `status` and `code`. */
 export class UpstreamFault extends Error {
   override readonly name = 'UpstreamFault';
   readonly kind: FaultKind;

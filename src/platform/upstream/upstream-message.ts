@@ -1,8 +1,8 @@
 export interface UpstreamRequest {
   readonly method: 'POST' | 'GET';
-  /** Appended to the endpoint's base URL. */
+  /** Path, appended to the base URL of the endpoint. */
   readonly path: string;
-  /** Lower case, without content type and length; includes the credential. */
+  /** Headers with names in lower case, without content type and length; they include the credential. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
@@ -10,7 +10,7 @@ export interface UpstreamRequest {
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface UpstreamReply {
-  /** Names in lower case. */
+  /** Headers with names in lower case. */
   readonly headers: UpstreamHeaders;
   readonly body: Uint8Array;
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BreakerState } from './breaker.ts';
 
-/** What a provider is doing at this moment; read when the metrics are asked for, at no cost to the calls. */
+/** Current load of a provider; it is read only when the metrics are collected, at no cost to the calls. */
 export interface ProviderLoad {
   readonly inFlight: number;
   readonly queuedTexts: number;
@@ -11,13 +11,13 @@ export interface ProviderLoad {
 export interface UpstreamMetrics {
   /** Count one attempt. `outcome`: `ok`, `rejected`, or the cause of the failure. */
   attempted(provider: string, outcome: string, seconds: number): void;
-  /** @returns how to stop watching */
+  /** @returns a function that ends the reports */
   watch(provider: string, load: () => ProviderLoad): () => void;
 }
 
 const BREAKER_VALUES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** Defines the metrics of the upstream calls in a registry. Once per registry. */
+/** Define the metrics of the upstream calls in a registry. Call this once per registry. */
 export function openUpstreamMetrics(registry: Registry): UpstreamMetrics {
   const registers = [registry];
   const watched = new Map<string, () => ProviderLoad>();

@@ -1,38 +1,38 @@
 import type { Secret } from '../secret.ts';
 import { field } from './parse-json.ts';
 
-/** An error body longer than this is not one. */
+/** Length of an error body that is read; the remainder is ignored. */
 const BODY_MAX_BYTES = 64 * 1024;
 const MESSAGE_MAX_CHARS = 300;
-/** Longer than any name of a field or of a model: a quotation of what was sent. */
+/** Maximum length of a quotation that is shown. Names of fields and models are shorter; longer ones quote the input. */
 const QUOTED_MAX_CHARS = 80;
-const BLOT = '***';
+const REDACTED = '***';
 
-/** What an error body says, whichever vendor wrote it. */
+/** Content of an error body, in one form for all vendors. */
 export interface VendorError {
-  /** Safe to show: no credential, no long quotation, at most 300 characters. */
+  /** Message that is safe to show: without credentials and long quotations, at most 300 characters. */
   readonly message: string | null;
-  /** Every code, type, status and reason in it, as written; for recognising, not for showing. */
+  /** Codes, types, statuses and reasons of the body, unchanged; use them to recognise errors, but do not show them. */
   readonly codes: readonly string[];
-  /** The request's field that it is about, where it says so. */
+  /** Field of the request that caused the error, if the body names it. */
   readonly param: string | null;
-  /** The error object itself. */
+  /** Error object of the body. */
   readonly error: unknown;
 }
 
 /**
- * Reads the error shapes of all protocols: `{error: {message, type, param, code}}`, `{error: {code, status, details}}`,
+ * Read the error shapes of all protocols: `{error: {message, type, param, code}}`, `{error: {code, status, details}}`,
  * `{detail}`, `{message}`, `{error, error_type}`, `{error: "…"}`, plain text. HTML and broken JSON have no message.
  */
 export function readVendorError(body: Uint8Array, apiKey: Secret | null): VendorError {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, BODY_MAX_BYTES)).toString('utf8');
-  const root = parsed(text);
+  const root = tryParse(text);
   if (root === undefined) {
     const plain = text.trim();
     const message = plain === '' || /^[<{[]/.test(plain) ? null : safeMessage(plain, apiKey);
     return { message, codes: [], param: null, error: null };
   }
-  // A vendor's OpenAI-compatible endpoint wraps its error in a list.
+  // The OpenAI-compatible endpoint of one vendor wraps its error in a list.
   const outer: unknown = Array.isArray(root) ? root[0] : root;
   const nested = [field(outer, 'error'), field(outer, 'detail')].find(
     (value) => isObject(value) && !Array.isArray(value),
@@ -52,7 +52,7 @@ export function readVendorError(body: Uint8Array, apiKey: Secret | null): Vendor
   };
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -69,35 +69,35 @@ function messageOf(error: unknown): string | null {
   for (const key of ['message', 'error', 'detail', 'msg']) {
     const value = field(error, key);
     if (typeof value === 'string' && value.trim() !== '') return value;
-    // Validation errors in the manner of FastAPI: [{loc, msg, input}]; `input` is the caller's and stays out.
+    // Validation errors of FastAPI: [{loc, msg, input}]; `input` is text of the caller and is not read.
     if (Array.isArray(value) && typeof field(value[0], 'msg') === 'string') return field(value[0], 'msg') as string;
   }
   return null;
 }
 
-/** What may be told of a vendor's message: one line, cut, without credentials and without what it quotes at length. */
+/** Make the message of a vendor safe to show: one line of limited length, without credentials and long quotations. */
 export function safeMessage(text: string, apiKey: Secret | null): string {
-  // The key first, while it is whole.
-  let safe = apiKey === null ? text : text.replaceAll(apiKey.reveal(), BLOT);
+  // The key is redacted first: the cut below could leave a part of it.
+  let safe = apiKey === null ? text : text.replaceAll(apiKey.reveal(), REDACTED);
   safe = safe.slice(0, 4 * MESSAGE_MAX_CHARS).toWellFormed();
-  for (const pattern of CREDENTIALS) safe = safe.replace(pattern, `$1${BLOT}`);
+  for (const pattern of CREDENTIALS) safe = safe.replace(pattern, `$1${REDACTED}`);
   safe = safe.replace(QUOTED, (quoted) => (quoted.length > QUOTED_MAX_CHARS ? `${quoted[0]}…${quoted[0]}` : quoted));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters have no place in one line of a log
   safe = safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
   return safe.length > MESSAGE_MAX_CHARS ? `${safe.slice(0, MESSAGE_MAX_CHARS - 1).toWellFormed()}…` : safe;
 }
 
-/** An apostrophe inside a word quotes nothing. */
+/** Pattern of a quotation. An apostrophe inside a word does not begin one. */
 const QUOTED = /"[^"]*"|(?<!\w)'[^']*'(?!\w)|`[^`]*`/g;
 
-/** What looks like a credential, though it is not the one that was sent: vendors echo keys in part, or another's. */
+/** Patterns of credentials other than the one that was sent: vendors echo parts of keys, or keys of others. */
 const CREDENTIALS = [
   /\b((?:bearer|basic)\s+)[^\s"',;]+/gi,
   /((?:api[_ -]?key|key|token|secret|password)(?:\s+provided)?\s*[=:]\s*["']?)[^\s"',;]+/gi,
   /(^|[^A-Za-z0-9])(?:sk|pk|pa|rk|hf|gsk|xai|jina|AIza|ya29)[-_.][A-Za-z0-9_.*-]{6,}/g,
   /(^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{10,}/g,
-  // A key with its middle starred out by the vendor.
+  // A key whose middle part the vendor replaced by asterisks.
   /(^|[\s"'(])[^\s"'(]*\*{3,}[^\s"']*/g,
-  // A long run of mixed letters and digits, without the dashes that part a model's name.
+  // A long run of mixed letters and digits, without the dashes that separate the parts of model names.
   /(^|[^A-Za-z0-9])(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])[A-Za-z0-9_]{24,}/g,
 ] as const;

@@ -2,11 +2,11 @@ import type { Sql as Client, Options } from 'postgres';
 import type { Sql } from './pool.ts';
 
 export interface ClientOptions extends Options<Record<never, never>> {
-  /** Called for every notification; postgres.js has it, its types do not. */
+  /** Callback for every notification; postgres.js supports it, but its types do not declare it. */
   onnotify?: (channel: string, payload: string) => void;
 }
 
-/** Makes a postgres.js client of its own for the same database, with some options changed. */
+/** Function that opens another postgres.js client for the same database, with some options changed. */
 export type Connect = (changes: ClientOptions) => Client<Record<never, never>>;
 
 const factories = new WeakMap<Sql, Connect>();
@@ -16,13 +16,13 @@ export function rememberFactory(sql: Sql, connect: Connect): void {
 }
 
 /**
- * One connection of its own to the database of `sql`, for what belongs to a session: a lock, LISTEN. It stays open
- * for as long as the server lets it, is never shared, and takes nothing from the pool, so that however many
- * wait for a lock, the one who holds it still gets connections for its work.
+ * Open a separate connection to the database of `sql` for session state: a lock, LISTEN. It stays open as long as the
+ * server allows, is never shared, and does not belong to the pool, so that the holder of a lock can still use the
+ * pool while any number of sessions wait for the lock.
  */
 export function openSession(sql: Sql, changes: Pick<ClientOptions, 'onclose' | 'onnotify'>): ReturnType<Connect> {
   const connect = factories.get(sql);
-  if (connect === undefined) throw new TypeError('give the database here, not a transaction');
+  if (connect === undefined) throw new TypeError('this needs the database, not a transaction');
   return connect({
     ...changes,
     max: 1,
