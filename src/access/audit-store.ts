@@ -9,7 +9,7 @@ export async function insertAuditRow(
     VALUES (${row.orgId}, ${row.actor}, ${row.action}, ${row.target}, ${row.detailJson}::text::jsonb)`;
 }
 
-/** @param rowsJson an array of `{orgId, actor, action, target, detail}` */
+/** @param rowsJson JSON array of `{orgId, actor, action, target, detail}` */
 export async function insertAuditRows(sql: Sql, rowsJson: string): Promise<void> {
   await sql`
     INSERT INTO audit_log (org_id, actor, action, target, detail)
@@ -20,7 +20,7 @@ export async function insertAuditRows(sql: Sql, rowsJson: string): Promise<void>
     ORDER BY place`;
 }
 
-/** What the audit log tells of one thing, newest first. */
+/** Select the entries of the audit log about one target, newest first. */
 export async function selectAuditRows(
   sql: Sql,
   orgId: string,
@@ -38,7 +38,7 @@ export async function selectAuditRows(
   }));
 }
 
-/** Take out of the log what these things were and became; who changed them, when and by which statement stays. */
+/** Erase the values of these targets before and after changes from the log; actor, time and statement remain. */
 export async function eraseAuditedValues(sql: Sql, orgId: string, targets: readonly string[]): Promise<void> {
   await sql`
     UPDATE audit_log SET detail = detail || '{"before": {}, "after": {}, "erased": true}'

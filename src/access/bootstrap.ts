@@ -14,16 +14,16 @@ import { createOrganization } from './organizations.ts';
 const FIRST_START = 'first start';
 
 /**
- * On the first start on an empty database: organization `default` (plan enterprise), its default bucket and an
+ * Initialise an empty database at the first start: organization `default` (plan enterprise), its default bucket and an
  * admin key with every scope and auth level 10, which is written to `<dataDir>/admin.key` (mode 0600).
  *
- * All or nothing. The file is in place, durably, before the transaction commits: a crash between the two leaves a
- * file whose key does not exist, which the next start replaces, never an organization whose key nobody has.
- * Of several processes that start together one does it, the others wait for it and find it done.
+ * This happens completely or not at all. The file is durable before the transaction commits: a crash between the two
+ * leaves a file whose key does not exist, which the next start replaces, and never an organization without a known key.
+ * If several processes start together, one does the work and the others wait until it is done.
  *
  * @param options.createDefaultBucket runs in the same transaction
- * @returns `keyFile` whether or not this call made it; it may be on the host that made the first start
- * @throws AppError `admin_key_not_written` (500) when the data directory cannot be written
+ * @returns `keyFile` in any case; the file may be on another host, which made the first start
+ * @throws AppError `admin_key_not_written` (500) if the data directory cannot be written
  */
 export async function bootstrap(
   sql: Sql,
@@ -48,29 +48,29 @@ export async function bootstrap(
       scopes: [...SCOPES],
       authLevel: 10,
     });
-    // A process that was stopped for long enough to lose its connection, and with it the lock, must not replace the
-    // file of the one that took over.
+    // A process that was stopped until it lost its connection, and with it the lock, must not replace the file of the
+    // process that took over.
     await writeKeyFile(keyFile, key, () => lockFirstStart(tx));
     return { created: true, keyFile };
   });
 }
 
-/** Readers see the old file or the whole new one, which then survives a power failure. */
+/** Write the key file atomically and durably: readers see the old file or the complete new one. */
 async function writeKeyFile(keyFile: string, key: Secret, beforeReplacing: () => Promise<void>): Promise<void> {
   const folder = path.dirname(keyFile);
   const draft = `${keyFile}.${randomUUID()}`;
   try {
-    await writing(keyFile, async () => {
+    await translateErrors(keyFile, async () => {
       await mkdir(folder, { recursive: true });
       await writeSynced(draft, `${key.reveal()}\n`);
     });
     await beforeReplacing();
-    await writing(keyFile, async () => {
+    await translateErrors(keyFile, async () => {
       await rename(draft, keyFile);
       await syncFolder(folder);
     });
   } finally {
-    await rm(draft, { force: true }).catch(() => {}); // only ever there after a failure, which is what to report
+    await rm(draft, { force: true }).catch(() => {}); // it exists only after a failure, and that error must be thrown
   }
 }
 
@@ -93,7 +93,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function writing(keyFile: string, write: () => Promise<void>): Promise<void> {
+async function translateErrors(keyFile: string, write: () => Promise<void>): Promise<void> {
   try {
     await write();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { forbidden } from '../platform/errors.ts';
 
-/** Everything that a key or token can be allowed to do. Reads of the organization's own resources need none. */
+/** Scopes of keys and tokens. Reading the resources of the own organization needs no scope. */
 export const SCOPES = [
   'embed',
   'search',
@@ -24,19 +24,19 @@ export type Role = (typeof ROLES)[number];
 export const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Who is asking, after the one resolver of credentials (`resolve-caller.ts`) has looked at them. */
+/** Caller of an operation, as determined by the only resolver of credentials (`resolve-caller.ts`). */
 export interface Caller {
   readonly kind: 'api_key' | 'user' | 'operator';
-  /** `key:<id>`, `user:<id>` or `operator:<os user>`: how the audit log names this caller. */
+  /** Name of this caller in the audit log: `key:<id>`, `user:<id>` or `operator:<os user>`. */
   readonly actor: string;
   readonly orgId: string;
   readonly plan: Plan;
-  /** The user behind the token, or the one that the key belongs to. */
+  /** User of the token, or the user that the key belongs to. */
   readonly userId: string | null;
   readonly role: Role | null;
   readonly department: string | null;
   readonly scopes: ReadonlySet<Scope>;
-  /** 1..10: the highest `privacy_level` that this caller may see. */
+  /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
 }
 
@@ -44,7 +44,7 @@ export function hasScope(caller: Caller, scope: Scope): boolean {
   return caller.scopes.has(scope) || (scope === 'channels:send' && caller.scopes.has('channels:manage'));
 }
 
-/** @throws AppError `scope_missing` (403) naming the scope. */
+/** @throws AppError `scope_missing` (403), which names the scope */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (!hasScope(caller, scope)) throw forbidden(`this needs the scope "${scope}"`, 'scope_missing');
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** 401: no `Authorization: Bearer …` came with the request. */
+/** Create an error 401: the request has no `Authorization: Bearer …`. */
 export function missingCredentials(): AppError {
   return new AppError({
     code: 'missing_credentials',
@@ -9,7 +9,7 @@ export function missingCredentials(): AppError {
   });
 }
 
-/** 401, the same for unknown, wrong, revoked and suspended, so that nothing can be probed. */
+/** Create an error 401, equal for unknown, wrong, revoked and suspended credentials, so that nothing can be probed. */
 export function invalidCredentials(): AppError {
   return new AppError({
     code: 'invalid_credentials',
@@ -18,7 +18,7 @@ export function invalidCredentials(): AppError {
   });
 }
 
-/** 401, only for a credential that was proven to be genuine. */
+/** Create an error 401 for an expired credential; use it only after the credential was proven to be genuine. */
 export function expiredCredentials(): AppError {
   return new AppError({
     code: 'expired_credentials',

@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Plan, Role, Scope } from './caller.ts';
 
-/** A user as the resolver needs it. */
+/** Facts about a user that the resolver needs. */
 export interface UserFacts {
   readonly id: string;
   readonly orgId: string;
@@ -9,11 +9,11 @@ export interface UserFacts {
   readonly role: Role;
   readonly authLevel: number;
   readonly department: string | null;
-  /** The user or the organization is suspended. */
+  /** True if the user or the organization is suspended. */
   readonly suspended: boolean;
 }
 
-/** A stored key with its organization and the user that it belongs to, all read in one snapshot. */
+/** Stored key with its organization and its user, all read in one snapshot. */
 export interface ApiKeyFacts {
   readonly id: string;
   readonly orgId: string;
@@ -22,12 +22,12 @@ export interface ApiKeyFacts {
   readonly scopes: readonly Scope[];
   readonly authLevel: number;
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
-  /** Revoked, or the organization or the key's user is suspended. */
+  /** True if the key is revoked, or its organization or user is suspended. */
   readonly refused: boolean;
-  /** Milliseconds until the key expires or is revoked, by the database's clock; null: never. */
+  /** Milliseconds until the key expires or is revoked, by the clock of the database; null if it never does. */
   readonly endsInMs: number | null;
   readonly expired: boolean;
-  /** Its last use was noted more than a minute ago, or never. */
+  /** True if its last use was recorded more than a minute ago, or never. */
   readonly lastUsedIsOld: boolean;
 }
 
@@ -48,7 +48,7 @@ interface ApiKeyFactsRow {
   last_used_is_old: boolean;
 }
 
-/** By the public id alone: whose organization it is about is what the caller wants to know. */
+/** Select a key by its public id alone, since its organization is not known yet. */
 export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
   const [row] = await sql<ApiKeyFactsRow[]>`
     SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level,
@@ -113,7 +113,7 @@ export async function selectUserFacts(sql: Sql, orgId: string, userId: string): 
   return row ? toUserFacts(row) : null;
 }
 
-/** By the identity at the issuer alone: the organization comes from our record, never from the token. */
+/** Select a user by the identity at the issuer alone: the organization comes from our record, never from the token. */
 export async function selectUserFactsByOidc(sql: Sql, issuer: string, subject: string): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
     SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,

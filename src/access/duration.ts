@@ -11,7 +11,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION_DAYS_MAX = 3650;
 
 /**
- * A time span as people write it (`90d`, `1h`, `30m`, `45s`, `2w`), in milliseconds.
+ * Parse a duration (`90d`, `1h`, `30m`, `45s`, `2w`) into milliseconds.
  *
  * @throws AppError `duration_invalid` (400), also for zero and for more than 3,650 days
  */

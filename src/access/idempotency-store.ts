@@ -2,15 +2,15 @@ import type { Sql } from '../platform/postgres.ts';
 
 export interface IdempotencyRow {
   readonly fingerprint: Uint8Array;
-  /** Null while the first request is in progress. */
+  /** Status of the response; null while the first request is in progress. */
   readonly status: number | null;
-  /** JSON text, null while the first request is in progress. */
+  /** JSON text of the response; null while the first request is in progress. */
   readonly bodyJson: string | null;
 }
 
 /**
- * Take the key: there is no row, or it has expired, or it belongs to the same request and that one died. Returns
- * the end of the lock, as text in the database's full precision, which stands for this attempt; null: not taken.
+ * Claim the key if there is no row, if the row has expired, or if it belongs to an equal request that died. Returns the
+ * end of the lock, as text in the full precision of the database, which identifies this attempt; null if not claimed.
  */
 export async function claimIdempotencyKey(
   sql: Sql,
@@ -38,8 +38,8 @@ export async function selectIdempotencyRow(sql: Sql, orgId: string, key: string)
 }
 
 /**
- * Keep the response of the attempt that holds the lock; an attempt that lost it changes nothing. The body is kept
- * as JSON text inside a JSON string: jsonb would reorder its keys and refuses U+0000.
+ * Store the response of the attempt that holds the lock; an attempt that lost it changes nothing. The body is stored
+ * as JSON text inside a JSON string, since jsonb would reorder its keys and refuses U+0000.
  */
 export async function updateIdempotencyResponse(
   sql: Sql,
@@ -53,7 +53,7 @@ export async function updateIdempotencyResponse(
       AND response_status IS NULL AND locked_until = ${held.lockedUntil}::text::timestamptz`;
 }
 
-/** Forget the attempt that holds the lock, so that the key can be used again. */
+/** Delete the attempt that holds the lock, so that the key can be used again. */
 export async function deleteIdempotencyLock(
   sql: Sql,
   held: { orgId: string; key: string; lockedUntil: string },
@@ -64,7 +64,7 @@ export async function deleteIdempotencyLock(
       AND response_status IS NULL AND locked_until = ${held.lockedUntil}::text::timestamptz`;
 }
 
-/** Housekeeping over all organizations. Returns how many rows went, at most `rowsMax`. */
+/** Delete expired keys of all organizations. Returns the number of deleted rows, at most `rowsMax`. */
 export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM idempotency_keys WHERE (org_id, key) IN (
@@ -74,8 +74,8 @@ export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): P
 }
 
 /**
- * Put in place of stored responses that name one of these documents that it is gone (410): what they told of it goes, and
- * the same request still does not do its work a second time.
+ * Replace stored responses that name one of these documents by 410, so that they no longer contain facts about it, and
+ * a repeated request still does not run a second time.
  */
 export async function forgetResponsesAbout(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   const body = JSON.stringify({ detail: 'the document of this request was deleted' });

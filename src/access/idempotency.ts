@@ -14,7 +14,7 @@ const KEEP_MS = 24 * 3_600_000;
 const KEY_CHARS_MAX = 255;
 const CLAIM_TRIES_MAX = 5;
 
-/** One attempt's hold on a key; a later attempt that took over from a dead one has another. */
+/** Lock of one attempt on a key; a later attempt that takes over from a dead one has another lock. */
 export interface IdempotencyLock {
   readonly orgId: string;
   readonly key: string;
@@ -26,8 +26,8 @@ export type IdempotentStart =
   | { readonly state: 'replay'; readonly status: number; readonly body: unknown };
 
 /**
- * SHA-256 that tells one request from another: operation id, path parameters, body, in this order. Each part is
- * preceded by its length, so that moving a boundary gives another fingerprint.
+ * Compute the SHA-256 that identifies a request: operation id, path parameters, body, in this order. Each part is
+ * preceded by its length, so that a moved boundary gives another fingerprint.
  */
 export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): Buffer {
   const hash = createHash('sha256');
@@ -39,12 +39,12 @@ export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): 
 }
 
 /**
- * Begin a request that carries an `Idempotency-Key`. Call it outside any transaction, so that a second request
- * sees the first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
+ * Begin a request with an `Idempotency-Key`. Call this outside of any transaction, so that a second request sees the
+ * first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
  *
- * @param request.lockMs after this the first request counts as dead, and the same request may be tried again
+ * @param request.lockMs time after which the first request counts as dead, and the request may be tried again
  * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
- *   `idempotency_key_reused` (422: the same key with another request)
+ *   `idempotency_key_reused` (422: the key was used with another request)
  */
 export async function beginIdempotent(
   sql: Sql,
@@ -54,7 +54,7 @@ export async function beginIdempotent(
   if (key.length === 0 || key.length > KEY_CHARS_MAX || key.includes('\0')) {
     throw invalidRequest(`Idempotency-Key must have 1 to ${KEY_CHARS_MAX} characters`, null, 'idempotency_key_invalid');
   }
-  // The row may vanish between the claim that it prevents and the look at it: then claim again.
+  // The row may be deleted between the failed claim and the select: then claim again.
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const lockedUntil = await claimIdempotencyKey(sql, { orgId, key, fingerprint, lockMs, keepMs: KEEP_MS });
     if (lockedUntil !== null) return { state: 'new', lock: { orgId, key, lockedUntil } };
@@ -80,10 +80,10 @@ export async function beginIdempotent(
 }
 
 /**
- * End a request with its response. A 2xx or 3xx is kept and answered again; anything else frees the key, so that
- * the caller can repair what was wrong and use the key again. `sql` may be the transaction that made the change.
+ * End a request with its response. A 2xx or 3xx is kept and returned again; any other status frees the key, so that the
+ * caller can correct the request and use the key again. `sql` may be the transaction of the change.
  *
- * @param response.body anything that JSON can hold
+ * @param response.body any value that JSON can represent
  */
 export async function finishIdempotent(
   sql: Sql,
@@ -95,12 +95,12 @@ export async function finishIdempotent(
   await updateIdempotencyResponse(sql, lock, { status: response.status, bodyJson });
 }
 
-/** End a request without a response to keep: the key can be used again. */
+/** End a request without a response to keep, so that the key can be used again. */
 export async function abandonIdempotent(sql: Sql, lock: IdempotencyLock): Promise<void> {
   await deleteIdempotencyLock(sql, lock);
 }
 
-/** Remove keys whose 24 h are over, of all organizations. Returns how many; call again while it is `rowsMax`. */
+/** Delete keys older than 24 h of all organizations. Returns their number; call it again while that is `rowsMax`. */
 export async function sweepIdempotencyKeys(sql: Sql, rowsMax = 1000): Promise<number> {
   return deleteExpiredIdempotencyKeys(sql, rowsMax);
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { invalidRequest } from '../platform/errors.ts';
 
 /**
- * Check what an operation was given.
+ * Check the input of an operation.
  *
  * @throws AppError `invalid_request` (400) that names the field of the first fault
  */

@@ -29,7 +29,9 @@ function toApiKey(row: ApiKeyRow): ApiKey {
   };
 }
 
-/** `lifetimeMs` counts from the database's now; null: never expires. Null answer: the id is taken. */
+/**
+ * Insert a key; returns null if the id is taken. `lifetimeMs` counts from the clock of the database; null: unlimited.
+ */
 export async function insertApiKey(
   sql: Sql,
   key: {
@@ -59,14 +61,14 @@ export async function selectApiKeys(sql: Sql, orgId: string): Promise<ApiKey[]> 
   return rows.map(toApiKey);
 }
 
-/** The key, which nobody else changes until the transaction ends. */
+/** Select a key and lock its row until the transaction ends. */
 export async function lockApiKey(sql: Sql, orgId: string, id: string): Promise<ApiKey | null> {
   const [row] = await sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
   return row ? toApiKey(row) : null;
 }
 
-/** Revoke in `afterMs` from the database's now. False: it was to end by then anyway, or there is no such key. */
+/** Revoke a key `afterMs` from now. Returns false if it was already revoked by then, or if there is no such key. */
 export async function updateRevocation(sql: Sql, orgId: string, id: string, afterMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE api_keys SET revoked_at = now() + ${afterMs}::double precision * interval '1 millisecond'
@@ -75,7 +77,7 @@ export async function updateRevocation(sql: Sql, orgId: string, id: string, afte
   return result.count > 0;
 }
 
-/** Note that the key is in use, at most once a minute. */
+/** Record the use of a key, at most once a minute. */
 export async function updateLastUsed(sql: Sql, orgId: string, id: string): Promise<void> {
   await sql`
     UPDATE api_keys SET last_used_at = now()

@@ -12,17 +12,17 @@ import { type ApiKey, NewApiKey } from './schema.ts';
 import { selectUser } from './user-store.ts';
 
 const DEFAULT_AUTH_LEVEL = 5;
-/** Two keys have the same public id once in 2 x 10^14. */
+/** Maximum number of attempts to find a free public id; two random ids are equal once in 2 x 10^14. */
 const ID_TRIES_MAX = 5;
 
-/** A key at the only moment when its clear text exists. */
+/** New key with its clear text, which exists only at this moment. */
 export interface CreatedApiKey {
   readonly apiKey: ApiKey;
   readonly key: Secret;
 }
 
 /**
- * Make a key for the caller's organization. It never has more than its creator or, where it belongs to a user,
+ * Create a key for the caller's organization. It never has more rights than its creator or, if it belongs to a user,
  * than that user.
  *
  * @throws AppError `invalid_request` (400), `role_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
@@ -61,13 +61,13 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
   });
 }
 
-/** The newest `LIST_ROWS_MAX` keys of the caller's organization, newest first, revoked ones included. */
+/** List the newest `LIST_ROWS_MAX` keys of the caller's organization, newest first, including revoked ones. */
 export async function listKeys(sql: Sql, by: Caller): Promise<ApiKey[]> {
   return selectApiKeys(sql, by.orgId);
 }
 
 /**
- * Refuse the key from now on, on every path within 1 s. Revoking a revoked key changes nothing.
+ * Revoke a key; it is refused everywhere within 1 s. Revoking a revoked key changes nothing.
  *
  * @throws AppError `role_missing` (403), `api_key_not_found` (404)
  */
@@ -81,8 +81,8 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
 }
 
 /**
- * Make a key with the same attributes, and the same lifetime from now, and revoke the old one, at once or after
- * `graceMs`, in which both work.
+ * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
+ * `graceMs`; until then both work.
  *
  * @throws AppError `role_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
  */
@@ -130,5 +130,5 @@ async function insertNewKey(
     const apiKey = await insertApiKey(tx, { ...attributes, id, hash });
     if (apiKey) return { apiKey, key };
   }
-  throw new AppError({ code: 'api_key_ids_exhausted', status: 500, message: 'no free key id was found' });
+  throw new AppError({ code: 'api_key_ids_exhausted', status: 500, message: 'no free key id was found; try again' });
 }

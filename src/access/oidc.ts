@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
 
-/** The operator's `oidc` settings. */
+/** Settings of `oidc`. */
 export interface OidcSettings {
-  /** Compared with the `iss` claim to the letter. */
+  /** Issuer, which must be equal to the `iss` claim. */
   readonly issuer: string;
   readonly audience: string;
-  /** The one algorithm that the issuer signs with. */
+  /** Algorithm that the issuer signs with; no other one is accepted. */
   readonly algorithm: string;
 }
 
@@ -22,13 +22,16 @@ export interface OidcClaims {
 export interface OidcVerifier {
   readonly issuer: string;
   /**
-   * @throws AppError `invalid_credentials` or `expired_credentials` (401), `oidc_unavailable` (503) when the
-   *   issuer's keys are needed and cannot be had
+   * @throws AppError `invalid_credentials` or `expired_credentials` (401), `oidc_unavailable` (503) if the
+   *   keys of the issuer are needed and cannot be fetched
    */
   verify(token: string): Promise<OidcClaims>;
 }
 
-/** Signatures by a key pair only: a shared secret would let the issuer's public key be used as one. */
+/**
+ * Algorithms of signatures by a key pair. With a shared secret, the public key of the issuer could be used as the
+ * secret.
+ */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -44,7 +47,7 @@ const ALGORITHMS = [
 ];
 const ISSUER_TIMEOUT_MS = 3000;
 const ISSUER_BODY_BYTES_MAX = 1024 * 1024;
-/** How long a failed issuer is left alone, so that each request does not wait for it anew. */
+/** Time for which a failed issuer is not called, so that not every request waits for it. */
 const ISSUER_PAUSE_MS = 1000;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_CHARS_MAX = 255; // OpenID Connect Core 1.0, section 2
@@ -53,10 +56,10 @@ const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^h
 const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
 /**
- * A verifier of the tokens of one OIDC issuer. Only that issuer, and the `jwks_uri` that its discovery document
- * names, is ever contacted, on the first token and then when its keys are 10 minutes old or one is missing.
+ * Open a verifier of the tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` in its discovery
+ * document, at the first token and then when its keys are 10 minutes old or one is missing.
  *
- * @throws AppError `config_invalid` when the algorithm is not a signature by a key pair
+ * @throws AppError `config_invalid` if the algorithm is not a signature by a key pair
  */
 export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
   const { issuer, audience, algorithm } = settings;
@@ -85,7 +88,7 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
         }
         return { issuer, subject: sub, expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000 };
       } catch (error) {
-        // The library's errors carry the token's claims, so they are not kept as cause.
+        // The errors of the library contain the claims of the token, so they are not kept as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();
         if (error instanceof errors.JOSEError) throw invalidCredentials();
         throw error;
@@ -94,13 +97,13 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
   };
 }
 
-/** The issuer's public keys, found by OpenID Connect Discovery 1.0 when they are first needed. */
+/** Open the public keys of the issuer, which are found by OpenID Connect Discovery 1.0 when they are first needed. */
 function openIssuerKeys(issuer: string): JWTVerifyGetKey {
   const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   let pausedUntilMs = 0;
   let found: Promise<RemoteJWKSet> | null = null;
 
-  async function ask<T>(url: string, read: (json: unknown) => T): Promise<T> {
+  async function fetchFrom<T>(url: string, read: (json: unknown) => T): Promise<T> {
     if (performance.now() < pausedUntilMs) throw issuerDown(issuer);
     try {
       return read(await fetchJson(url));
@@ -111,9 +114,9 @@ function openIssuerKeys(issuer: string): JWTVerifyGetKey {
   }
 
   async function discover(): Promise<RemoteJWKSet> {
-    const jwksUrl = await ask(discoveryUrl, (json) => jwksUrlOf(Discovery.parse(json), issuer));
+    const jwksUrl = await fetchFrom(discoveryUrl, (json) => jwksUrlOf(Discovery.parse(json), issuer));
     return createRemoteJWKSet(jwksUrl, {
-      [customFetch]: (url) => ask(url, (json) => Response.json(JwkSet.parse(json))),
+      [customFetch]: (url) => fetchFrom(url, (json) => Response.json(JwkSet.parse(json))),
     });
   }
 
@@ -125,7 +128,7 @@ function openIssuerKeys(issuer: string): JWTVerifyGetKey {
       keySet = await finding;
       return await keySet(header, token);
     } catch (error) {
-      // Keys that are still fresh outlive an issuer that is down; else it may come back with keys elsewhere.
+      // Keys that are still fresh are kept while the issuer is down; others may have moved to another URL.
       if (error instanceof AppError && !keySet?.fresh && found === finding) found = null;
       throw error;
     }
@@ -140,7 +143,7 @@ function jwksUrlOf(discovery: z.infer<typeof Discovery>, issuer: string): URL {
 }
 
 function issuerDown(issuer: string, cause?: unknown): AppError {
-  return dependencyDown('oidc', `the OIDC issuer ${issuer} does not give its keys; try again shortly`, cause);
+  return dependencyDown('oidc', `the keys of the OIDC issuer ${issuer} cannot be fetched; try again shortly`, cause);
 }
 
 /** @throws Error for anything but a 200 with bounded JSON in bounded time; redirects are not followed */

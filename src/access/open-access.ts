@@ -14,16 +14,16 @@ import { type CallerResolver, openCallerResolver } from './resolve-caller.ts';
 import type { NewOrganization, Organization } from './schema.ts';
 import { checkSecretKey } from './secret-key-check.ts';
 
-/** Organizations and who acts for them. */
+/** Organizations, and the callers who act for them. */
 export interface Access {
   readonly callers: CallerResolver;
-  /** File that the first start wrote the admin key to. */
+  /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
-  /** Id of the installation: that of its first organization. */
+  /** Id of the installation, which is that of its first organization. */
   readonly installationId: string;
   /** Name of the person at the command line in the audit log. */
   readonly operatorActor: string;
-  /** The person at the command line, acting for an organization (name or id). */
+  /** Return the person at the command line as the caller for an organization (name or id). */
   operator(organization: string): Promise<Caller>;
   /** Create an organization with its bucket `default`, as the person at the command line. */
   createOrganization(input: NewOrganization): Promise<Organization>;
@@ -35,12 +35,13 @@ export interface AccessContext {
   readonly sql: Sql;
   readonly keyRing: KeyRing;
   readonly logger: Logger;
-  /** Runs in the transaction that creates an organization. */
+  /** Callback in the transaction that creates an organization. */
   readonly createDefaultBucket: (sql: Sql, orgId: string) => Promise<void>;
 }
 
 /**
- * Open the records of who may do what; on an empty database, create organization `default` and the admin key.
+ * Open the records of organizations, users and keys; on an empty database, create organization `default` and the admin
+ * key.
  *
  * @throws AppError `secret_key_mismatch`, `admin_key_not_written` (500)
  */

@@ -1,12 +1,12 @@
 import { type Caller, SCOPES } from './caller.ts';
 import type { Organization } from './schema.ts';
 
-/** How the audit log names the person at the command line. */
+/** Return the name of the person at the command line in the audit log. */
 export function operatorActor(osUser: string): string {
   return `operator:${osUser}`;
 }
 
-/** The person at the command line of the installation: may do everything, within one organization at a time. */
+/** Create the caller for the person at the command line, who may do everything within one organization at a time. */
 export function operatorCaller(organization: Pick<Organization, 'id' | 'plan'>, osUser: string): Caller {
   return {
     kind: 'operator',

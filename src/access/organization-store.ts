@@ -18,7 +18,7 @@ function toOrganization(row: OrganizationRow): Organization {
   };
 }
 
-/** Null: there is one of this name. */
+/** Insert an organization; returns null if the name is taken. */
 export async function insertOrganization(
   sql: Sql,
   organization: { id: string; name: string; plan: Plan },
@@ -45,15 +45,15 @@ export async function selectOrganizations(sql: Sql): Promise<Organization[]> {
   return rows.map(toOrganization);
 }
 
-/** Any number that nothing else in the database locks; the same in every process. */
+/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database locks. */
 const FIRST_START_LOCK = 7_310_112_001;
 
-/** Hold back every other first start until the transaction ends. */
+/** Block every other first start until the transaction ends. */
 export async function lockFirstStart(sql: Sql): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(${FIRST_START_LOCK})`;
 }
 
-/** The organization of the first start: it is never removed, and no other database has it. */
+/** Find the id of the organization of the first start, which is never removed and exists in no other database. */
 export async function findFirstOrganization(sql: Sql): Promise<string> {
   const [row] = await sql`SELECT id FROM organizations ORDER BY created_at, id LIMIT 1`;
   return row?.['id'] as string;
@@ -64,7 +64,7 @@ export async function hasOrganizations(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Null: no such organization. */
+/** Change the plan; returns null if there is no such organization. */
 export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<Organization | null> {
   const [row] = await sql<OrganizationRow[]>`
     UPDATE organizations SET plan = ${plan} WHERE id = ${orgId}
@@ -72,7 +72,7 @@ export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<O
   return row ? toOrganization(row) : null;
 }
 
-/** Suspending a suspended organization keeps the first time. Null: no such organization. */
+/** Suspend or unsuspend; returns null if there is no such organization. A repeated suspension keeps the first time. */
 export async function updateOrganizationSuspension(
   sql: Sql,
   orgId: string,
@@ -85,7 +85,7 @@ export async function updateOrganizationSuspension(
   return row ? toOrganization(row) : null;
 }
 
-/** The check value of the installation's secret key; `mine` where there was none. */
+/** Return the stored check value of the secret key, after storing `mine` if there was none. */
 export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffer> {
   await sql`INSERT INTO installation (secret_key_check) VALUES (${mine}) ON CONFLICT DO NOTHING`;
   const [row] = await sql`SELECT secret_key_check FROM installation`;

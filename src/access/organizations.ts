@@ -14,21 +14,22 @@ import {
 import { NewOrganization, type Organization } from './schema.ts';
 
 /**
- * @param actor how the audit log names who does it; organizations are the operator's business
+ * @param actor name in the audit log of the operator, who alone manages organizations
  * @throws AppError `invalid_request` (400), `organization_exists` (409)
  */
 export async function createOrganization(sql: Sql, actor: string, input: NewOrganization): Promise<Organization> {
   const { name, plan } = parseInput(NewOrganization, input);
   return inTransaction(sql, async (tx) => {
     const organization = await insertOrganization(tx, { id: newId('org'), name, plan });
-    if (!organization) throw conflict(`there is an organization of this name: ${name}`, 'organization_exists');
+    if (!organization)
+      throw conflict(`there is already an organization named ${name}; choose another name`, 'organization_exists');
     const { id } = organization;
     await recordAudit(tx, { orgId: id, actor, action: 'organization.create', target: id, detail: { name, plan } });
     return organization;
   });
 }
 
-/** The newest `LIST_ROWS_MAX` organizations, newest first. */
+/** List the newest `LIST_ROWS_MAX` organizations, newest first. */
 export async function listOrganizations(sql: Sql): Promise<Organization[]> {
   return selectOrganizations(sql);
 }
@@ -51,7 +52,7 @@ export async function setPlan(sql: Sql, actor: string, orgId: string, plan: Plan
 }
 
 /**
- * Refuse every credential of the organization, within 1 s.
+ * Suspend an organization; all its credentials are refused within 1 s.
  *
  * @throws AppError `organization_not_found` (404)
  */

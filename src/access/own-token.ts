@@ -3,9 +3,9 @@ import { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
 
-/** `iss` and `aud` of the appliance's own tokens. No OIDC issuer can have it: theirs are URLs. */
+/** Value of `iss` and `aud` in the appliance's own tokens. No OIDC issuer can have it, since theirs are URLs. */
 export const OWN_ISSUER = 'service';
-/** RFC 9068's type of an access token; keeps tokens of other purposes under the same key out. */
+/** Type of an access token (RFC 9068); tokens for other purposes under the same key are refused. */
 const TYPE = 'at+jwt';
 const ALGORITHM = 'HS256';
 
@@ -45,7 +45,7 @@ export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<O
     if (typeof sub !== 'string' || typeof orgId !== 'string' || typeof exp !== 'number') throw invalidCredentials();
     return { orgId, userId: sub, expiresAtMs: exp * 1000 };
   } catch (error) {
-    // The library's errors carry the token's claims, so they are not kept as cause.
+    // The errors of the library contain the claims of the token, so they are not kept as cause.
     if (error instanceof errors.JWTExpired) throw expiredCredentials();
     if (error instanceof errors.JOSEError) throw invalidCredentials();
     throw error;

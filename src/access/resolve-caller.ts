@@ -20,14 +20,14 @@ const TOKEN_CHARS_MAX = 8192;
 
 export interface CallerResolver {
   /**
-   * Who sent this `Authorization` header.
+   * Resolve an `Authorization` header to its caller.
    *
    * @throws AppError `missing_credentials`, `invalid_credentials`, `expired_credentials` (401),
    *   `oidc_unavailable` (503)
    */
   resolve(authorization: string | undefined): Promise<Caller>;
   /**
-   * The person at the command line, acting for one organization.
+   * Return the person at the command line as the caller for one organization.
    *
    * @throws AppError `organization_not_found` (404)
    */
@@ -35,10 +35,10 @@ export interface CallerResolver {
 }
 
 /**
- * The one place that turns credentials into callers; every path into the service goes through it. Good answers are
- * remembered for `cacheMs`, so that revocation and suspension take effect within 1 s.
+ * Open the only resolver of credentials to callers; every request passes through it. Successful results are cached
+ * for `cacheMs`, so that revocation and suspension take effect within 1 s.
  *
- * @throws AppError `config_invalid` for OIDC settings that cannot work
+ * @throws AppError `config_invalid` for invalid OIDC settings
  */
 export function openCallerResolver(settings: {
   sql: Sql;
@@ -57,7 +57,7 @@ export function openCallerResolver(settings: {
     if (!key || !isSameHash(key.hash, hashCredential(keyRing.apiKeyPepper, presented)) || key.refused)
       throw invalidCredentials();
     if (key.expired) throw expiredCredentials();
-    if (key.lastUsedIsOld) noteUse(key.orgId, id);
+    if (key.lastUsedIsOld) recordUse(key.orgId, id);
     const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
     const caller: Caller = Object.freeze({
       kind: 'api_key',
@@ -65,7 +65,7 @@ export function openCallerResolver(settings: {
       orgId: key.orgId,
       plan: key.plan,
       userId: key.user?.id ?? null,
-      role: null, // a key is no session, whoever it belongs to
+      role: null, // a key is not a session of its user
       department: key.user?.department ?? null,
       scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
       authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
@@ -90,7 +90,7 @@ export function openCallerResolver(settings: {
     return { caller, endsInMs: expiresAtMs - Date.now() };
   }
 
-  /** Which verifier is asked depends on what the token claims; each then accepts its own issuer only. */
+  /** Verify a token. The claimed issuer selects the verifier, which then accepts only its own issuer. */
   async function readToken(token: string): Promise<{ user: UserFacts | null; expiresAtMs: number }> {
     const claimedIssuer = issuerOf(token);
     if (claimedIssuer === OWN_ISSUER) {
@@ -104,9 +104,9 @@ export function openCallerResolver(settings: {
     throw invalidCredentials();
   }
 
-  function noteUse(orgId: string, keyId: string): void {
+  function recordUse(orgId: string, keyId: string): void {
     updateLastUsed(sql, orgId, keyId).catch((error: unknown) => {
-      logger.warn({ err: error, key_id: keyId }, 'could not note the last use of a key');
+      logger.warn({ err: error, key_id: keyId }, 'the last use of a key could not be recorded');
     });
   }
 
@@ -115,7 +115,7 @@ export function openCallerResolver(settings: {
       const credential = readBearer(authorization);
       const isKey = credential.startsWith('svc_');
       if (credential.length > (isKey ? API_KEY_CHARS_MAX : TOKEN_CHARS_MAX)) throw invalidCredentials();
-      // Not the clear text: a memory dump should not hold every credential of the last half second.
+      // The cache key is a hash, so that a memory dump does not contain every credential of the last half second.
       const cacheKey = hash('sha256', credential, 'base64');
       const known = cache.get(cacheKey);
       if (known) return known;

@@ -4,7 +4,7 @@ import { type Caller, hasScope, type Role, SCOPES, type Scope } from './caller.t
 const ALL: ReadonlySet<Scope> = new Set(SCOPES);
 const ALL_OF_THE_ORGANIZATION: ReadonlySet<Scope> = new Set(SCOPES.filter((scope) => scope !== 'platform_admin'));
 
-/** What a user may do, by role. A key that belongs to a user never exceeds it. */
+/** Scopes of a user, by role. A key that belongs to a user never exceeds them. */
 export const SCOPES_BY_ROLE: Readonly<Record<Role, ReadonlySet<Scope>>> = {
   member: new Set<Scope>(['embed', 'search', 'documents:write']),
   admin: ALL_OF_THE_ORGANIZATION,
@@ -21,13 +21,14 @@ export const DEFAULT_AUTH_LEVEL_BY_ROLE: Readonly<Record<Role, number>> = {
   platform_admin: 10,
 };
 
-/** Whether the role administers its organization. */
+/** Return true if the role administers its organization. */
 export function isOrgAdminRole(role: Role | null): boolean {
   return role !== null && role !== 'member';
 }
 
 /**
- * Users and keys are managed by people with an administrating role (or the operator), never by an API key.
+ * Require a caller who may manage users and keys: a user with an administrating role, or the operator, never an API
+ * key.
  *
  * @throws AppError `role_missing` (403)
  */
@@ -38,9 +39,9 @@ export function requireOrgAdmin(caller: Caller): void {
 }
 
 /**
- * Nobody may hand out more than they have: neither scopes nor an auth level.
+ * Require that the caller has the scopes and the auth level that it grants.
  *
- * @throws AppError `exceeds_own_rights` (403) naming what is too much
+ * @throws AppError `exceeds_own_rights` (403), which names the excess
  */
 export function requireAtLeast(caller: Caller, scopes: Iterable<Scope>, authLevel: number): void {
   const missing = [...scopes].filter((scope) => !hasScope(caller, scope));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PLANS, ROLES, SCOPES } from './caller.ts';
 
-/** Most rows that one listing of organizations, users or keys returns, newest first. */
+/** Maximum number of rows in one list of organizations, users or keys, newest first. */
 export const LIST_ROWS_MAX = 1000;
 
 const timestamp = z.iso.datetime();
@@ -30,9 +30,9 @@ export const User = z.object({
 });
 export type User = z.infer<typeof User>;
 
-/** An API key as it is listed: everything but the key itself, of which only the HMAC is stored. */
+/** Schema of a listed API key: everything but the key itself, of which only the HMAC is stored. */
 export const ApiKey = z.object({
-  /** The public part of the key. */
+  /** Public part of the key. */
   id: z.string(),
   org_id: z.string(),
   user_id: z.string().nullable(),
@@ -41,13 +41,13 @@ export const ApiKey = z.object({
   auth_level: authLevel,
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
-  /** In the future while a rotated key is still within its grace. */
+  /** Time of the revocation; it is in the future during the grace period of a rotated key. */
   revoked_at: timestamp.nullable(),
   created_at: timestamp,
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it rejects
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
 const label = z
@@ -67,10 +67,10 @@ export type NewOrganization = z.input<typeof NewOrganization>;
 export const NewUser = z.object({
   email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
   role: z.enum(ROLES).default('member'),
-  /** Default: by role. */
+  /** Auth level; the default depends on the role. */
   authLevel: authLevel.optional(),
   department: label.optional(),
-  /** Who the user is at the OIDC issuer; its `iss` and `sub` claims. */
+  /** Identity of the user at the OIDC issuer: the `iss` and `sub` claims. */
   oidc: z.object({ issuer: z.url(), subject: z.string().min(1).max(255) }).optional(),
 });
 export type NewUser = z.input<typeof NewUser>;
@@ -82,11 +82,11 @@ export const NewApiKey = z.object({
     .min(1)
     .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
     .default(['embed', 'search', 'documents:write']),
-  /** Default: 5, or the level of the creator or of the key's user where that is lower. */
+  /** Auth level; the default is 5, or the level of the creator or of the key's user if that is lower. */
   authLevel: authLevel.optional(),
-  /** The user that the key belongs to. */
+  /** User that the key belongs to. */
   userId: z.string().optional(),
-  /** From now; default: never expires. */
+  /** Lifetime from now; by default the key never expires. */
   lifetimeMs: z.number().int().positive().optional(),
 });
 export type NewApiKey = z.input<typeof NewApiKey>;

@@ -6,8 +6,8 @@ import { isSameHash } from './api-key-format.ts';
 import { claimSecretKeyCheck } from './organization-store.ts';
 
 /**
- * A database belongs to one secret key: under another one every API key and token in it would be refused, with
- * nothing to tell why. The first start leaves a keyed hash of a constant; every later one compares.
+ * Check that the database was set up with this secret key: with another one, every API key and token would be refused
+ * without an explanation. The first start stores a keyed hash of a constant; every later start compares it.
  *
  * @throws AppError `secret_key_mismatch` (500)
  */
@@ -18,6 +18,6 @@ export async function checkSecretKey(sql: Sql, keyRing: KeyRing): Promise<void> 
     code: 'secret_key_mismatch',
     status: 500,
     message:
-      'the database was set up under another secret key: set SERVICE_SECRET_KEY to that one, or use the data directory that holds its secret.key',
+      'the database was set up with another secret key: set SERVICE_SECRET_KEY to that key, or use the data directory that contains its secret.key',
   });
 }

@@ -10,17 +10,17 @@ import type { User } from './schema.ts';
 import { selectUser } from './user-store.ts';
 import { createUser } from './users.ts';
 
-/** A token cannot be revoked by itself (suspending its user refuses it), so it does not live for ever. */
+/** Maximum lifetime of a token, which cannot be revoked by itself (suspending its user refuses it). */
 const TTL_DAYS_MAX = 30;
 
 export interface CreatedToken {
   readonly token: Secret;
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   readonly expires_at: string;
 }
 
 /**
- * Sign a token for a user of the caller's organization. What it may do is read from the user's record each time.
+ * Sign a token for a user of the caller's organization. Its rights are read from the user's record at each request.
  *
  * @throws AppError `ttl_invalid` (400), `role_missing` or `exceeds_own_rights` (403), `user_suspended` (409)
  */
@@ -45,9 +45,9 @@ export async function createToken(
 }
 
 /**
- * Sign a token for the user with this email, who is made (role: `member` unless given) when there is none.
+ * Sign a token for the user with this email, who is created (role: `member` unless given) if there is none.
  *
- * @throws AppError as `createUser` and `createToken` do, and `user_has_other_role` (409)
+ * @throws AppError of `createUser` and `createToken`, and `user_has_other_role` (409)
  */
 export async function issueToken(
   sql: Sql,

@@ -27,7 +27,7 @@ function toUser(row: UserRow): User {
   };
 }
 
-/** Null: the organization has a user with this email, or some user has this OIDC identity. */
+/** Insert a user; returns null if the organization has one with this email, or any user has this OIDC identity. */
 export async function insertUser(sql: Sql, user: Omit<User, 'suspended_at' | 'created_at'>): Promise<User | null> {
   const [row] = await sql<UserRow[]>`
     INSERT INTO users (id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject)
@@ -45,7 +45,7 @@ export async function selectUser(sql: Sql, orgId: string, idOrEmail: string): Pr
   return row ? toUser(row) : null;
 }
 
-/** As `selectUser`, and nobody else changes the row until the transaction ends. */
+/** Select a user and lock the row until the transaction ends. */
 export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Promise<User | null> {
   const [row] = await sql<UserRow[]>`
     SELECT ${columns(sql)} FROM users
@@ -60,7 +60,7 @@ export async function selectUsers(sql: Sql, orgId: string): Promise<User[]> {
   return rows.map(toUser);
 }
 
-/** The user must exist: call it on a locked row. */
+/** Change the role and the auth level of an existing user; call this on a locked row. */
 export async function updateRole(sql: Sql, user: User, role: Role, authLevel: number): Promise<User> {
   const [row] = await sql<[UserRow]>`
     UPDATE users SET role = ${role}, auth_level = ${authLevel}
@@ -69,7 +69,7 @@ export async function updateRole(sql: Sql, user: User, role: Role, authLevel: nu
   return toUser(row);
 }
 
-/** The user must exist: call it on a locked row. Suspending a suspended user keeps the first time. */
+/** Suspend or unsuspend an existing user; call this on a locked row. A repeated suspension keeps the first time. */
 export async function updateUserSuspension(sql: Sql, user: User, suspended: boolean): Promise<User> {
   const [row] = await sql<[UserRow]>`
     UPDATE users SET suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END

@@ -9,7 +9,7 @@ import { NewUser, type User } from './schema.ts';
 import { insertUser, lockUser, selectUser, selectUsers, updateRole, updateUserSuspension } from './user-store.ts';
 
 /**
- * Add a user to the caller's organization. The auth level defaults to the role's.
+ * Add a user to the caller's organization. The default auth level is that of the role.
  *
  * @throws AppError `invalid_request` (400), `role_missing` or `exceeds_own_rights` (403), `user_exists` (409)
  */
@@ -29,14 +29,14 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
       oidc_issuer: oidc?.issuer ?? null,
       oidc_subject: oidc?.subject ?? null,
     });
-    if (!user) throw conflict('there is a user with this email or OIDC identity', 'user_exists');
+    if (!user) throw conflict('there is already a user with this email or OIDC identity', 'user_exists');
     const detail = { email, role, auth_level: authLevel };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'user.create', target: user.id, detail });
     return user;
   });
 }
 
-/** The newest `LIST_ROWS_MAX` users of the caller's organization, newest first. */
+/** List the newest `LIST_ROWS_MAX` users of the caller's organization, newest first. */
 export async function listUsers(sql: Sql, by: Caller): Promise<User[]> {
   return selectUsers(sql, by.orgId);
 }
@@ -49,8 +49,8 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 }
 
 /**
- * Change a user's role, effective within 1 s. The auth level becomes the new role's default unless one is given:
- * somebody who loses a role must not keep its level.
+ * Change a user's role, effective within 1 s. The auth level becomes the default of the new role unless one is given,
+ * so that a user who loses a role does not keep its level.
  *
  * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
  */
@@ -67,7 +67,7 @@ export async function setRole(
 }
 
 /**
- * Refuse the user's tokens and keys, within 1 s.
+ * Suspend a user, whose tokens and keys are refused within 1 s.
  *
  * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
  */

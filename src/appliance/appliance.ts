@@ -16,7 +16,7 @@ import type { Usage } from '../usage/open-usage.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
 
-/** A running installation, part by part. Commands, routes and tests start here. */
+/** Running installation with all its parts, the entry point of commands, routes and tests. */
 export interface Appliance extends Stores {
   readonly config: Config;
   readonly access: Access;
@@ -31,11 +31,11 @@ export interface Appliance extends Stores {
   readonly ingest: Ingest;
   readonly metadata: Metadata;
   readonly jobs: Jobs;
-  /** Chores of every part, at most `everyMs` between two rounds (default: one minute). */
+  /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];
-  /** A service that does the chores: lease recovery, and removal of what is deleted or left over. */
+  /** Create the service that runs the chores: lease recovery, and removal of deleted and orphaned data. */
   reaper(options?: { readonly everyMs?: number }): Service;
-  /** State of each part: it works, or what is wrong with it. */
+  /** Check each part: it works, or the result says what is wrong. */
   checkReady(): Promise<Readiness>;
   close(): Promise<void>;
 }

@@ -4,16 +4,16 @@ import { probeObjects } from '../platform/objects/probe-objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 
-/** A part that does not answer by then is out of reach. */
+/** Time after which a part that has not answered counts as unavailable. */
 const PROBE_MS_MAX = 5_000;
-/** Anybody may ask, and storage in a cloud is paid by the request. */
+/** Time for which a result is reused: the check needs no credentials, and cloud storage is charged by the request. */
 const FRESH_MS = 1_000;
 
 export interface Readiness {
   readonly status: 'ok' | 'degraded' | 'down';
-  /** By part: `ok`, or what is wrong in words that anybody may read. */
+  /** State by part: `ok`, or a description of the fault that is safe to show to everybody. */
   readonly checks: Record<string, string>;
-  /** How long each part took that works. Of `objects`: write, read and delete together. */
+  /** Latency of each part that works; for `objects` the total of write, read and delete. */
   readonly latency_ms: Record<string, number>;
 }
 
@@ -24,18 +24,18 @@ interface Parts {
   readonly redis: RedisConnection | null;
 }
 
-/** What works and what does not, part by part. Those who ask at the same time, or a moment later, get one answer. */
+/** Create the readiness check of all parts. Concurrent calls, and calls shortly after, share one result. */
 export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   let last: { readonly answer: Promise<Readiness>; untilMs: number } | null = null;
   return () => {
     if (last !== null && performance.now() < last.untilMs) return last.answer;
-    const asked = { answer: examineParts(parts), untilMs: Number.POSITIVE_INFINITY };
-    last = asked;
-    const settle = () => {
-      asked.untilMs = performance.now() + FRESH_MS;
+    const current = { answer: examineParts(parts), untilMs: Number.POSITIVE_INFINITY };
+    last = current;
+    const onSettled = () => {
+      current.untilMs = performance.now() + FRESH_MS;
     };
-    asked.answer.then(settle, settle);
-    return asked.answer;
+    current.answer.then(onSettled, onSettled);
+    return current.answer;
   };
 }
 
@@ -44,11 +44,11 @@ async function examineParts({ sql, objects, tables, redis }: Parts): Promise<Rea
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>) => {
     const signal = AbortSignal.timeout(PROBE_MS_MAX);
-    const beganMs = performance.now();
+    const startedMs = performance.now();
     try {
-      await Promise.race([probe(signal), outOfTime(signal)]);
+      await Promise.race([probe(signal), rejectOnAbort(signal)]);
       checks[name] = 'ok';
-      latency_ms[name] = Math.round((performance.now() - beganMs) * 10) / 10;
+      latency_ms[name] = Math.round((performance.now() - startedMs) * 10) / 10;
     } catch (error) {
       checks[name] = error instanceof AppError ? error.message : signal.aborted ? 'does not answer' : 'fails';
     }
@@ -60,12 +60,12 @@ async function examineParts({ sql, objects, tables, redis }: Parts): Promise<Rea
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
   if (redis === null) return { status: 'ok', checks, latency_ms };
-  // Everything works without Redis, only less of it together.
-  checks['redis'] = redis.isReady ? 'ok' : 'out of reach';
+  // Every function works without Redis; hosts only share less state.
+  checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
   return { status: redis.isReady ? 'ok' : 'degraded', checks, latency_ms };
 }
 
-function outOfTime(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });

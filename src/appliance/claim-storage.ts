@@ -13,12 +13,12 @@ const Claim = z.strictObject({ installation: z.string(), index: z.string() });
 type Claim = z.infer<typeof Claim>;
 
 /**
- * Make sure that files on S3 are this installation's alone, and that all its hosts have one index. The first start
- * leaves a note in the bucket; every later one compares. Two installations in one place would remove each other's files
- * as orphans; an index on the disk of one host is not there for another.
+ * Make sure that only this installation uses its prefix on S3, and that all its hosts share one index. The first start
+ * writes a claim to the bucket; every later start compares it. Two installations with one prefix would remove each
+ * other's files as orphans; other hosts cannot read an index on the disk of one host.
  *
- * @param installation what tells this installation, that is its database, from others
- * @throws AppError `config_invalid`, `conditional_writes_ignored`, and as `Objects` does
+ * @param installation id of this installation, that is of its database
+ * @throws AppError `config_invalid`, `conditional_writes_ignored`, and the errors of `Objects`
  */
 export async function claimStorage(config: Config, objects: Objects, installation: string): Promise<void> {
   if (config.objects === null) return;
@@ -28,19 +28,19 @@ export async function claimStorage(config: Config, objects: Objects, installatio
   const { bucket, prefix } = config.objects;
   if (held.installation !== installation) {
     throw refusal(
-      `s3://${bucket}/${prefix} holds the files of another installation; choose another bucket, or objects.prefix`,
+      `s3://${bucket}/${prefix} holds the files of another installation; choose another bucket, or another objects.prefix`,
     );
   }
   if (held.index === index) return;
-  const note = `s3://${bucket}/${prefix}objects/${CLAIM_KEY}`;
+  const claimUrl = `s3://${bucket}/${prefix}objects/${CLAIM_KEY}`;
   throw refusal(
     held.index === 's3'
-      ? 'index.storage: the index of this installation is on S3, set it to s3'
-      : `index.storage: the index of this installation is on the disk of another host or data directory; for several hosts, stop it, copy its <data dir>/index to s3://${bucket}/${prefix}index, delete ${note} and set index.storage to s3 everywhere`,
+      ? 'index.storage: the index of this installation is on S3; set it to s3'
+      : `index.storage: the index of this installation is on the disk of another host or data directory; for several hosts, stop it, copy its <data dir>/index to s3://${bucket}/${prefix}index, delete ${claimUrl} and set index.storage to s3 everywhere`,
   );
 }
 
-/** What is noted, by us or before us. */
+/** Write the claim, or read the existing one. */
 async function claim(objects: Objects, mine: Claim): Promise<Claim> {
   const held = await readClaim(objects);
   if (held !== null) return held;

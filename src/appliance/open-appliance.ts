@@ -23,10 +23,10 @@ import { openStores } from './stores.ts';
 const HOUSEKEEPING_MS = 60_000;
 
 /**
- * Open an installation: its stores, then every domain from bottom to top, each from what it needs. This is the only
- * place that knows all of them; a new domain adds one line here.
+ * Open an installation: its stores, then every domain from bottom to top with its dependencies. No other function knows
+ * all domains; a new domain adds one line here.
  *
- * @param options.poolMax connections to PostgreSQL; a command needs few
+ * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
  * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and those of each `open…`
  */
 export async function openAppliance(
@@ -55,16 +55,18 @@ export async function openAppliance(
     const kinds = [ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const keepers = [jobs, documents, search, access, bulk, calibration];
-    const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => keepers.flatMap((part) => part.chores(everyMs));
+    const partsWithChores = [jobs, documents, search, access, bulk, calibration];
+    const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => partsWithChores.flatMap((part) => part.chores(everyMs));
     return {
       ...{ ...base, ...parts, metadata, jobs, chores },
-      reaper: (pace = {}) => choreService('reaper', chores(pace), logger),
+      reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),
     };
   } catch (error) {
-    await opened.close().catch((cause) => logger.warn({ err: cause }, 'could not close what was opened'));
+    await opened
+      .close()
+      .catch((cause) => logger.warn({ err: cause }, 'the parts that were already open could not be closed'));
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Parts that were opened so far; they are closed in reverse order. */
+/** List of the open parts, which are closed in reverse order. */
 export class OpenParts {
   readonly #parts: { close?(): Promise<void> | void }[] = [];
 

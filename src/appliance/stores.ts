@@ -19,12 +19,12 @@ import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-/** What every domain stands on. */
+/** Stores and shared services that every domain uses. */
 export interface Stores {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly sql: Sql;
-  /** For LISTEN and advisory locks: never through a transaction pooler. */
+  /** Connection for LISTEN and advisory locks, never through a transaction pooler. */
   readonly direct: Sql;
   readonly redis: RedisConnection | null;
   readonly objects: Objects;
@@ -36,7 +36,7 @@ export interface Stores {
 /**
  * Find or start PostgreSQL, bring its schema up to date, and open files, Redis and threads.
  *
- * @param options.poolMax connections to PostgreSQL; a command needs few
+ * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
  * @throws AppError `postgres_unavailable`, `data_dir_unusable` (503), `database_too_new`
  */
 export async function openStores(
@@ -45,9 +45,9 @@ export async function openStores(
   opened: OpenParts,
 ): Promise<Stores> {
   makeDataDir(config.dataDir);
-  const place = await findDatabase(config, logger, opened);
-  const sql = openSql(place.pooled, { poolMax, applicationName: 'service', logger }, opened);
-  const direct = openSql(place.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
+  const database = await findDatabase(config, logger, opened);
+  const sql = openSql(database.pooled, { poolMax, applicationName: 'service', logger }, opened);
+  const direct = openSql(database.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
   await migrate(direct, { directory: MIGRATIONS });
   const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
   const objects = opened.add(await openObjects(config, logger));
@@ -58,7 +58,7 @@ export async function openStores(
 }
 
 /**
- * Only the database, as it is: for commands that look at it or migrate it.
+ * Open only the database, without migrating it, for commands that inspect or migrate it.
  *
  * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and those of `openEmbeddedPostgres`
  */
@@ -70,7 +70,7 @@ export async function openDatabase(config: Config, logger: Logger): Promise<{ sq
   return { sql, close: () => opened.close() };
 }
 
-/** The storage of files alone. */
+/** Open only the storage of files. */
 export async function openObjects(config: Config, logger: Logger): Promise<Objects> {
   if (config.objects === null) return openDiskObjects({ directory: path.join(config.dataDir, 'objects') });
   const { openS3Objects } = await import('../platform/objects/s3.ts'); // the SDK takes a while to load
@@ -83,7 +83,7 @@ function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres
   return sql;
 }
 
-/** The operator's PostgreSQL, or the embedded one, which is started where it does not run. */
+/** Find the operator's PostgreSQL, or the embedded one, which is started if it does not run. */
 async function findDatabase(
   config: Config,
   logger: Logger,

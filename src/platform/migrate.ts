@@ -18,7 +18,9 @@ interface Migration {
   readonly text: string;
   /** SHA-256 of the text in hexadecimal; line ends are ignored, since a checkout may change them. */
   readonly checksum: string;
-  /** Oldest code, given as the newest migration it knows, that works once this migration is applied; null: unchanged. */
+  /**
+   * Oldest code, given as the newest migration it knows, that works once this migration is applied; null: unchanged.
+   */
   readonly minimumCompatible: number | null;
 }
 

@@ -73,7 +73,9 @@ function parseInt8(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, it creates no savepoint. */
+/**
+ * Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, it creates no savepoint.
+ */
 export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return 'end' in sql ? sql.begin(fn) : fn(sql);
 }

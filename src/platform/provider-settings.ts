@@ -32,7 +32,9 @@ const Provider = z
     concurrency_max: z.int().min(1).max(1024).default(16),
     timeout_seconds: z.number().positive().max(600).default(20),
     retries_max: z.int().min(0).max(10).default(3),
-    /** Maximum number of texts, and of tokens, in one call, if the cap of the vendor is lower than that of its protocol. */
+    /**
+     * Maximum number of texts, and of tokens, in one call, if the cap of the vendor is lower than that of its protocol.
+     */
     items_max: z.int().min(1).max(10_000).optional(),
     tokens_max: z.int().min(1).optional(),
   })

@@ -4,7 +4,9 @@ import type { Logger } from './logger.ts';
 import type { Secret } from './secret.ts';
 
 export interface RedisSettings {
-  /** `redis://` or `rediss://` (TLS), with user, password and database number as usual, or the path of a unix socket. */
+  /**
+   * `redis://` or `rediss://` (TLS), with user, password and database number as usual, or the path of a unix socket.
+   */
   readonly url: Secret;
 }
 

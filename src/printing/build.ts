@@ -1,6 +1,6 @@
 /**
- * Compiles `print-floats.as.ts` to `print-floats.wasm`, which is committed: `node src/printing/build.ts`.
- * A development tool (`assemblyscript` is a devDependency); nothing that serves imports it.
+ * Script that compiles `print-floats.as.ts` to `print-floats.wasm`, which is committed: `node src/printing/build.ts`.
+ * It is a development tool (`assemblyscript` is a devDependency); the service does not import it.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import asc from 'assemblyscript/asc';
@@ -8,11 +8,11 @@ import asc from 'assemblyscript/asc';
 const SOURCE = 'print-floats.as.ts';
 const BINARY = 'print-floats.wasm';
 
-/** 64 KiB pages: the table, a block of floats and its text. The memory never grows. */
+/** Number of 64 KiB pages, for the table, a block of floats and its text. The memory never grows. */
 const MEMORY_PAGES = 2;
 
 /**
- * @returns the bytes of the module: the same for the same source and compiler version
+ * @returns the bytes of the module, which depend only on the source and the compiler version
  * @throws Error with the compiler's diagnostics
  */
 export async function compilePrintFloats(): Promise<Uint8Array> {
@@ -22,7 +22,7 @@ export async function compilePrintFloats(): Promise<Uint8Array> {
     [
       ...[SOURCE, '--outFile', BINARY],
       ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
-      // No heap, hence no garbage collector and nothing to import.
+      // The module has no heap, hence no garbage collector and no imports.
       ...['--runtime', 'stub', '--use', 'abort='],
       ...['--initialMemory', String(MEMORY_PAGES), '--maximumMemory', String(MEMORY_PAGES)],
     ],

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../platform/errors.ts';
 
-/** Prints blocks of float32 as JSON numbers; every value is the shortest decimal that reads back to it. */
+/** Printer of blocks of float32 as JSON numbers; every value is the shortest decimal that reads back to it. */
 export interface FloatPrinter {
-  /** Floats that one call takes, at most. The module's memory is fixed and holds the longest text of so many. */
+  /** Maximum number of floats in one call. The memory of the module is fixed and holds the longest text of so many. */
   readonly blockFloatsMax: number;
   /**
    * Print `vectors[from .. to)`, 1 to `blockFloatsMax` values, as `1,-0.5,…` (no comma at the end).
    *
-   * @returns a view of the module's memory, overwritten by the next call: copy it out at once
-   * @throws AppError `embedding_not_finite` (502) on NaN or an infinity, which JSON cannot say
+   * @returns a view of the memory of the module, which the next call overwrites: copy it at once
+   * @throws AppError `embedding_not_finite` (502) on NaN or an infinity, which JSON cannot represent
    */
   printBlock(vectors: Float32Array, from: number, to: number): Uint8Array;
 }
 
-/** What `print-floats.as.ts` exports. */
+/** Exports of `print-floats.as.ts`. */
 interface PrintFloatsModule {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly floatsMax: { readonly value: number };
@@ -23,7 +23,7 @@ interface PrintFloatsModule {
   print(count: number): number;
 }
 
-/** The part used here; neither the ECMAScript nor the Node typings declare it. */
+/** Part of the WebAssembly API used here; neither the ECMAScript nor the Node typings declare it. */
 interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: object };
@@ -31,13 +31,13 @@ interface WebAssemblyApi {
 
 let threadPrinter: FloatPrinter | undefined;
 
-/** The printer of this thread, instantiated at its first use. Calls are synchronous, so one is enough. */
+/** Return the printer of this thread, instantiated at its first use. Calls are synchronous, so one is sufficient. */
 export function floatPrinter(): FloatPrinter {
   threadPrinter ??= openFloatPrinter(readFileSync(new URL('./print-floats.wasm', import.meta.url)));
   return threadPrinter;
 }
 
-/** A printer on its own instance of the module compiled from `print-floats.as.ts`. */
+/** Open a printer with its own instance of the module compiled from `print-floats.as.ts`. */
 export function openFloatPrinter(wasm: Uint8Array): FloatPrinter {
   const api = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
   const module = new api.Instance(new api.Module(wasm)).exports as PrintFloatsModule;
@@ -59,7 +59,7 @@ export function openFloatPrinter(wasm: Uint8Array): FloatPrinter {
   };
 }
 
-/** `position`: where in the row-major array of vectors the value is. */
+/** @param position index of the value in the row-major array of vectors */
 export function notFinite(position: number): AppError {
   return new AppError({
     code: 'embedding_not_finite',

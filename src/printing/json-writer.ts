@@ -1,22 +1,25 @@
 import { acquireBuffer, releaseBuffer } from '../platform/large-buffers.ts';
 import { type FloatPrinter, floatPrinter } from './float-printer.ts';
 
-/** Unit vectors of 1,024 dimensions take 12.4 bytes a value, comma included; wider ones a little more. */
+/**
+ * Typical length of a printed float: 12.4 bytes in unit vectors of 1,024 dimensions, comma included; wider ones take a
+ * little more.
+ */
 const FLOAT_BYTES_TYPICAL = 13;
 
-/** UTF-16 code units take up to this many bytes in UTF-8. */
+/** Maximum length of a UTF-16 code unit in UTF-8. */
 const UTF8_BYTES_PER_CODE_UNIT_MAX = 3;
 
 /**
- * Collects a JSON text in one growing Buffer: pieces of text as they are, floats printed straight from their array.
- * It knows no JSON grammar: brackets, commas and quotes are the caller's.
+ * Writer of a JSON text in one growing Buffer. It copies given text and prints floats directly from their array. It
+ * does not know the grammar of JSON: the caller writes brackets, commas and quotes.
  */
 export class JsonWriter {
   readonly #printer: FloatPrinter;
   #buffer: Buffer;
   #length = 0;
 
-  /** Room is taken for `floats` values and `textBytes` besides; a wrong guess costs a copy, not a failure. */
+  /** Reserve memory for `floats` values and `textBytes` of other text; if the estimate is too low, the Buffer grows. */
   constructor(expected: { floats: number; textBytes: number }, printer: FloatPrinter = floatPrinter()) {
     this.#printer = printer;
     this.#buffer = acquireBuffer(expected.floats * FLOAT_BYTES_TYPICAL + expected.textBytes);
@@ -44,7 +47,7 @@ export class JsonWriter {
     }
   }
 
-  /** What was written, without a copy, in a Buffer for `releaseBuffer`. The writer must not be used afterwards. */
+  /** Return the text without a copy, in a Buffer for `releaseBuffer`. The writer must not be used afterwards. */
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }

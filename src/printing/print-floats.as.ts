@@ -1,42 +1,45 @@
 /**
- * Prints float32 values as JSON numbers. AssemblyScript, compiled by `build.ts`; not TypeScript for `tsc`.
+ * Module that prints float32 values as JSON numbers. It is AssemblyScript, compiled by `build.ts`, not by `tsc`.
  *
  * Every value becomes the shortest decimal that reads back to the same float32, whether the reader rounds the
  * decimal to float32 directly or through float64, laid out as ECMAScript lays numbers out (Number::toString).
  *
  * Method. A finite float32 is c * 2^q. With k = floor(log10(2^q)) and G = 2^q / 10^k (so 1 <= G < 10), the value is
- * c * G in units of 10^k, and all that rounds to it lies within G/2 on either side. That interval is at least one
- * unit and less than ten units wide, hence
- *   - it holds at most one multiple of ten; where it does, that one without its trailing zeros is the shortest;
+ * c * G in units of 10^k, and all decimals that round to it lie within G/2 on either side. That interval is at least
+ * one unit and less than ten units wide, hence
+ *   - it contains at most one multiple of ten; if there is one, it is the shortest without its trailing zeros;
  *   - else the integer nearest to the value is the shortest, and the closest of that length.
  * Quantities are fixed-point with 36 fraction bits. For 2^-27 <= x < 2^27 they are exact (G has 34 fraction bits at
- * most); elsewhere the lowest bit says "and something below", so that comparing them with whole units stays exact.
+ * most); elsewhere the lowest bit is a sticky bit for what lies below, so that comparisons with whole units stay exact.
  */
 
-/** Floats read at one call, at most. */
+/** Maximum number of floats in one call. */
 export const floatsMax: u32 = 4096;
 
-/** Table of 255 entries of 16 bytes, by biased exponent: G as three limbs of 32 bits (low first, 92 fraction bits), k. */
+/**
+ * Table of 255 entries of 16 bytes, by biased exponent: G as three limbs of 32 bits (low first, 92 fraction bits), k.
+ */
 const tableAddress: usize = 0;
 const entryBytesLog2: usize = 4;
 
-/** Little-endian float32 values, 4 bytes each. */
+/** Address of the input: little-endian float32 values, 4 bytes each. */
 export const inputAddress: usize = 4096;
 /**
- * ASCII text: one comma after each number, 23 bytes a float at most ("-999999950000000000000,"). The two pages of
- * memory hold that for `floatsMax` floats, and the few bytes that writers store past the text.
+ * Address of the output: ASCII text with one comma after each number, at most 23 bytes a float
+ * ("-999999950000000000000,"). The two pages of memory hold that for `floatsMax` floats, and the few bytes that the
+ * functions store beyond the text.
  */
 export const outputAddress: usize = inputAddress + 4 * floatsMax;
 
 const fractionBits: u64 = 36;
 const oneHalf: u64 = 1 << (fractionBits - 1);
 
-/** Biased exponent of c * 2^q is q + 150 for c of 24 bits. */
+/** Difference of the biased exponent and q for c * 2^q with c of 24 bits. */
 const exponentBias: u32 = 150;
-/** Below 1 and at least 2^-19 (> 1e-6): "0." and at most 13 more digits. */
+/** Range of values below 1 and at least 2^-19 (> 1e-6): "0." and at most 13 more digits. */
 const belowOneFirst: u32 = 127 - 19;
 const belowOneLast: u32 = 126;
-/** Where 34 fraction bits hold G exactly: q of -50..3. */
+/** Range in which 34 fraction bits hold G exactly: q of -50..3. */
 const exactFirst: u32 = exponentBias - 50;
 const exactLast: u32 = exponentBias + 3;
 
@@ -54,7 +57,7 @@ export function print(count: u32): i32 {
     const bits = load<u32>(inputAddress + (i << 2));
     const exponent = (bits >> 23) & 0xff;
     const fraction = bits & 0x7fffff;
-    store<u8>(out, 0x2d); // '-', overwritten where the sign bit is clear
+    store<u8>(out, 0x2d); // '-', overwritten if the sign bit is clear
     out += bits >> 31;
     if (exponent - belowOneFirst <= belowOneLast - belowOneFirst && fraction != 0) {
       out = printBelowOne(out, exponent, fraction);
@@ -69,7 +72,7 @@ export function print(count: u32): i32 {
   return <i32>(out - outputAddress);
 }
 
-/** The hot path: 2^-19 < x < 1 and not a power of two. */
+/** Print a value with 2^-19 < x < 1 that is not a power of two: the hot path. */
 // @ts-ignore: decorator
 @inline
 function printBelowOne(out: usize, exponent: u32, fraction: u32): usize {
@@ -89,13 +92,13 @@ function printBelowOne(out: usize, exponent: u32, fraction: u32): usize {
   const digits = eightDigits(units - lead * 100000000);
   const end = out + 2 + places;
   store<u64>(out, ascii0, 2);
-  store<u8>(end - 9, <u8>(0x30 + lead)); // on the point where there are 8 places, hence before it
+  store<u8>(end - 9, <u8>(0x30 + lead)); // with 8 places this is the position of the point, hence it is stored first
   store<u16>(out, 0x2e30); // "0."
   store<u64>(end - 8, digits | ascii0);
   return end - (<usize>clz(digits) >> 3);
 }
 
-/** Any finite value. `out` is past the sign. */
+/** Print any finite value. `out` is after the sign. */
 function printAny(out: usize, exponent: u32, fraction: u32): usize {
   if ((exponent | fraction) == 0) {
     store<u8>(out, 0x30);
@@ -105,7 +108,7 @@ function printAny(out: usize, exponent: u32, fraction: u32): usize {
   const c = <u64>(exponent == 0 ? fraction : fraction | 0x800000);
   const g = load<u64>(entry, 4) >> 26;
   let k = load<i32>(entry, 12);
-  // The neighbour below a power of two is half as far. Where that leaves less than one unit, use a finer unit.
+  // The neighbour below a power of two is half as far away. If that is less than one unit, use a finer unit.
   const below: u64 = fraction == 0 && exponent > 1 ? 1 : 2;
   let scale: u64 = 4;
   if (below == 1 && 3 * g < <u64>4 << 34) {
@@ -130,9 +133,10 @@ function printAny(out: usize, exponent: u32, fraction: u32): usize {
 }
 
 /**
- * What to take off either end of the interval so that both its ends are in. Even c: nothing, ties go to even.
- * Odd c: half a float64 step, as a float64 reader rounds all that is closer to the end onto it, and on to the even
- * neighbour. `shift` is 24 less the bits of c: subnormal numbers have finer float64 steps.
+ * Compute the amount by which to shrink the interval at either end so that both its ends are inside. For even c it is
+ * 0, since ties go to even. For odd c it is half a float64 step, since a float64 reader rounds all that is closer to
+ * the end to the end itself, and then to the even neighbour. `shift` is 24 less the bits of c: subnormal numbers have
+ * finer float64 steps.
  */
 // @ts-ignore: decorator
 @inline
@@ -140,16 +144,16 @@ function guard(c: u64, g: u64, shift: u64): u64 {
   return (1 + ((g >> 28) >> shift)) & (0 - (c & 1));
 }
 
-/** m * G / 4 in fixed point, for m < 2^29 and G of the entry. */
+/** Compute m * G / 4 in fixed point, for m < 2^29 and G of the entry. */
 function times(m: u64, entry: usize, exponent: u32): u64 {
   if (exponent - exactFirst <= exactLast - exactFirst) return m * (load<u64>(entry, 4) >> 26);
   const middle = m * load<u32>(entry, 4) + ((m * load<u32>(entry)) >> 32);
   const top = m * load<u32>(entry, 8) + (middle >> 32);
-  // G is rounded up by less than 2^-91: the bits below `middle` hold nothing but that error where the product is whole.
+  // G is rounded up by less than 2^-91: if the product is whole, the bits below `middle` contain only that error.
   return (top << 6) | ((middle & 0xffffffff) >> 26) | <u64>((middle & 0x3ffffff) != 0);
 }
 
-/** Eight decimal digits of n < 10^8 as bytes 0..9, the first digit in the lowest byte. */
+/** Split n < 10^8 into eight decimal digits as bytes 0..9, the first digit in the lowest byte. */
 // @ts-ignore: decorator
 @inline
 function eightDigits(n: u64): u64 {
@@ -160,11 +164,11 @@ function eightDigits(n: u64): u64 {
   return tens + ((twos - tens * 10) << 8);
 }
 
-/** units * 10^k by the rules of ECMAScript's Number::toString; `units` does not end in 0. */
+/** Print units * 10^k by the rules of ECMAScript's Number::toString; `units` does not end in 0. */
 function layOut(out: usize, units: u32, k: i32): usize {
   let length = 1;
   for (let rest = units / 10; rest != 0; rest /= 10) length++;
-  const point = length + k; // the decimal point stands behind this many digits
+  const point = length + k; // the number of digits before the decimal point
   if (length <= point && point <= 21) {
     putDigits(out, units, length);
     return fillZeros(out + length, point - length);
@@ -217,8 +221,8 @@ function entryOf(exponent: u32): usize {
 }
 
 /**
- * Walk from q = 0 (G = 1, k = 0) both ways with 124 fraction bits. Downwards is exact: halving, or five times
- * with a new k. Upwards doubles, or divides by five, rounding up.
+ * Fill the table from q = 0 (G = 1, k = 0) in both directions with 124 fraction bits. Downwards is exact: G is halved,
+ * or multiplied by five with a new k. Upwards G is doubled, or divided by five and rounded up.
  */
 function fillTable(): void {
   let high: u64 = 1 << 60;

@@ -2,14 +2,14 @@ import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { notFinite } from './float-printer.ts';
 import { JsonWriter } from './json-writer.ts';
 
-/** Longest text around one row of a list: brackets, names and a large index. */
+/** Length of the longest text around one row of a list: brackets, names and a large index. */
 const ROW_TEXT_BYTES_MAX = 64;
 const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
-/** Printed in one go: about 1 ms. Longer lists give others their turn in between. */
-const FLOATS_PER_TURN = 40_000;
+/** Number of floats printed without yielding to the event loop, which takes about 1 ms. */
+const FLOATS_PER_SLICE = 40_000;
 
 /**
- * The response body of `POST /v1/embeddings`, an OpenAI-style list:
+ * Render the response body of `POST /v1/embeddings`, an OpenAI-style list:
  * `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[…]},…],"model":"…","usage":{…}}`.
  *
  * Every value is printed as the shortest decimal that reads back to the same float32. With `base64`, `embedding` is
@@ -28,7 +28,7 @@ export async function renderEmbeddingList(
   writer.text('{"object":"list","data":[');
   if (tail.base64) writeBase64Items(writer, vectors, d);
   else {
-    await inTurns(vectors, d, (rows, firstIndex) => {
+    await printInSlices(vectors, d, (rows, firstIndex) => {
       if (firstIndex > 0) writer.text(',');
       writeEmbeddingItems(writer, rows, d, firstIndex);
     });
@@ -39,22 +39,22 @@ export async function renderEmbeddingList(
   return writer.finish();
 }
 
-/** Hand over the rows in slices of about a millisecond's printing, each in a turn of its own. */
-async function inTurns(
+/** Print the rows in slices of about one millisecond, and yield to the event loop before each. */
+async function printInSlices(
   vectors: Float32Array,
   d: number,
   print: (rows: Float32Array, firstIndex: number) => void,
 ): Promise<void> {
-  if (vectors.length <= FLOATS_PER_TURN) return print(vectors, 0);
-  const rowsPerTurn = Math.max(1, Math.floor(FLOATS_PER_TURN / d));
-  for (let row = 0; row * d < vectors.length; row += rowsPerTurn) {
+  if (vectors.length <= FLOATS_PER_SLICE) return print(vectors, 0);
+  const rowsPerSlice = Math.max(1, Math.floor(FLOATS_PER_SLICE / d));
+  for (let row = 0; row * d < vectors.length; row += rowsPerSlice) {
     await yieldToEventLoop();
-    print(vectors.subarray(row * d, Math.min(vectors.length, (row + rowsPerTurn) * d)), row);
+    print(vectors.subarray(row * d, Math.min(vectors.length, (row + rowsPerSlice) * d)), row);
   }
 }
 
 /**
- * A JSON array of rows, `[[0.1,…],[…]]`, for bodies that hold vectors only.
+ * Render a JSON array of rows, `[[0.1,…],[…]]`, for bodies that contain vectors only.
  *
  * @param vectors Float32Array [n x d], row-major, finite
  * @throws AppError `embedding_not_finite` (502)
@@ -65,11 +65,11 @@ export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
   return writer.finish();
 }
 
-/** As `writeVectorRows`, in turns of the event loop where there is much to print. */
+/** Append the output of `writeVectorRows`; yields to the event loop between slices of many floats. */
 export async function writeVectorRowsInSlices(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
   countRows(vectors, d);
   writer.text('[');
-  await inTurns(vectors, d, (rows, firstIndex) => {
+  await printInSlices(vectors, d, (rows, firstIndex) => {
     for (let from = 0; from < rows.length; from += d) {
       writer.text(from === 0 && firstIndex === 0 ? '[' : '],[');
       writer.floats(rows, from, from + d);
@@ -78,7 +78,7 @@ export async function writeVectorRowsInSlices(writer: JsonWriter, vectors: Float
   writer.text(vectors.length === 0 ? ']' : ']]');
 }
 
-/** Append what `renderVectorRows` returns, for a body with other fields around it. */
+/** Append the output of `renderVectorRows`, for a body with other fields. */
 export function writeVectorRows(writer: JsonWriter, vectors: Float32Array, d: number): void {
   countRows(vectors, d);
   writer.text('[');
@@ -121,7 +121,7 @@ function openWriter(vectors: Float32Array, d: number): JsonWriter {
   return new JsonWriter({ floats: vectors.length, textBytes });
 }
 
-/** @throws RangeError where the floats are no whole number of rows: a fault of the caller's */
+/** @throws RangeError if the floats are not a whole number of rows, which is a fault of the caller */
 function countRows(vectors: Float32Array, d: number): number {
   const rows = vectors.length / d;
   if (d >= 1 && Number.isInteger(d) && Number.isInteger(rows)) return rows;

@@ -8,8 +8,8 @@ import { addUsage, deleteReservation, insertReservation, lockCounter, reserveUni
 
 /**
  * Reserve `amount` texts (images on `embed_image`) for work that outlives its request and may be ended by any process,
- * under the work's own id. Run it in the transaction that makes the work known: both happen or neither. Without a limit
- * on the axis no units are taken; what is used still counts, once, when the work ends.
+ * under the id of the work. Run this in the transaction that creates the work, so that both happen or neither. Without
+ * a limit on the axis no units are reserved; the usage still counts, once, when the work ends.
  *
  * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
@@ -40,11 +40,11 @@ export async function bookReservation(
 }
 
 /**
- * End a reservation with what was really used: that is booked on the day of the reservation as one request, and what
- * was reserved beyond it is given back. Nothing used: all of it is given back and no request is booked. Run it in the
- * transaction that ends the work. Only the first call for an id does anything.
+ * Settle a reservation with the actual usage: it is booked on the day of the reservation as one request, and the units
+ * reserved beyond it are released. Without any usage all units are released and no request is booked. Run this in the
+ * transaction that ends the work. Only the first call for an id has an effect.
  *
- * @returns whether there was such a reservation
+ * @returns true if there was such a reservation
  */
 export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): Promise<boolean> {
   return inTransaction(sql, async (tx) => {
@@ -52,11 +52,11 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
     if (reservation === null) return false;
     const { orgId, axis, day } = reservation;
     let units = 0;
-    const rows = used.map(({ model, texts, tokens, images = 0 }, place) => {
+    const rows = used.map(({ model, texts, tokens, images = 0 }, index) => {
       units += axis === 'embed_image' ? images : texts;
       return {
         ...{ orgId, day, axis, model, internal: false },
-        ...{ requests: 1, requestsLed: place === 0 ? 1 : 0, texts, tokens, images },
+        ...{ requests: 1, requestsLed: index === 0 ? 1 : 0, texts, tokens, images },
       };
     });
     const change = { orgId, axis, month: `${day.slice(0, 7)}-01`, units: units - reservation.units };

@@ -4,25 +4,25 @@ import { invalidRequest } from '../platform/errors.ts';
 const DAY_MS = 86_400_000;
 const PERIOD_DAYS_MAX = 366;
 
-/** A moment as usage is booked: its UTC day and the first day of its month, both `YYYY-MM-DD`. */
+/** Day on which usage is booked: the UTC day and the first day of its month, both `YYYY-MM-DD`. */
 export interface BookingDay {
   readonly day: string;
   readonly month: string;
 }
 
-let known: BookingDay & { readonly number: number } = { number: Number.NaN, day: '', month: '' };
+let cached: BookingDay & { readonly number: number } = { number: Number.NaN, day: '', month: '' };
 
-/** The UTC day of a moment. The last answer is kept: nearly every call asks for the same day. */
+/** Return the booking day of a time. The last result is cached, since nearly every call is for the current day. */
 export function bookingDay(nowMs: number): BookingDay {
   const number = Math.floor(nowMs / DAY_MS);
-  if (number !== known.number) {
+  if (number !== cached.number) {
     const day = toDate(number * DAY_MS);
-    known = { number, day, month: `${day.slice(0, 7)}-01` };
+    cached = { number, day, month: `${day.slice(0, 7)}-01` };
   }
-  return known;
+  return cached;
 }
 
-/** The first moment of the month after a moment's, UTC, in milliseconds since 1970. */
+/** Return the start of the next month, UTC, in milliseconds since 1970. */
 export function nextMonthMs(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
@@ -40,11 +40,11 @@ export function toDate(ms: number): string {
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /**
- * The whole UTC days, `startMs` to before `endMs`, that hold every moment from `from` to before `to`: dates (their
- * midnight) or instants in ISO 8601. Without `from`, the start of the last month of the period; without `to`, the end
- * of this calendar month.
+ * Widen a period to whole UTC days, from `startMs` to before `endMs`. `from` (inclusive) and `to` (exclusive) are dates
+ * (their midnight) or instants in ISO 8601. The default of `from` is the start of the last month of the period; that of
+ * `to` is the end of this calendar month.
  *
- * @throws AppError `invalid_request` (400) naming `from` or `to`: no date, not before the other, or more than 366 days
+ * @throws AppError `invalid_request` (400), which names `from` or `to`: not a date, not in order, or more than 366 days
  */
 export function toPeriod(
   range: { from?: string | undefined; to?: string | undefined },

@@ -6,7 +6,7 @@ import type { BookingDay } from './calendar.ts';
 import type { Axis } from './schema.ts';
 import { type CounterChange, type LedgerRow, type UsageBatch, writeUsage } from './store.ts';
 
-/** What a request used of one model. */
+/** Usage of one model by a request. */
 export interface UsedModel {
   readonly model: string;
   readonly texts: number;
@@ -14,7 +14,7 @@ export interface UsedModel {
   readonly images?: number;
 }
 
-/** The organization, axis and day that a request is booked on, from its acceptance to its end. */
+/** Organization, axis and day on which a request is booked; they are fixed when it is accepted. */
 export interface Booking {
   readonly orgId: string;
   readonly axis: Axis;
@@ -22,7 +22,7 @@ export interface Booking {
   readonly internal: boolean;
 }
 
-/** Sums that wait to be written. */
+/** Sums to be written. */
 class Sums {
   readonly rows = new Map<string, LedgerRow>();
   readonly counters = new Map<string, CounterChange>();
@@ -33,9 +33,9 @@ class Sums {
 }
 
 /**
- * What this process has to tell the database about usage: sums in memory, written by `flush` about every second. What
- * could not be written stays and is tried again under the same flush number, by which the database knows a batch
- * that it has already, so that a lost answer counts nothing twice.
+ * Usage of this process that is not in the database yet: sums in memory, written by `flush` about every second. A batch
+ * that could not be written is kept and tried again with its sequence number, by which the database recognises a batch
+ * that it already has, so that a lost answer counts nothing twice.
  */
 export class UsageLedger {
   readonly #sql: Sql;
@@ -44,13 +44,13 @@ export class UsageLedger {
   readonly #id = newId('ledger');
   #sequence = 0;
   #open = new Sums();
-  /** Given to the database, which has not confirmed it. */
+  /** Batch that was sent to the database, which has not confirmed it. */
   #unconfirmed: { sums: Sums; batch: UsageBatch } | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #isDown = false;
 
-  /** @param settings.keysMax sums held at most, before `assertRoom` refuses further requests */
+  /** @param settings.keysMax maximum number of sums, at which `assertCapacity` refuses further requests */
   constructor(settings: { sql: Sql; logger: Logger; keysMax: number }) {
     this.#sql = settings.sql;
     this.#logger = settings.logger;
@@ -58,29 +58,30 @@ export class UsageLedger {
   }
 
   /**
-   * Usage that cannot be written for long must not fill the memory, and nobody is served unmetered.
+   * Check that the sums of another request can be held, since usage that cannot be written must not fill the memory,
+   * and no request is served unmetered.
    *
    * @throws AppError `postgres_unavailable` (503)
    */
-  assertRoom(): void {
+  assertCapacity(): void {
     if (this.#open.size + (this.#unconfirmed?.sums.size ?? 0) < this.#keysMax) return;
     throw dependencyDown('postgres', 'usage cannot be recorded right now; try again');
   }
 
   /** Book a request that succeeded. */
   add(booking: Booking, used: readonly UsedModel[]): void {
-    for (const [place, item] of used.entries()) {
+    for (const [index, item] of used.entries()) {
       const row = this.#row(booking, item.model);
-      const isListedBefore = place > 0 && used.findIndex(({ model }) => model === item.model) < place;
-      if (!isListedBefore) row.requests++;
-      if (place === 0) row.requestsLed++;
+      const isRepeated = index > 0 && used.findIndex(({ model }) => model === item.model) < index;
+      if (!isRepeated) row.requests++;
+      if (index === 0) row.requestsLed++;
       row.texts += item.texts;
       row.tokens += item.tokens;
       row.images += item.images ?? 0;
     }
   }
 
-  /** Change the month's counter of the booking; `units` may be below zero. */
+  /** Add `units`, which may be negative, to the month's counter of the booking. */
   count(booking: Booking, units: number): void {
     if (units === 0) return;
     const { orgId, axis } = booking;
@@ -104,9 +105,9 @@ export class UsageLedger {
   }
 
   /**
-   * Write everything that was booked before this call. Calls while one is under way share the next.
+   * Write all usage that was booked before this call. Calls during a pending flush share the next one.
    *
-   * @throws what `sql` does; nothing is lost by it
+   * @throws errors of `sql`; the usage is kept
    */
   flush(): Promise<void> {
     if (this.#running === null) {
@@ -140,7 +141,8 @@ export class UsageLedger {
         await this.#writeBatch(batch);
       }
     } catch (error) {
-      if (!this.#isDown) this.#logger.warn({ err: error }, 'usage could not be written; it is kept and tried again');
+      if (!this.#isDown)
+        this.#logger.warn({ err: error }, 'usage could not be written; it is kept and will be written again later');
       this.#isDown = true;
       throw error;
     }
@@ -149,11 +151,11 @@ export class UsageLedger {
   async #writeBatch(batch: UsageBatch): Promise<void> {
     await writeUsage(this.#sql, batch);
     this.#unconfirmed = null;
-    if (this.#isDown) this.#logger.info('usage is written again');
+    if (this.#isDown) this.#logger.info('usage is being written again');
     this.#isDown = false;
   }
 
-  /** What would be lost now. */
+  /** Return the usage that would be lost if the process ended now. */
   unwritten(): { requests: number; texts: number; tokens: number; images: number } {
     const total = { requests: 0, texts: 0, tokens: 0, images: 0 };
     for (const row of [...(this.#unconfirmed?.batch.rows ?? []), ...this.#open.rows.values()]) {

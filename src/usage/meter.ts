@@ -13,40 +13,40 @@ import { deleteOldFlushes } from './store.ts';
 
 export type { UsedModel } from './ledger.ts';
 
-/** Whose usage it is. A plan that is not given is looked up (1 s cache), where plans matter on the axis. */
+/** Account that is charged. A missing plan is looked up (1 s cache) if any plan limits the axis. */
 export interface Account {
   readonly orgId: string;
   readonly plan?: Plan;
 }
 
-/** Room for one request. The first of `settle` and `release` counts; every later call of either does nothing. */
+/** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
 export interface Reservation {
   /**
-   * The request succeeded. One entry per model that was used; what was reserved beyond their sum is given back with
-   * the next flush. Numbers are integers >= 0. The request counts on the first model for the axis and the day.
+   * Book a request that succeeded, with one entry per model that was used. Units reserved beyond their sum are released
+   * with the next flush. Numbers are integers >= 0. The request counts once per axis and day, on the first model.
    *
-   * @throws TypeError for numbers that could not be booked
+   * @throws TypeError for other numbers
    */
   settle(used: readonly UsedModel[]): void;
   /**
-   * The request failed: nothing is counted. Resolves when the units can be reserved again, or after a second at most
-   * where the database does not answer, which then gets them later; it never rejects.
+   * Release all units of a request that failed, without counting it. Resolves when the units can be reserved again, or
+   * after at most a second if the database does not answer; it then receives the release later. Never rejects.
    */
   release(): Promise<void>;
 }
 
 export interface Meter {
   /**
-   * Take `amount` texts (images on `embed_image`) of the organization's month, all or nothing. Without a limit on the
-   * axis this is synchronous and asks no database; the usage still counts, from the next flush on, so that a later
-   * limit sees it.
+   * Reserve `amount` texts (images on `embed_image`) of the organization's month, all or nothing. Without a limit on
+   * the axis this is synchronous and does not use the database; the usage still counts, from the next flush on, so that
+   * a later limit includes it.
    *
-   * With a limit the units count in PostgreSQL from here on, whichever process asks. A process that is killed before
-   * `settle` or `release` leaves them counted until the month ends: a limit is never overshot, but a crash may cost
-   * what was under way. The same holds for a connection that is lost during the reservation.
+   * With a limit the units count in PostgreSQL from now on, for all processes. A process that is killed before
+   * `settle` or `release` leaves them counted until the month ends: a limit is never exceeded, but a crash may cost the
+   * units of pending requests. This also applies to a connection that is lost during the reservation.
    *
    * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403), `postgres_unavailable` (503),
-   *   `organization_not_found` (404) where the plan is looked up; TypeError for an amount that is no integer >= 0
+   *   `organization_not_found` (404) if the plan is looked up; TypeError for an amount that is not an integer >= 0
    */
   reserve(
     account: Account,
@@ -55,18 +55,18 @@ export interface Meter {
     options?: { internal?: boolean },
   ): Reservation | Promise<Reservation>;
   /**
-   * Write what was settled and given back in this process so far.
+   * Write the usage that was settled and the units that were released in this process so far.
    *
-   * @throws what the database does; nothing is lost by it
+   * @throws errors of the database; the usage is kept
    */
   flush(): Promise<void>;
-  /** Flushes at least every second while the database is up; `stop` flushes what is left. */
+  /** Service that flushes at least every second while the database is up; `stop` flushes the remaining usage. */
   readonly service: Service;
 }
 
-/** Twice as often as promised, so that a second holds a pause and a slow write. */
+/** Interval of flushes: half of the promised second, so that a pause and a slow write still fit into it. */
 const FLUSH_EVERY_MS = 500;
-/** Sums of that many organizations, days, axes and models: some 60 MB. */
+/** Maximum number of sums by organization, day, axis and model, which take some 60 MB. */
 const KEYS_MAX = 200_000;
 const LAST_FLUSH_MS = 10_000;
 const RELEASE_MS = 1000;
@@ -75,7 +75,7 @@ export function openMeter(settings: {
   sql: Sql;
   plans: PlanSettings;
   logger: Logger;
-  /** Milliseconds since 1970. */
+  /** Clock in milliseconds since 1970. */
   now?: () => number;
   keysMax?: number;
 }): Meter {
@@ -83,19 +83,19 @@ export function openMeter(settings: {
   const ledger = new UsageLedger({ sql, logger, keysMax: settings.keysMax ?? KEYS_MAX });
   const quotas = new QuotaQueue(sql);
   const planOf = openPlanLookUp(sql);
-  const planMatters = new Set(AXES.filter((axis) => isLimited(plans, axis)));
+  const limitedAxes = new Set(AXES.filter((axis) => isLimited(plans, axis)));
 
   async function reserveLimited(booking: Booking, plan: Plan, limit: number, amount: number): Promise<Reservation> {
     const { orgId, axis, date } = booking;
     const grant = await quotas.reserve({ orgId, axis, month: date.month }, limit, amount);
-    if (grant.granted) return new Booked(ledger, booking, amount);
+    if (grant.granted) return new MeteredReservation(ledger, booking, amount);
     const resetsAtMs = nextMonthMs(Date.parse(date.day));
     throw quotaExceeded({ plan, axis, limit, remaining: grant.remaining, requested: amount, resetsAtMs });
   }
 
   function reserveOn(booking: Booking, plan: Plan, amount: number): Reservation | Promise<Reservation> {
     const limit = quotaOf(plans, plan, booking.axis);
-    if (limit === null) return new Booked(ledger, booking, 0);
+    if (limit === null) return new MeteredReservation(ledger, booking, 0);
     if (limit === 0) throw axisNotInPlan(plan, booking.axis);
     return reserveLimited(booking, plan, limit, amount);
   }
@@ -103,10 +103,10 @@ export function openMeter(settings: {
   return {
     reserve(account, axis, amount, options) {
       assertAmount(amount);
-      ledger.assertRoom();
+      ledger.assertCapacity();
       const { orgId, plan } = account;
       const booking: Booking = { orgId, axis, date: bookingDay(now()), internal: options?.internal ?? false };
-      if (!planMatters.has(axis)) return new Booked(ledger, booking, 0);
+      if (!limitedAxes.has(axis)) return new MeteredReservation(ledger, booking, 0);
       if (plan !== undefined) return reserveOn(booking, plan, amount);
       return planOf(orgId).then((found) => reserveOn(booking, found, amount));
     },
@@ -115,10 +115,10 @@ export function openMeter(settings: {
   };
 }
 
-class Booked implements Reservation {
+class MeteredReservation implements Reservation {
   readonly #ledger: UsageLedger;
   readonly #booking: Booking;
-  /** Already in the month's counter. */
+  /** Number of units that are already in the month's counter. */
   readonly #reserved: number;
   #isOver = false;
 
@@ -147,15 +147,16 @@ class Booked implements Reservation {
     this.#isOver = true;
     if (this.#reserved === 0) return;
     this.#ledger.count(this.#booking, -this.#reserved);
-    const flushed = this.#ledger.flush().catch(() => undefined); // logged there, and tried again
-    const waited = new AbortController();
-    await Promise.race([flushed, delay(RELEASE_MS, undefined, { signal: waited.signal }).catch(() => undefined)]);
-    waited.abort();
+    const flushed = this.#ledger.flush().catch(() => undefined); // the ledger logs the error and tries again
+    const timeout = new AbortController();
+    await Promise.race([flushed, delay(RELEASE_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
+    timeout.abort();
   }
 }
 
 function assertAmount(amount: number): void {
-  if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`not an amount of usage: ${amount}`);
+  if (!Number.isSafeInteger(amount) || amount < 0)
+    throw new TypeError(`an amount of usage must be an integer >= 0, not ${amount}`);
 }
 
 function flushService(sql: Sql, ledger: UsageLedger, logger: Logger): Service {

@@ -11,7 +11,7 @@ import { summarizeUsage } from './summarize-usage.ts';
 export interface Usage {
   readonly meter: Meter;
   readonly rates: RateLimiter;
-  /** Usage of an organization in a period, this month by default. */
+  /** Summarize the usage of an organization in a period, by default this month. */
   summarize(account: Account, period: { from?: string | undefined; to?: string | undefined }): Promise<UsageSummary>;
   close(): Promise<void>;
 }

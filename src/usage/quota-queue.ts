@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type CounterKey, lockCounter, reserveUnits, updateCounter } from './store.ts';
 
-/** Whether the units were reserved; where not, how many are left. */
+/** Result of a reservation: granted, or refused with the number of remaining units. */
 export type Grant = { readonly granted: true } | { readonly granted: false; readonly remaining: number };
 
 interface Waiter {
@@ -15,13 +15,13 @@ const WAITERS_MAX = 10_000;
 const GRANTED: Grant = { granted: true };
 
 /**
- * Reserves units of monthly counters. One counter is one row, and PostgreSQL lets its changes through one by one; so a
- * process has one statement per counter under way, and those that come meanwhile are reserved together by the next.
- * A busy organization thus holds one connection of the pool, not all of them.
+ * Queue of reservations of units of monthly counters. A counter is one row, whose changes PostgreSQL serialises.
+ * Therefore a process runs one statement per counter at a time, and the next statement reserves for all requests that
+ * arrived in the meantime. A busy organization thus uses one connection of the pool, not all of them.
  */
 export class QuotaQueue {
   readonly #sql: Sql;
-  /** Counters with a statement under way, and who waits for the next. */
+  /** Counters with a pending statement, and the requests that wait for the next statement. */
   readonly #waiting = new Map<string, Waiter[]>();
 
   constructor(sql: Sql) {
@@ -29,9 +29,9 @@ export class QuotaQueue {
   }
 
   /**
-   * Reserve all of `amount` or nothing; first come, first served, except that what does not fit is passed over.
+   * Reserve all of `amount` or nothing. Requests are served in order; one that exceeds the limit does not block others.
    *
-   * @throws AppError `overloaded` (503), and what `sql` does: then it is unknown whether the units count as used
+   * @throws AppError `overloaded` (503), and errors of `sql`, after which the units may count as used or not
    */
   reserve(counter: CounterKey, limit: number, amount: number): Promise<Grant> {
     const key = `${counter.orgId} ${counter.month} ${counter.axis} ${limit}`;
@@ -44,7 +44,8 @@ export class QuotaQueue {
       } else if (waiters.length < WAITERS_MAX) {
         waiters.push(waiter);
       } else {
-        reject(new AppError({ code: 'overloaded', status: 503, message: 'too many requests wait', retryable: true }));
+        const message = 'too many requests of this organization are waiting for its quota; try again';
+        reject(new AppError({ code: 'overloaded', status: 503, message, retryable: true }));
       }
     });
   }

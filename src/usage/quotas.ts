@@ -6,15 +6,15 @@ import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Axis } from './schema.ts';
 
-/** What each plan may use, as the operator set it. */
+/** Quotas and rates of each plan, from the settings. */
 export type PlanSettings = Config['plans'];
 
-/** Texts (images on `embed_image`) a calendar month; null: no limit. */
+/** Return the texts (images on `embed_image`) that the plan has per calendar month; null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
 }
 
-/** Whether a plan matters at all for how much may be used on the axis. */
+/** Return true if any plan has a limit on the axis. */
 export function isLimited(plans: PlanSettings, axis: Axis): boolean {
   return Object.values(plans).some((plan) => plan?.quotas[axis] !== undefined);
 }
@@ -48,14 +48,13 @@ const PLANS_MAX = 10_000;
 const PLAN_CACHE_MS = 1_000;
 
 /**
- * The plan of an organization, for callers who do not know it; an answer serves for a second, counted from the start
- * of the look-up.
+ * Open a look-up of the plan of an organization. A result is cached for a second from the start of the look-up.
  */
 export function openPlanLookUp(sql: Sql): (orgId: string) => Promise<Plan> {
   const plans = new LRUCache<string, Promise<Plan>>({ max: PLANS_MAX, ttl: PLAN_CACHE_MS, ttlResolution: 0 });
   return (orgId) => {
-    const known = plans.get(orgId);
-    if (known) return known;
+    const cached = plans.get(orgId);
+    if (cached) return cached;
     const plan = findOrganization(sql, orgId).then((organization) => organization.plan);
     plans.set(orgId, plan);
     plan.catch(() => {

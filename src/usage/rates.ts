@@ -16,32 +16,32 @@ export type { RateState } from './rate-window.ts';
 
 export interface RateLimiter {
   /**
-   * Count one request of the organization on the axis; one that is not allowed is not counted. Null: the plan has no
-   * limit there. Synchronous unless Redis is asked; never rejects.
+   * Count one request of the organization on the axis, unless it is not allowed. Returns null if the plan has no limit
+   * there. It is synchronous unless Redis is used, and never rejects.
    */
   take(account: Required<Account>, axis: Axis): RateState | null | Promise<RateState>;
 }
 
-/** What a request waits for Redis at most. */
+/** Maximum time that a request waits for Redis. */
 const REDIS_MS = 50;
-/** How long Redis is left alone after it failed to answer. */
-const REST_MS = 1000;
+/** Time for which Redis is not used after it failed to answer. */
+const REDIS_PAUSE_MS = 1000;
 
 /**
- * Request rates by plan, over a sliding minute. With Redis the count is shared by all processes; while Redis is away
- * each process counts for itself, from zero, so that at worst each lets the limit through once more.
+ * Open the limiter of request rates by plan, over a sliding minute. With Redis all processes share the counts; while it
+ * is not reachable each process counts for itself, from zero, so that at worst each allows the limit once more.
  */
 export function openRateLimiter(settings: {
   plans: PlanSettings;
   redis: RedisConnection | null;
   logger: Logger;
-  /** Milliseconds since 1970; Redis has its own clock. */
+  /** Clock in milliseconds since 1970; Redis has its own clock. */
   now?: () => number;
 }): RateLimiter {
   const { plans, redis, logger, now = Date.now } = settings;
   const memory = openMemoryRateWindow({ now });
   const shared = redis === null ? null : openRedisRateWindow(redis.client);
-  let restUntilMs = 0;
+  let pausedUntilMs = 0;
   let isDown = false;
 
   function noteOutage(): void {
@@ -56,11 +56,11 @@ export function openRateLimiter(settings: {
 
   async function takeShared(window: RateWindow, key: string, limit: number): Promise<RateState> {
     try {
-      const answer = await inTime(window.take(key, limit));
+      const answer = await withTimeout(window.take(key, limit));
       noteAnswer();
       return toRateState(answer, limit);
     } catch {
-      restUntilMs = performance.now() + REST_MS;
+      pausedUntilMs = performance.now() + REDIS_PAUSE_MS;
       noteOutage();
       return toRateState(memory.take(key, limit), limit);
     }
@@ -72,7 +72,7 @@ export function openRateLimiter(settings: {
       if (limit === undefined) return null;
       const key = `${account.orgId}:${axis}`;
       if (shared !== null && redis !== null) {
-        if (redis.isReady && performance.now() >= restUntilMs) return takeShared(shared, key, limit);
+        if (redis.isReady && performance.now() >= pausedUntilMs) return takeShared(shared, key, limit);
         noteOutage();
       }
       return toRateState(memory.take(key, limit), limit);
@@ -80,11 +80,11 @@ export function openRateLimiter(settings: {
   };
 }
 
-/** The answer, if it comes within `REDIS_MS`. An answer that has come but was not read yet is in time. */
-function inTime(answer: WindowAnswer | Promise<WindowAnswer>): Promise<WindowAnswer> {
+/** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not read yet is in time. */
+function withTimeout(answer: WindowAnswer | Promise<WindowAnswer>): Promise<WindowAnswer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a pause of the event loop timers run first; the sockets are read before this.
+      // After a pause of the event loop, timers run first; sockets are read before `setImmediate` callbacks.
       setImmediate(() => reject(new Error(`Redis did not answer within ${REDIS_MS} ms`)));
     }, REDIS_MS);
     Promise.resolve(answer)

@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import { type RateWindow, WINDOW_MS } from './rate-window.ts';
 
 /**
- * The sliding window counter in one step, on Redis's own clock, so that processes whose clocks differ agree. The
- * sum is that of `inLastMinute`. Returns {allowed, previous, current, elapsed ms}.
+ * Script of the sliding window counter: one atomic step on the clock of Redis, so that the clocks of the processes do
+ * not matter. The sum is that of `inLastMinute`. Returns {allowed, previous, current, elapsed ms}.
  */
 const TAKE = `
 local limit = tonumber(ARGV[1])
@@ -32,12 +32,12 @@ return {1, previous, current, elapsed}
 
 const PREFIX = 'service:rate:';
 
-/** ioredis adds each script as a method, and sends its text only where Redis does not know its hash. */
+/** Client with the script as a method, added by ioredis, which sends the text only if Redis does not know its hash. */
 type WithScript = Redis & {
   serviceTakeRate(key: string, limit: number, windowMs: number): Promise<[number, number, number, number]>;
 };
 
-/** Counts that all processes share. `take` rejects where Redis is away. */
+/** Open a window that all processes share. `take` rejects if Redis is not reachable. */
 export function openRedisRateWindow(client: Redis): RateWindow {
   client.defineCommand('serviceTakeRate', { numberOfKeys: 1, lua: TAKE });
   return {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PLANS } from '../access/caller.ts';
 
-/** What a quota or a request rate counts by (contract, section 8). */
+/** Axes on which quotas and request rates are counted (contract, section 8). */
 export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
@@ -17,7 +17,7 @@ const AxisUsage = z.object({
   remaining: amount.nullable().describe('of the limit, in the calendar month that is now; null: no limit'),
 });
 
-/** `GET /v1/usage/summary`. Only requests that succeeded are in it. */
+/** Response of `GET /v1/usage/summary`. It contains only requests that succeeded. */
 export const UsageSummary = z
   .object({
     object: z.literal('usage.summary'),

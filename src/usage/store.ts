@@ -2,14 +2,14 @@ import type { Sql } from '../platform/postgres.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import type { Axis } from './schema.ts';
 
-/** A month's counter of one organization and axis; `month` is its first day, `YYYY-MM-DD`. */
+/** Key of a monthly counter of one organization and axis; `month` is its first day, `YYYY-MM-DD`. */
 export interface CounterKey {
   readonly orgId: string;
   readonly axis: Axis;
   readonly month: string;
 }
 
-/** Count `amount` more, if that stays within `limit`; false: it does not, and nothing is counted. */
+/** Add `amount` to a counter; returns false, without a change, if the sum would exceed `limit`. */
 export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, limit: number): Promise<boolean> {
   const rows = await sql`
     INSERT INTO usage_counters AS counter (org_id, axis, month, used)
@@ -20,7 +20,7 @@ export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, li
   return rows.length > 0;
 }
 
-/** The counter, made where there was none, held against every other change until the transaction ends. */
+/** Read a counter, which is created if missing, and lock it until the transaction ends. */
 export async function lockCounter(tx: Sql, key: CounterKey): Promise<number> {
   await tx`
     INSERT INTO usage_counters (org_id, axis, month, used)
@@ -37,15 +37,17 @@ export async function updateCounter(tx: Sql, key: CounterKey, used: number): Pro
     WHERE org_id = ${key.orgId} AND axis = ${key.axis} AND month = ${key.month}::date`;
 }
 
-/** Sums of requests of one day, model and kind, as one row of the ledger. */
+/** Row of the ledger: sums of the requests of one day, model and kind. */
 export interface LedgerRow {
   readonly orgId: string;
-  /** `YYYY-MM-DD`, UTC. */
+  /** Day in UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly axis: Axis;
   readonly model: string;
   readonly internal: boolean;
-  /** Those that this model answered, alone or with others; and of them, those counted for the axis and the day here. */
+  /**
+   * Requests that used this model, alone or with others; `requestsLed` are those counted here for the axis and the day.
+   */
   requests: number;
   requestsLed: number;
   texts: number;
@@ -53,13 +55,13 @@ export interface LedgerRow {
   images: number;
 }
 
-/** By how much a counter changes; below zero what was reserved in vain is given back. */
+/** Change of a counter; a negative one releases reserved units. */
 export interface CounterChange extends CounterKey {
   units: number;
 }
 
 export interface UsageBatch {
-  /** Names the process's ledger; with `sequence`, which only grows, the flush. */
+  /** Id of the ledger of the process; together with `sequence`, which only grows, it identifies the flush. */
   readonly ledgerId: string;
   readonly sequence: number;
   readonly rows: readonly LedgerRow[];
@@ -67,8 +69,8 @@ export interface UsageBatch {
 }
 
 /**
- * Add a batch to the ledger and the counters, in one transaction. Given again, it does nothing: after a lost answer it
- * may simply be tried again. What belongs to a deleted organization is dropped.
+ * Add a batch to the ledger and the counters, in one transaction. A repeated call has no effect, so that it can be
+ * tried again after a lost answer. Usage of a deleted organization is dropped.
  */
 export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
   await inTransaction(sql, async (tx) => {
@@ -83,12 +85,12 @@ export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
 }
 
 /**
- * Add rows to the ledger, each key at most once, and changes to the counters, in a transaction. What belongs to a
- * deleted organization is dropped.
+ * Add rows to the ledger, each key at most once, and changes to the counters, in a transaction. Usage of a deleted
+ * organization is dropped.
  */
 export async function addUsage(tx: Sql, { rows, counters }: Pick<UsageBatch, 'rows' | 'counters'>): Promise<void> {
   const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
-  // In the order of the keys, as every process does: two flushes cannot wait for each other.
+  // Every process writes in the order of the keys, so that two flushes cannot deadlock.
   if (rows.length > 0) {
     await tx`
       INSERT INTO usage_ledger AS known
@@ -122,13 +124,13 @@ export async function addUsage(tx: Sql, { rows, counters }: Pick<UsageBatch, 'ro
 }
 
 export interface ReservationRow {
-  /** Of the work that it is for. */
+  /** Id of the work. */
   readonly id: string;
   readonly orgId: string;
   readonly axis: Axis;
-  /** `YYYY-MM-DD`, UTC. */
+  /** Day in UTC, `YYYY-MM-DD`. */
   readonly day: string;
-  /** Already in the month's counter. */
+  /** Units that are already in the month's counter. */
   readonly units: number;
 }
 
@@ -138,7 +140,7 @@ export async function insertReservation(tx: Sql, row: ReservationRow): Promise<v
     VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.units})`;
 }
 
-/** Take a reservation out; null: there is none, or somebody was faster. */
+/** Delete a reservation and return it; null if there is none, or another process has deleted it. */
 export async function deleteReservation(tx: Sql, id: string): Promise<ReservationRow | null> {
   const [row] = await tx<{ org_id: string; axis: Axis; day: string; units: number }[]>`
     DELETE FROM usage_reservations WHERE id = ${id}
@@ -146,12 +148,12 @@ export async function deleteReservation(tx: Sql, id: string): Promise<Reservatio
   return row ? { id, orgId: row.org_id, axis: row.axis, day: row.day, units: row.units } : null;
 }
 
-/** Forget the ledgers of processes that are long gone. */
+/** Delete the flush records of processes that ended long ago. */
 export async function deleteOldFlushes(sql: Sql): Promise<void> {
   await sql`DELETE FROM usage_flushes WHERE flushed_at < now() - interval '7 days'`;
 }
 
-/** What counts against the quotas of a month. */
+/** Select the units that count against the quotas of a month. */
 export async function selectCounters(sql: Sql, orgId: string, month: string): Promise<Map<Axis, number>> {
   const rows = await sql<{ axis: Axis; used: number }[]>`
     SELECT axis, used FROM usage_counters WHERE org_id = ${orgId} AND month = ${month}::date`;
@@ -167,13 +169,13 @@ interface Sums {
 
 export interface UsageSums {
   readonly byAxis: readonly (Sums & { axis: Axis })[];
-  /** Most tokens first. */
+  /** Sums by model, most tokens first. */
   readonly byModel: readonly { model: string; requests: number; tokens: number }[];
-  /** In order; `YYYY-MM-DD`. */
+  /** Sums by day, `YYYY-MM-DD`, in ascending order. */
   readonly byDay: readonly { date: string; requests: number; tokens: number }[];
 }
 
-/** Sums over the days from `start` to before `end`, `YYYY-MM-DD`; all of one snapshot. */
+/** Select sums over the days from `start` to before `end`, `YYYY-MM-DD`, in one snapshot. */
 export async function selectUsage(sql: Sql, orgId: string, start: string, end: string): Promise<UsageSums> {
   type Row = Sums & { axis: Axis | null; model: string | null; date: string | null; requests_led: number };
   const rows = await sql<Row[]>`

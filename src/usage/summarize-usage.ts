@@ -7,12 +7,12 @@ import type { Axis, UsageSummary } from './schema.ts';
 import { selectCounters, selectUsage } from './store.ts';
 
 /**
- * What an organization used from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to whole UTC
- * days; this calendar month by default), and what is left of its quotas in the month that is now. This process's own
- * usage is written first; that of others may be missing for as long as a second.
+ * Summarize the usage of an organization from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
+ * whole UTC days; by default this calendar month), and its remaining quotas in the current month. The pending usage of
+ * this process is written first; that of other processes may be missing for up to a second.
  *
- * @throws AppError `invalid_request` (400) for a period that cannot be, `organization_not_found` (404) where the plan
- *   is looked up
+ * @throws AppError `invalid_request` (400) for an invalid period, `organization_not_found` (404) if the plan is looked
+ *   up
  */
 export async function summarizeUsage(
   sql: Sql,

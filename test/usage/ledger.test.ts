@@ -81,7 +81,10 @@ test('while the database is away usage is kept, with one warning, and written on
     ),
   );
   expect(await recorded()).toEqual({ texts: 15, used: 15 });
-  expect(logs.messages()).toEqual(['usage could not be written; it is kept and tried again', 'usage is written again']);
+  expect(logs.messages()).toEqual([
+    'usage could not be written; it is kept and will be written again later',
+    'usage is being written again',
+  ]);
 });
 
 test('what is released while the database is away is given back when it is there again', async () => {

@@ -20,9 +20,9 @@ const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
  * Find binaries that `user` can run: those of the installed npm platform package, else a copy of them in the data
- * directory. A copy is made if that user cannot open `node_modules` (a checkout in a closed home directory, for example)
- * or if the links between the libraries are missing there and cannot be created. Call this function under the lock of
- * the data directory.
+ * directory. A copy is made if that user cannot open `node_modules` (a checkout in a closed home directory, for
+ * example) or if the links between the libraries are missing there and cannot be created. Call this function under the
+ * lock of the data directory.
  *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
  */

@@ -6,7 +6,10 @@ import { type Liveness, livenessOf, ownIdentity, ProcessIdentity } from './proce
 
 const POLL_MS = 10;
 const WAIT_MS = 180_000;
-/** Age after which a holder in another container, which cannot be checked, counts as dead; no critical section here takes this long. */
+/**
+ * Age after which a holder in another container, which cannot be checked, counts as dead; no critical section here
+ * takes this long.
+ */
 const FOREIGN_HOLDER_MS = 120_000;
 
 /**

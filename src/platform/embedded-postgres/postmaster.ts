@@ -169,7 +169,10 @@ async function startOnce(
   }
 }
 
-/** Stop the server in mode `fast`: open transactions are rolled back. Call this function under the lock of the data directory. */
+/**
+ * Stop the server in mode `fast`: open transactions are rolled back. Call this function under the lock of the data
+ * directory.
+ */
 export async function stopPostmaster(
   data: DataDirectory,
   binaries: PostgresBinaries,

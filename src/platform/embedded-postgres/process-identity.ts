@@ -17,7 +17,9 @@ export const ProcessIdentity = z.object({
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
-/** State of a process; `unknown` if it runs, or ran, in another pid namespace of this machine, which we cannot inspect. */
+/**
+ * State of a process; `unknown` if it runs, or ran, in another pid namespace of this machine, which we cannot inspect.
+ */
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
 let own: Promise<ProcessIdentity> | undefined;
@@ -57,7 +59,10 @@ export function isInUse(pid: number): boolean {
   }
 }
 
-/** Read the start time of a living process: clock ticks since boot from /proc (proc_pid_stat(5), field 22), else from `ps`. */
+/**
+ * Read the start time of a living process: clock ticks since boot from /proc (proc_pid_stat(5), field 22), else from
+ * `ps`.
+ */
 async function processStartTime(pid: number): Promise<string | null> {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);

@@ -5,8 +5,8 @@ import type { DataDirectory } from './data-directory.ts';
 import { livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts';
 
 /**
- * Register a user of the server: a file per open handle, which contains the identity of its process. Call every function
- * of this file under the lock of the data directory.
+ * Register a user of the server: a file per open handle, which contains the identity of its process. Call every
+ * function of this file under the lock of the data directory.
  */
 export async function registerUser(data: DataDirectory): Promise<string> {
   await mkdir(data.usersDirectory, { recursive: true, mode: 0o755 });
@@ -33,7 +33,10 @@ export async function countLiveUsers(data: DataDirectory): Promise<number> {
   return alive;
 }
 
-/** Remove all users that are not alive in this namespace. Correct only while no server runs, since the users of other namespaces ended with it. */
+/**
+ * Remove all users that are not alive in this namespace. Correct only while no server runs, since the users of other
+ * namespaces ended with it.
+ */
 export async function forgetFormerUsers(data: DataDirectory): Promise<void> {
   for (const file of await listUserFiles(data)) {
     const identity = await readIdentity(file);

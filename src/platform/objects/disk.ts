@@ -26,7 +26,9 @@ import {
   type StoredObject,
 } from './objects.ts';
 
-/** Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming. */
+/**
+ * Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming.
+ */
 const TEMPORARY = '.tmp';
 const TEMPORARY_MS_MAX = 3_600_000;
 /** Number of attempts to rename a file into its folder, which a concurrent delete may remove while it is empty. */
@@ -34,8 +36,8 @@ const PLACE_ATTEMPTS = 10;
 
 /**
  * Open a storage of objects as files below `directory`; the key is the path. A file is written under a temporary name,
- * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes those
- * older than an hour.
+ * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes
+ * those older than an hour.
  */
 export async function openDiskObjects(options: { directory: string }): Promise<Objects> {
   const root = path.resolve(options.directory);

@@ -53,8 +53,8 @@ export interface Objects {
   get(key: string, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<Uint8Array>;
 
   /**
-   * Stream the bytes from `start` to `end`, both inclusive as in an HTTP range; fewer if the object is shorter. A missing
-   * object causes an `error` event of the stream: AppError `object_not_found` (404).
+   * Stream the bytes from `start` to `end`, both inclusive as in an HTTP range; fewer if the object is shorter. A
+   * missing object causes an `error` event of the stream: AppError `object_not_found` (404).
    */
   stream(key: string, options?: { start?: number; end?: number; signal?: AbortSignal }): Readable;
 
@@ -80,8 +80,8 @@ const PREFIX = new RegExp(`^(${SEGMENT}/)+$`);
 const KEY_CHARACTERS_MAX = 512;
 
 /**
- * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`, `.`
- * in segments joined by `/`; no segment begins with a dot. Keys never contain names given by users.
+ * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`,
+ * `.` in segments joined by `/`; no segment begins with a dot. Keys never contain names given by users.
  *
  * @throws AppError `object_key_invalid`
  */

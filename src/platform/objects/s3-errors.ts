@@ -39,8 +39,8 @@ export function isRangeNotSatisfiable(error: unknown): boolean {
 }
 
 /**
- * Translate an error of the store or the network into one of `Objects`. Only status and code of an answer are kept, since
- * its text may repeat the request.
+ * Translate an error of the store or the network into one of `Objects`. Only status and code of an answer are kept,
+ * since its text may repeat the request.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -72,7 +72,9 @@ function refused(why: string, cause?: unknown): AppError {
   });
 }
 
-/** Return the name of an error if it is safe to show: a store may send anything; secret keys of AWS have 40 characters. */
+/**
+ * Return the name of an error if it is safe to show: a store may send anything; secret keys of AWS have 40 characters.
+ */
 function nameOf(error: unknown): string {
   const name = (error as { name?: unknown } | null)?.name;
   return typeof name === 'string' && /^[A-Za-z0-9.]{1,39}$/.test(name) ? name : 'unknown';

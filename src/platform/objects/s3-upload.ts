@@ -39,9 +39,9 @@ export interface UploadOptions {
 class BodyFailed extends Error {}
 
 /**
- * Upload a body: by one request if it fits into one part, else in parts, of which at most three are in memory. An upload
- * that fails is aborted in the store. Every part is sent with its checksum, and the object with an id of its writer,
- * which distinguishes a write whose answer was lost from the object of another writer.
+ * Upload a body: by one request if it fits into one part, else in parts, of which at most three are in memory. An
+ * upload that fails is aborted in the store. Every part is sent with its checksum, and the object with an id of its
+ * writer, which distinguishes a write whose answer was lost from the object of another writer.
  *
  * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */

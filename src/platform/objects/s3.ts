@@ -49,8 +49,8 @@ export interface S3Options {
 }
 
 /**
- * Open a storage of objects in a bucket of S3 or of a store with its API, below `<prefix>objects/`. This function removes
- * the parts of unfinished uploads that are older than a day.
+ * Open a storage of objects in a bucket of S3 or of a store with its API, below `<prefix>objects/`. This function
+ * removes the parts of unfinished uploads that are older than a day.
  *
  * In addition to the errors of `Objects`, methods throw AppError `objects_refused` (503, not retryable) for wrong
  * credentials, bucket or region.

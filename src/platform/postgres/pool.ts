@@ -8,15 +8,18 @@ import { isConnectionLoss } from './errors.ts';
  */
 export interface Sql extends postgres.ISql<Record<never, never>> {
   /**
-   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. Within a transaction it creates a
-   * savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
+   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. Within a transaction it creates
+   * a savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
    *
-   * A query that fails also fails the transaction, even if its error is caught; wrap a query that may fail in a `begin`.
+   * A query that fails also fails the transaction, even if its error is caught; wrap a query that may fail in a
+   * `begin`.
    */
   begin<T>(fn: (tx: Sql) => Promise<T>): Promise<T>;
   begin<T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T>;
 
-  /** Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string. */
+  /**
+   * Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string.
+   */
   json(value: unknown): postgres.Parameter;
 }
 

@@ -27,8 +27,9 @@ const CLIENT_ONLY = [
 ];
 
 /**
- * Convert a target to the arguments of postgres.js. In addition to the URIs that postgres.js reads itself, this supports
- * a unix socket (`?host=/directory`) and `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side parameters.
+ * Convert a target to the arguments of postgres.js. In addition to the URIs that postgres.js reads itself, this
+ * supports a unix socket (`?host=/directory`) and `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side
+ * parameters.
  */
 export function toClientOptions(target: PostgresTarget): [url: string, options: Options<Record<never, never>>] {
   if (!('url' in target)) {

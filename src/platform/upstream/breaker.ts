@@ -21,8 +21,8 @@ export interface Permit {
 }
 
 /**
- * Circuit breaker: blocks calls to an upstream after consecutive failures. When its time is over, an open breaker permits
- * a single probe; the outcome of the probe closes the breaker, or opens it for twice as long.
+ * Circuit breaker: blocks calls to an upstream after consecutive failures. When its time is over, an open breaker
+ * permits a single probe; the outcome of the probe closes the breaker, or opens it for twice as long.
  */
 export class Breaker {
   readonly #failuresMax: number;

@@ -4,7 +4,9 @@ export interface RetryPolicy {
   /** Upper bound of the first random backoff; it doubles with each retry. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Longest wait that a vendor may ask for; beyond it there is no retry, since the caller has a deadline or a fallback. */
+  /**
+   * Longest wait that a vendor may ask for; beyond it there is no retry, since the caller has a deadline or a fallback.
+   */
   readonly serverDelayMaxMs: number;
   /** Random number in [0, 1). */
   readonly random: () => number;

@@ -9,7 +9,10 @@ export function causeOf(fault: UpstreamFault): string {
   return 'invalid_answer';
 }
 
-/** Create an error 502: this provider cannot serve the call now, but another may. `why` becomes the cause, for operators. */
+/**
+ * Create an error 502: this provider cannot serve the call now, but another may. `why` becomes the cause, for
+ * operators.
+ */
 export function providerUnavailable(
   provider: string,
   cause: string,

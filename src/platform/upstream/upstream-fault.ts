@@ -1,6 +1,7 @@
 /**
  * Kind of a fault. `transient`: a retry may succeed. `rejected`: the cause is the input. `refused`: the cause is our
- * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, retries are useless.
+ * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, retries are
+ * useless.
  */
 export type FaultKind = 'transient' | 'rejected' | 'refused' | 'unavailable';
 
