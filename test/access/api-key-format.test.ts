@@ -21,7 +21,7 @@ test('a new key has the documented form and parses to its public id', () => {
   }
 });
 
-test('no two keys are alike', () => {
+test('no two keys are equal', () => {
   const keys = Array.from({ length: 1000 }, () => newApiKey());
   expect(new Set(keys.map(({ id }) => id)).size).toBe(1000);
   expect(new Set(keys.map(({ key }) => key.reveal().slice(13, 56))).size).toBe(1000);
@@ -40,7 +40,7 @@ test('every base-62 digit is equally likely in the random part', () => {
   expect(chiSquare).toBeLessThan(155);
 });
 
-test('a checksum that does not fit is refused: any one character changed', () => {
+test('a key with any one character changed does not match its checksum and is refused', () => {
   const text = newApiKey().key.reveal();
   fc.assert(
     fc.property(fc.nat(text.length - 1), fc.constantFrom(...'09AZaz_'), (at, character) => {
@@ -51,13 +51,13 @@ test('a checksum that does not fit is refused: any one character changed', () =>
   );
 });
 
-test('the checksum is the CRC-32 of what stands before it, in base 62: known keys keep parsing', () => {
+test('the checksum is the CRC-32 of the preceding text in base 62, so that known keys remain valid', () => {
   // CRC-32 of the body by another implementation: 4_293_611_308.
   expect(parseApiKey(`svc_AAAAAAAA_${'A'.repeat(43)}_4gZYRI`)).toEqual({ id: 'AAAAAAAA' });
 });
 
 test.each(['', 'svc_', 'sk-123', 'svc_short_abc_123456', `svc_${'a'.repeat(8)}_${'b'.repeat(43)}_`])(
-  'is no key: %j',
+  'the text %j is not a key',
   (text) => {
     expect(parseApiKey(text)).toBeNull();
   },
@@ -80,7 +80,7 @@ test('hashes are the same only when they are equal in length and bytes', () => {
   expect(isSameHash(Buffer.alloc(0), hash)).toBe(false);
 });
 
-test('a key does not show itself', () => {
+test('a new key is not shown by printing or inspecting it', () => {
   const created = newApiKey();
   const secret = created.key.reveal();
   for (const shown of [

@@ -11,7 +11,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-test('an entry is kept as it was said; secrets and what jsonb cannot hold are not', async () => {
+test('an audit entry is stored unchanged, except for secrets and characters that jsonb cannot store', async () => {
   await recordAudit(db.sql, { orgId: null, actor: 'operator:root', action: 'database.migrate', target: null });
   await recordAudit(db.sql, {
     orgId: 'org_1',
@@ -33,7 +33,7 @@ test('an entry is kept as it was said; secrets and what jsonb cannot hold are no
   ]);
 });
 
-test('an entry goes with the change that it is about', async () => {
+test('an audit entry is rolled back together with its change', async () => {
   await expect(
     db.sql.begin(async (tx) => {
       await recordAudit(tx, { orgId: 'org_2', actor: 'key:abc', action: 'x.y', target: null });

@@ -35,7 +35,7 @@ async function callerOfKeyFile() {
   return makeResolver(db.sql, keyRing).resolve(`Bearer ${key.trim()}`);
 }
 
-test('the first start makes the organization, its bucket and a key that works; the second changes nothing', async () => {
+test('the first start creates the organization, its bucket and a valid key; the second changes nothing', async () => {
   const folder = path.join(dataDir, 'not', 'yet', 'there');
   const first = await start({ dataDir: folder });
   expect(first).toEqual({ created: true, keyFile: path.join(folder, 'admin.key') });
@@ -60,7 +60,7 @@ test('the first start makes the organization, its bucket and a key that works; t
   expect(await listOrganizations(db.sql)).toHaveLength(1);
 });
 
-test('ten processes at once make one organization, and the file has its key', async () => {
+test('ten concurrent first starts create one organization, and the file contains its key', async () => {
   const results = await Promise.all(Array.from({ length: 10 }, () => start()));
   expect(results.filter(({ created }) => created)).toHaveLength(1);
   expect(await listOrganizations(db.sql)).toHaveLength(1);
@@ -68,7 +68,7 @@ test('ten processes at once make one organization, and the file has its key', as
   expect(await readdir(dataDir)).toEqual(['admin.key']);
 });
 
-test('a failure leaves nothing, and the next start begins anew', async () => {
+test('a failed first start leaves nothing, and the next start succeeds', async () => {
   const failing = start({
     createDefaultBucket: async () => {
       throw new Error('no bucket');
@@ -98,7 +98,7 @@ test('a key file that a crash left before the commit is replaced', async () => {
 });
 
 test('a commit that fails after the file was written leaves no organization, and the next start replaces the file', async () => {
-  // A constraint that is checked at the commit stands for a connection that breaks there.
+  // A constraint that is checked at the commit simulates a connection that is lost there.
   await db.sql`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no commit'; END $$`;
   await db.sql`
@@ -114,7 +114,7 @@ test('a commit that fails after the file was written leaves no organization, and
 });
 
 test('a process that lost its connection does not replace the key file of the one that took over', async () => {
-  // Stopped right before it replaces the file, where it makes sure of its lock for the second time.
+  // The first process is stopped right before it replaces the file, when it checks its lock for the second time.
   let locks = 0;
   let takenOver: unknown;
   const stopping = (tx: Sql): Sql =>
@@ -138,7 +138,7 @@ test('a process that lost its connection does not replace the key file of the on
   });
   await expect(bootstrap(sql, { dataDir, keyRing, createDefaultBucket })).rejects.toThrow();
   await expect.poll(() => takenOver).toMatchObject({ created: true });
-  // The stopped one clears its draft away once it has found out.
+  // The stopped process removes its draft when it notices the loss.
   await expect.poll(() => readdir(dataDir)).toEqual(['admin.key']);
   expect(await callerOfKeyFile()).toMatchObject({ authLevel: 10 });
 });

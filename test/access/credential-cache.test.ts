@@ -14,7 +14,7 @@ const caller = (name: string): Caller => operatorCaller({ id: 'org_1', plan: 'pr
 const answer = (name: string, endsInMs: number | null = null): Resolved => ({ caller: caller(name), endsInMs });
 const open = (cacheEntriesMax = 100) => openCredentialCache({ cacheMs: 500, cacheEntriesMax });
 
-test('an answer is remembered for cacheMs from the start of its look-up', async () => {
+test('a result is cached for cacheMs from the start of its look-up', async () => {
   const cache = open();
   expect(cache.get('a')).toBeUndefined();
   await cache.load('a', async () => {
@@ -29,7 +29,7 @@ test('an answer is remembered for cacheMs from the start of its look-up', async 
   expect(cache.get('a')).toBeUndefined();
 });
 
-test('an answer is not remembered past the end of the credential', async () => {
+test('a result is not cached beyond the end of the credential', async () => {
   const cache = open();
   await cache.load('a', async () => answer('ada', 100));
   vi.advanceTimersByTime(99);
@@ -58,7 +58,7 @@ test('requests share a look-up, but not one that began cacheMs ago', async () =>
   expect(await third).toEqual(caller('later'));
 });
 
-test('an old look-up that ends late does not bring back what a newer one refused', async () => {
+test('an old look-up that ends late does not restore a credential that a newer one refused', async () => {
   const cache = open();
   const held = Promise.withResolvers<Resolved>();
   const old = cache.load('a', () => held.promise);
@@ -69,7 +69,7 @@ test('an old look-up that ends late does not bring back what a newer one refused
   expect(cache.get('a')).toBeUndefined();
 });
 
-test('a failure is shared, not remembered', async () => {
+test('a failed look-up is shared, but not cached', async () => {
   const cache = open();
   let lookUps = 0;
   const failing = async () => {
@@ -82,13 +82,13 @@ test('a failure is shared, not remembered', async () => {
   expect(await cache.load('a', async () => answer('ada'))).toEqual(caller('ada'));
 });
 
-test('at most cacheEntriesMax answers are held: the oldest goes', async () => {
+test('at most cacheEntriesMax results are cached, and the oldest is evicted', async () => {
   const cache = open(3);
   for (const name of ['a', 'b', 'c', 'a', 'd']) await cache.load(name, async () => answer(name));
   expect(['a', 'b', 'c', 'd'].filter((name) => cache.get(name))).toEqual(['a', 'c', 'd']);
 });
 
-test('with cacheMs 0 every request looks anew', async () => {
+test('every request is looked up if cacheMs is 0', async () => {
   const cache = openCredentialCache({ cacheMs: 0, cacheEntriesMax: 10 });
   await cache.load('a', async () => answer('ada'));
   expect(cache.get('a')).toBeUndefined();

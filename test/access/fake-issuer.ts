@@ -6,18 +6,18 @@ import { type JWTPayload, SignJWT } from 'jose';
 export interface FakeIssuer {
   readonly url: string;
   readonly audience: string;
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   readonly requests: string[];
-  /** What the next answers are: as they should be, or broken in one way. */
+  /** Kind of the next answers: correct (`up`), or a certain failure. */
   mode: 'up' | 'error' | 'html' | 'redirect' | 'oversize' | 'stall' | 'other_issuer' | 'drop';
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
-  /** From now on sign by, and publish, another key. */
+  /** Replace the key that signs tokens and is published. */
   rotate(): void;
   publicKeyPem(): string;
   close(): Promise<void>;
 }
 
-/** An OIDC issuer over real HTTP that signs with RS256. */
+/** Start an OIDC issuer over real HTTP that signs with RS256. */
 export async function startFakeIssuer(): Promise<FakeIssuer> {
   const audience = 'service-api';
   const requests: string[] = [];

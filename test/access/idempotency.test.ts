@@ -36,7 +36,7 @@ async function beginNew(key: string, options: Parameters<typeof begin>[1] = {}):
   return start.lock;
 }
 
-test('the same request again gets the first response', async () => {
+test('a repeated request gets the first response', async () => {
   const lock = await beginNew('again');
   const body = { id: 'doc_1', aa: 1, a: null, text: 'nul \u0000, half \ud800, ü', nested: { zz: [1, { y: 2 }] } };
   await finishIdempotent(db.sql, lock, { status: 202, body });
@@ -45,22 +45,25 @@ test('the same request again gets the first response', async () => {
   expect(replay.state === 'replay' && JSON.stringify(replay.body)).toBe(JSON.stringify(body)); // keys in order
 });
 
-test.each([200, 201, 204, 303])('%d is kept', async (status) => {
+test.each([200, 201, 204, 303])('a response with status %d is kept', async (status) => {
   await finishIdempotent(db.sql, await beginNew(`kept-${status}`), { status, body: undefined });
   expect(await begin(`kept-${status}`)).toEqual({ state: 'replay', status, body: null });
 });
 
-test.each([400, 402, 409, 429, 500, 503])('%d frees the key, for another request too', async (status) => {
-  await finishIdempotent(db.sql, await beginNew(`freed-${status}`), { status, body: {} });
-  expect(await begin(`freed-${status}`, { fingerprint: otherFingerprint })).toMatchObject({ state: 'new' });
-});
+test.each([400, 402, 409, 429, 500, 503])(
+  'a response with status %d frees the key, even for another request',
+  async (status) => {
+    await finishIdempotent(db.sql, await beginNew(`freed-${status}`), { status, body: {} });
+    expect(await begin(`freed-${status}`, { fingerprint: otherFingerprint })).toMatchObject({ state: 'new' });
+  },
+);
 
 test('an abandoned key is free', async () => {
   await abandonIdempotent(db.sql, await beginNew('abandoned'));
   expect(await begin('abandoned')).toMatchObject({ state: 'new' });
 });
 
-test('another request under the same key is 422, during and after the first', async () => {
+test('another request with the key is 422, during and after the first', async () => {
   const lock = await beginNew('reused');
   const reused = { code: 'idempotency_key_reused', status: 422 };
   await expect(begin('reused', { fingerprint: otherFingerprint })).rejects.toMatchObject(reused);
@@ -68,7 +71,7 @@ test('another request under the same key is 422, during and after the first', as
   await expect(begin('reused', { fingerprint: otherFingerprint })).rejects.toMatchObject(reused);
 });
 
-test('the same request while the first is in progress is 409 with Retry-After', async () => {
+test('a repeated request while the first is in progress is 409 with Retry-After', async () => {
   await beginNew('busy');
   await expect(begin('busy')).rejects.toMatchObject({
     code: 'idempotency_in_progress',
@@ -78,7 +81,7 @@ test('the same request while the first is in progress is 409 with Retry-After', 
   });
 });
 
-test('of a hundred at once, one is new', async () => {
+test('exactly one of a hundred concurrent requests with a key is new', async () => {
   const starts = await Promise.allSettled(Array.from({ length: 100 }, () => begin('race')));
   expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   for (const start of starts) {
@@ -91,7 +94,7 @@ test('organizations do not share keys', async () => {
   expect(await begin('shared', { orgId: otherOrgId, fingerprint: otherFingerprint })).toMatchObject({ state: 'new' });
 });
 
-test('a first request that died is taken over; if it comes back it changes nothing', async () => {
+test('a key of a request that died can be claimed again, and a late end of that request changes nothing', async () => {
   const dead = await beginNew('dead', { lockMs: 0 });
   await expect(begin('dead', { fingerprint: otherFingerprint })).rejects.toMatchObject({ status: 422 });
   const taken = await beginNew('dead');
@@ -103,7 +106,7 @@ test('a first request that died is taken over; if it comes back it changes nothi
   expect(await begin('dead')).toEqual({ state: 'replay', status: 201, body: { by: 'taken' } });
 });
 
-test('finishing is part of the transaction that it is given', async () => {
+test('the end of a request is part of the transaction that is passed to it', async () => {
   const lock = await beginNew('rolled-back');
   await expect(
     db.sql.begin(async (tx) => {
@@ -114,7 +117,7 @@ test('finishing is part of the transaction that it is given', async () => {
   await expect(begin('rolled-back')).rejects.toMatchObject({ code: 'idempotency_in_progress' });
 });
 
-test('after 24 h the key is free, and swept', async () => {
+test('a key is free after 24 h and is then removed by the sweep', async () => {
   while ((await sweepIdempotencyKeys(db.sql)) > 0);
   for (const key of ['old-1', 'old-2', 'old-3']) {
     await finishIdempotent(db.sql, await beginNew(key), { status: 201, body: {} });
@@ -131,14 +134,14 @@ test('after 24 h the key is free, and swept', async () => {
   await expect(begin('old-1')).rejects.toMatchObject({ status: 422 }); // the new request is still there
 });
 
-test('keys have 1 to 255 characters', async () => {
+test('idempotency keys have 1 to 255 characters', async () => {
   expect(await begin('k'.repeat(255))).toMatchObject({ state: 'new' });
   for (const key of ['', 'k'.repeat(256), 'a\0b']) {
     await expect(begin(key)).rejects.toMatchObject({ code: 'idempotency_key_invalid', status: 400 });
   }
 });
 
-test('fingerprints tell parts and their boundaries apart', () => {
+test('fingerprints depend on the parts and their boundaries', () => {
   const prints = [['ab', 'c'], ['a', 'bc'], ['abc'], ['abc', ''], ['1:a'], ['a', '1:a'], []].map((parts) =>
     fingerprintRequest(...parts).toString('hex'),
   );

@@ -17,7 +17,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-test('a key has modest defaults, is listed without its text and stored only as a hash', async () => {
+test('a key has limited default rights, is listed without its text and stored only as a hash', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'ci' });
   expect(ApiKey.parse(apiKey)).toEqual(apiKey);
@@ -61,7 +61,7 @@ test('a key never has more than its creator', async () => {
     authLevel: 7,
   });
   expect(apiKey).toMatchObject({ scopes: ['embed', 'jobs:write'], auth_level: 7 });
-  // A key makes no keys, whatever it may do itself.
+  // A key cannot create keys, whatever its scopes are.
   await expect(createKey(db.sql, keyRing, admin, { name: 'k' })).rejects.toMatchObject({ code: 'role_missing' });
 });
 
@@ -90,7 +90,7 @@ test('a key of a user never has more than the user', async () => {
   });
 });
 
-test('a key follows what its user may do now', async () => {
+test('the rights of a key follow the current rights of its user', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'a@example.com', role: 'admin' });
@@ -108,7 +108,7 @@ test('a key follows what its user may do now', async () => {
   await expect(resolver.resolve(header)).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
 });
 
-test('a revoked key is refused; revoking again changes nothing; another organization cannot', async () => {
+test('a revoked key is refused, a second revocation changes nothing, and another organization cannot revoke it', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const stranger = await makeOrg(db.sql, keyRing);
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'ci' });
@@ -131,7 +131,7 @@ test('a revoked key is refused; revoking again changes nothing; another organiza
   expect(rows.map(({ action }) => action)).toEqual(['key.create', 'key.revoke']);
 });
 
-test('rotation keeps the attributes and the lifetime, and ends the old key at once', async () => {
+test('rotation keeps the attributes and the lifetime, and revokes the old key at once', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'a@example.com', role: 'admin' });
@@ -149,7 +149,7 @@ test('rotation keeps the attributes and the lifetime, and ends the old key at on
   await expect(resolver.resolve(`Bearer ${old.key.reveal()}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
 });
 
-test('within the grace of a rotation both keys work, after it only the new one', async () => {
+test('both keys work during the grace period of a rotation, and only the new one after it', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const old = await createKey(db.sql, keyRing, operator, { name: 'ci' });
@@ -162,7 +162,7 @@ test('within the grace of a rotation both keys work, after it only the new one',
   expect(await resolver.resolve(`Bearer ${fresh.key.reveal()}`)).toMatchObject({ orgId: org.id });
 });
 
-test('revoking within the grace ends it', async () => {
+test('revoking the old key ends the grace period of a rotation', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const old = await createKey(db.sql, keyRing, operator, { name: 'ci' });
@@ -171,7 +171,7 @@ test('revoking within the grace ends it', async () => {
   await expect(resolver.resolve(`Bearer ${old.key.reveal()}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
 });
 
-test('wrong input is 400 with the field', async () => {
+test('invalid input for a key is 400 and names the field', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   for (const [param, input] of [
     ['name', { name: '' }],

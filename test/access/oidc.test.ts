@@ -49,7 +49,7 @@ function openResolver(): CallerResolver {
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-test('the token says who it is; organization, role and auth level are those of our record', async () => {
+test('a token identifies the user; organization, role and auth level come from our record', async () => {
   const token = await issuer.sign({ sub: 'ada', org_id: 'org_other', role: 'platform_admin', auth_level: 10 });
   expect(await resolver.resolve(`Bearer ${token}`)).toEqual({
     kind: 'user',
@@ -73,13 +73,13 @@ test('only the operator makes an OIDC user platform_admin; suspension refuses th
   await expect(resolver.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
 });
 
-test('concurrent first tokens ask the issuer once', async () => {
+test('concurrent first tokens fetch the keys of the issuer once', async () => {
   const tokens = await Promise.all(Array.from({ length: 20 }, (_, i) => issuer.sign({ sub: 'ada', jti: `${i}` })));
   await Promise.all(tokens.map((token) => resolver.resolve(`Bearer ${token}`)));
   expect(issuer.requests).toHaveLength(2);
 });
 
-test('an expired token says so, and only a genuine one', async () => {
+test('a genuine expired token is reported as expired, and a forged one as invalid', async () => {
   const expired = await issuer.sign({ sub: 'ada', exp: nowSeconds() - 60 });
   await expect(resolver.resolve(`Bearer ${expired}`)).rejects.toMatchObject({
     code: 'expired_credentials',
@@ -92,7 +92,7 @@ test('an expired token says so, and only a genuine one', async () => {
 test.each<[string, (i: FakeIssuer) => Promise<string>]>([
   ['an unknown subject', (i) => i.sign({ sub: 'eve' })],
   ['no subject', (i) => i.sign({})],
-  ['a subject that no database takes', (i) => i.sign({ sub: 'a\0da' })],
+  ['a subject that cannot be stored', (i) => i.sign({ sub: 'a\0da' })],
   ['another audience', (i) => i.sign({ sub: 'ada', aud: 'another-api' })],
   ['no expiry', (i) => i.sign({ sub: 'ada', exp: undefined as unknown as number })],
   ['not yet valid', (i) => i.sign({ sub: 'ada', nbf: nowSeconds() + 600 })],
@@ -105,7 +105,7 @@ test.each<[string, (i: FakeIssuer) => Promise<string>]>([
     'the issuer signing as the appliance',
     (i) => i.sign({ iss: 'service', aud: 'service', sub: user.id, org_id: org.id }),
   ],
-])('refused: %s', async (_, makeToken) => {
+])('a token with this fault is refused: %s', async (_, makeToken) => {
   const token = await makeToken(issuer);
   await expect(resolver.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
 });
@@ -125,8 +125,8 @@ test("another issuer's token is refused without a request to it or to an address
   try {
     const token = await other.sign({ sub: 'ada' }, { jku: `${other.url}/keys` });
     await expect(resolver.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
-    const posing = await other.sign({ iss: issuer.url, sub: 'ada' }, { jku: `${other.url}/keys` });
-    await expect(resolver.resolve(`Bearer ${posing}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
+    const impostor = await other.sign({ iss: issuer.url, sub: 'ada' }, { jku: `${other.url}/keys` });
+    await expect(resolver.resolve(`Bearer ${impostor}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
     expect(other.requests).toEqual([]);
   } finally {
     await other.close();
@@ -141,7 +141,7 @@ test("the appliance's own tokens need no issuer", async () => {
 });
 
 test.each(['error', 'html', 'redirect', 'oversize', 'stall', 'other_issuer', 'drop'] as const)(
-  'an issuer that is down (%s) is 503, and asked again when it is back',
+  'an issuer that is down (%s) is 503, and is called again later',
   async (mode) => {
     issuer.mode = mode;
     const token = await issuer.sign({ sub: 'ada' });
@@ -150,7 +150,7 @@ test.each(['error', 'html', 'redirect', 'oversize', 'stall', 'other_issuer', 'dr
       status: 503,
       retryable: true,
     });
-    // Left alone for a moment: no request waits for it anew.
+    // The issuer is not called during the pause, so that no request waits for it.
     await Promise.allSettled(Array.from({ length: 20 }, () => resolver.resolve(`Bearer ${token}`)));
     expect(issuer.requests).toEqual(['/.well-known/openid-configuration']);
     issuer.mode = 'up';
@@ -161,13 +161,13 @@ test.each(['error', 'html', 'redirect', 'oversize', 'stall', 'other_issuer', 'dr
   20_000,
 );
 
-test('keys that were found outlive an issuer that is down, and a new key is found when it is back', async () => {
+test('fetched keys are used while the issuer is down, and a new key is fetched when it is up again', async () => {
   const old = await issuer.sign({ sub: 'ada' });
   await resolver.resolve(`Bearer ${old}`);
   issuer.rotate();
   const fresh = await issuer.sign({ sub: 'ada' });
   issuer.mode = 'error';
-  // An unknown key is looked for at most every 30 s.
+  // The issuer is called for an unknown key at most every 30 s.
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
   await expect(resolver.resolve(`Bearer ${fresh}`)).rejects.toMatchObject({ code: 'oidc_unavailable' });
   expect(await resolver.resolve(`Bearer ${old}`)).toMatchObject({ userId: user.id });
@@ -178,7 +178,7 @@ test('keys that were found outlive an issuer that is down, and a new key is foun
   await expect(resolver.resolve(`Bearer ${old}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
 });
 
-test('a verifier accepts its own issuer only, whoever asks it', async () => {
+test('a verifier accepts tokens of its own issuer only', async () => {
   const verifier = openOidcVerifier({ issuer: issuer.url, audience: issuer.audience, algorithm: 'RS256' });
   expect(await verifier.verify(await issuer.sign({ sub: 'ada' }))).toMatchObject({
     issuer: issuer.url,
@@ -190,7 +190,7 @@ test('a verifier accepts its own issuer only, whoever asks it', async () => {
   }
 });
 
-test('an algorithm without a key pair is refused at the start', () => {
+test('an algorithm without a key pair is refused when the verifier is opened', () => {
   for (const algorithm of ['HS256', 'none', 'RS1', '']) {
     expect(() => openOidcVerifier({ issuer: 'https://id.example.com', audience: 'a', algorithm })).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
@@ -198,7 +198,7 @@ test('an algorithm without a key pair is refused at the start', () => {
   }
 });
 
-test('without an OIDC issuer, foreign tokens are refused', async () => {
+test('foreign tokens are refused if no OIDC issuer is configured', async () => {
   const closed = openCallerResolver({ sql: db.sql, keyRing, oidc: null, logger: pino({ level: 'silent' }) });
   const token = await issuer.sign({ sub: 'ada' });
   await expect(closed.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });

@@ -38,7 +38,7 @@ test('an organization is created, found by id and by name, and listed newest fir
   ]);
 });
 
-test('a name is given once, and never looks like an id', async () => {
+test('the name of an organization is unique and never has the form of an id', async () => {
   await createOrganization(db.sql, ACTOR, { name: 'Once', plan: 'pro' });
   await expect(createOrganization(db.sql, ACTOR, { name: 'Once', plan: 'free' })).rejects.toMatchObject({
     code: 'organization_exists',
@@ -52,7 +52,7 @@ test('a name is given once, and never looks like an id', async () => {
   }
 });
 
-test('plan and suspension change and are audited; unknown organizations are 404', async () => {
+test('changes of plan and suspension are audited, and unknown organizations are 404', async () => {
   const { id } = await createOrganization(db.sql, ACTOR, { name: 'Changing', plan: 'free' });
   expect(await setPlan(db.sql, ACTOR, id, 'business')).toMatchObject({ id, plan: 'business' });
   const suspended = await suspendOrganization(db.sql, ACTOR, id);
@@ -76,6 +76,6 @@ test('plan and suspension change and are audited; unknown organizations are 404'
   }
 });
 
-test('bulk priority by plan', () => {
+test('the plan determines the priority of bulk jobs', () => {
   expect(BULK_PRIORITY_BY_PLAN).toEqual({ enterprise: 0, business: 1, pro: 2, paid: 2, starter: 2, free: 3 });
 });

@@ -23,7 +23,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** The defaults, as the server runs it, with what it logs and how often it asks the database. */
+/** Open a resolver with the defaults of the server, which records its log lines and counts its queries. */
 function openResolver() {
   const lines: string[] = [];
   let queries = 0;
@@ -45,7 +45,7 @@ async function codeOf(attempt: Promise<Caller>): Promise<string> {
   );
 }
 
-test('a key is its organization, scopes and auth level', async () => {
+test('a key resolves to its organization, scopes and auth level', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing, { plan: 'business' });
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'k', scopes: ['search'], authLevel: 4 });
   const { resolver } = openResolver();
@@ -66,7 +66,7 @@ test('a key is its organization, scopes and auth level', async () => {
 });
 
 test.each([undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 'svc_abc'])(
-  'no credentials: %j',
+  'the header %j has no credentials',
   async (header) => {
     const { resolver, queries } = openResolver();
     await expect(resolver.resolve(header)).rejects.toMatchObject({
@@ -96,12 +96,12 @@ test.each([
   expect(queries()).toBe(0);
 });
 
-test('an unknown key, a wrong secret, a revoked key and suspension are told apart by nothing', async () => {
+test('an unknown key, a wrong secret, a revoked key and a suspension get equal errors', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const { resolver } = openResolver();
   const attempts: string[] = [newApiKey().key.reveal()];
 
-  // The public id of a real key with another random part and a checksum that fits: as a forger would try.
+  // A forged key: the public id of a real key with another random part and a matching checksum.
   const real = await createKey(db.sql, keyRing, operator, { name: 'real' });
   const forged = newApiKey();
   await db.sql`UPDATE api_keys SET id = ${forged.id} WHERE org_id = ${org.id} AND id = ${real.apiKey.id}`;
@@ -134,7 +134,7 @@ test('an unknown key, a wrong secret, a revoked key and suspension are told apar
   expect(answers.size).toBe(1);
 });
 
-test('an expired key says so', async () => {
+test('an expired key is reported as expired', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'k', lifetimeMs: 3_600_000 });
   const { resolver } = openResolver();
@@ -145,7 +145,7 @@ test('an expired key says so', async () => {
     .toBe('expired_credentials');
 });
 
-test('what ends a credential takes effect soon, on keys and tokens, and so does what restores it', async () => {
+test('revocation, suspension and the end of a suspension take effect soon, on keys and tokens', async () => {
   const { org, operator, key: orgKey } = await makeOrg(db.sql, keyRing);
   const { resolver } = openResolver();
   const user = await createUser(db.sql, operator, { email: 'ada@example.com', role: 'admin' });
@@ -176,7 +176,7 @@ test('what ends a credential takes effect soon, on keys and tokens, and so does 
   await expect.poll(codes, soon).toEqual([no, ok, ok]);
 });
 
-test('a user that is deleted takes its keys along', async () => {
+test('the keys of a deleted user are refused', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'ada@example.com' });
   const { key } = await createKey(db.sql, keyRing, operator, { name: 'ada', userId: user.id });
@@ -193,17 +193,17 @@ test("a key that names another organization's user is refused", async () => {
   expect(await codeOf(makeResolver(db.sql, keyRing).resolve(`Bearer ${key.reveal()}`))).toBe('invalid_credentials');
 });
 
-test('a thousand requests with one key, at once and after, share one query', async () => {
-  const { key } = await makeOrg(db.sql, keyRing); // used by makeOrg: its use is noted already
+test('a thousand requests with one key, at once and afterwards, share one query', async () => {
+  const { key } = await makeOrg(db.sql, keyRing); // makeOrg has used the key, so that its use is already recorded
   const { resolver, queries } = openResolver();
   const header = `Bearer ${key.reveal()}`;
   const callers = await Promise.all(Array.from({ length: 1000 }, () => resolver.resolve(header)));
   callers.push(await resolver.resolve(header));
   expect(new Set(callers).size).toBe(1);
-  expect(queries()).toBeLessThanOrEqual(2); // a second one where 500 ms passed meanwhile
+  expect(queries()).toBeLessThanOrEqual(2); // two if 500 ms have passed in the meantime
 });
 
-test('the last use of a key is noted, once a minute', async () => {
+test('the last use of a key is recorded, once a minute', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'k' });
@@ -216,7 +216,7 @@ test('the last use of a key is noted, once a minute', async () => {
   const before = await lastUsed();
   await counting.resolve(`Bearer ${key.reveal()}`);
   expect(queries()).toBe(1); // the look-up alone
-  await updateLastUsed(db.sql, org.id, apiKey.id); // as another process would at the same moment
+  await updateLastUsed(db.sql, org.id, apiKey.id); // as another process might do at the same time
   expect(await lastUsed()).toBe(before);
 
   await db.sql`
@@ -226,7 +226,7 @@ test('the last use of a key is noted, once a minute', async () => {
   await expect.poll(lastUsed).not.toBe(old);
 });
 
-test('a last use that cannot be noted is logged and harms nothing', async () => {
+test('a failure to record the last use is logged and does not fail the request', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const { apiKey, key } = await createKey(db.sql, keyRing, operator, { name: 'k' });
   await db.sql`ALTER TABLE api_keys ADD CONSTRAINT never_used CHECK (name <> 'k' OR last_used_at IS NULL) NOT VALID`;
@@ -241,7 +241,7 @@ test('a last use that cannot be noted is logged and harms nothing', async () => 
   }
 });
 
-test('a caller that was handed out cannot be changed for the next request', async () => {
+test('a resolved caller is immutable, so that it cannot be changed for the next request', async () => {
   const { key } = await makeOrg(db.sql, keyRing);
   const { resolver } = openResolver();
   const caller = await resolver.resolve(`Bearer ${key.reveal()}`);

@@ -5,7 +5,7 @@ import { isOrgAdminRole, requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from 
 
 const operator = operatorCaller({ id: 'org_1', plan: 'pro' }, 'root');
 
-test('scopes by role', () => {
+test('the role determines the scopes', () => {
   const allButPlatform = SCOPES.filter((scope) => scope !== 'platform_admin');
   expect(SCOPES_BY_ROLE).toEqual({
     member: new Set(['embed', 'search', 'documents:write']),
@@ -21,7 +21,7 @@ test('every role but member administers its organization', () => {
   expect(isOrgAdminRole(null)).toBe(false);
 });
 
-test('an API key is no administrator, even if it had a role', () => {
+test('an API key is not an administrator, even if it had a role', () => {
   expect(() => requireOrgAdmin(operator)).not.toThrow();
   for (const caller of [
     { ...operator, kind: 'api_key' },
@@ -32,7 +32,7 @@ test('an API key is no administrator, even if it had a role', () => {
   }
 });
 
-test('nobody hands out more than they have', () => {
+test('no caller can grant more rights than its own', () => {
   const some: Caller = { ...operator, scopes: new Set(['embed', 'channels:manage']), authLevel: 5 };
   expect(() => requireAtLeast(some, ['embed'], 5)).not.toThrow();
   expect(() => requireAtLeast(some, ['channels:send'], 1)).not.toThrow(); // implied by channels:manage

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('binds a database to the first secret key that opens it', async () => {
+it('a database accepts only the secret key that opened it first', async () => {
   const keyRing = makeKeyRing();
   await Promise.all([checkSecretKey(db.sql, keyRing), checkSecretKey(db.sql, keyRing)]);
   await checkSecretKey(db.sql, keyRing);

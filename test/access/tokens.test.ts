@@ -18,7 +18,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-test('a token carries sub, org_id and exp, and is the user whose record says the rest', async () => {
+test('a token contains sub, org_id and exp, and all other facts come from the record of the user', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing, { plan: 'starter' });
   const user = await createUser(db.sql, operator, { email: 'ada@example.com', role: 'owner', department: 'legal' });
   const created = await createToken(db.sql, keyRing, operator, { user, ttlMs: HOUR_MS });
@@ -57,7 +57,7 @@ test('a token carries sub, org_id and exp, and is the user whose record says the
   }
 });
 
-test('issueToken makes the user when there is none, and never changes a role', async () => {
+test('issueToken creates the user if there is none, and never changes a role', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   const resolver = makeResolver(db.sql, keyRing);
   const first = await issueToken(db.sql, keyRing, operator, {
@@ -74,7 +74,7 @@ test('issueToken makes the user when there is none, and never changes a role', a
   ).rejects.toMatchObject({ code: 'user_has_other_role', status: 409 });
   const plain = await issueToken(db.sql, keyRing, operator, { email: 'bob@example.com', ttlMs: HOUR_MS });
   expect(await resolver.resolve(`Bearer ${plain.token.reveal()}`)).toMatchObject({ role: 'member' });
-  // All or nothing: a token that cannot be made makes no user.
+  // If the token cannot be created, the user is not created either.
   await expect(issueToken(db.sql, keyRing, operator, { email: 'eve@example.com', ttlMs: 0 })).rejects.toMatchObject({
     code: 'ttl_invalid',
     status: 400,
@@ -82,7 +82,7 @@ test('issueToken makes the user when there is none, and never changes a role', a
   await expect(findUser(db.sql, operator, 'eve@example.com')).rejects.toMatchObject({ code: 'user_not_found' });
 });
 
-test('a token lives for 1 s to 30 days, and is not made for a suspended user or above the own rights', async () => {
+test('a token lives for 1 s to 30 days, and is refused for a suspended user or beyond the own rights', async () => {
   const { operator, caller: key } = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'ada@example.com', role: 'owner' });
   for (const ttlMs of [0, 999, 31 * 24 * HOUR_MS, Number.NaN]) {
@@ -105,7 +105,7 @@ test('a token lives for 1 s to 30 days, and is not made for a suspended user or 
   });
 });
 
-test('every way in which an own token can be wrong is refused', async () => {
+test('an own token with any fault is refused', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const stranger = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'ada@example.com' });

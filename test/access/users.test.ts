@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 let signedIn = 0;
-/** What a signed-in user of this role is to the service. */
+/** Create a user with this role and return its caller. */
 async function signIn(operator: Caller, role: User['role'], authLevel?: number): Promise<Caller> {
   const email = `${role}-${++signedIn}@example.com`;
   const user = await createUser(db.sql, operator, { email, role, authLevel });
@@ -39,7 +39,7 @@ test('a user gets the auth level of the role unless one is given', async () => {
   expect(await listUsers(db.sql, operator)).toHaveLength(6);
 });
 
-test('an email is used once in an organization, an OIDC identity once at all', async () => {
+test('an email is unique in an organization, and an OIDC identity is unique in the installation', async () => {
   const one = await makeOrg(db.sql, keyRing);
   const two = await makeOrg(db.sql, keyRing);
   const oidc = { issuer: 'https://id.example.com', subject: 'ada' };
@@ -53,7 +53,7 @@ test('an email is used once in an organization, an OIDC identity once at all', a
   }
 });
 
-test('wrong input is 400 with the field', async () => {
+test('invalid input for a user is 400 and names the field', async () => {
   const { operator } = await makeOrg(db.sql, keyRing);
   await expect(createUser(db.sql, operator, { email: 'nobody' })).rejects.toMatchObject({
     status: 400,
@@ -65,7 +65,7 @@ test('wrong input is 400 with the field', async () => {
   });
 });
 
-test('another organization does not have the user', async () => {
+test('a user is not found by another organization', async () => {
   const one = await makeOrg(db.sql, keyRing);
   const two = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, one.operator, { email: 'ada@example.com' });
@@ -105,7 +105,7 @@ test('a change of role changes the auth level with it and is audited with before
   });
 });
 
-test('only administrators manage users, and none gives or touches more than they have', async () => {
+test('only administrators manage users, and none can grant or change rights beyond their own', async () => {
   const { operator, caller: key } = await makeOrg(db.sql, keyRing);
   const member = await signIn(operator, 'member');
   const admin = await signIn(operator, 'admin');
@@ -135,7 +135,7 @@ test('only administrators manage users, and none gives or touches more than they
   expect(await setRole(db.sql, admin, other.id, 'admin')).toMatchObject({ role: 'admin', auth_level: 7 });
 });
 
-test('concurrent changes of one user are all audited in a consistent chain', async () => {
+test('concurrent changes of one user are all audited in a consistent order', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'ada@example.com' });
   const roles = ['admin', 'owner', 'member', 'org_admin', 'platform_admin', 'member'] as const;

@@ -35,23 +35,23 @@ function faultsOf(run: () => unknown): string {
 }
 
 describe('settings', () => {
-  it('have defaults for everything', () => {
+  it('all settings have defaults', () => {
     expect(load()).toMatchObject({ dataDir, host: '127.0.0.1', port: 8080, logLevel: 'info', databaseUrl: null });
   });
 
-  it('come from the file, then the environment, then flags', () => {
+  it('flags take precedence over the environment, and the environment over the file', () => {
     yaml('port: 1001\nhost: file.example\nlog_level: debug\n');
     const config = load({ SERVICE_PORT: '1002', SERVICE_HOST: 'env.example' }, { port: 1003 });
     expect([config.port, config.host, config.logLevel]).toEqual([1003, 'env.example', 'debug']);
   });
 
-  it('take environment variables inside the file', () => {
+  it('environment variables are replaced inside the file', () => {
     yaml(`cron_secret: \${CRON}\n`);
     expect(load({ CRON: 'tick' }).cronSecret?.reveal()).toBe('tick');
     expect(faultsOf(() => load())).toContain('CRON');
   });
 
-  it('are frozen all the way down', () => {
+  it('the settings are deeply frozen', () => {
     const config = load();
     expect(() => Object.assign(config.limits, { bodyBytes: 1 })).toThrow(TypeError);
   });
@@ -66,27 +66,27 @@ describe('settings', () => {
     ['broken YAML', 'a: [\n', {}, 'not valid YAML'],
     ['a list', '- a\n', {}, 'mapping'],
     ['a missing file', '', { SERVICE_CONFIG: '/nowhere/service.yaml' }, 'SERVICE_CONFIG'],
-    ['a provider without a place', 'providers: {a: {protocol: tei}}\n', {}, 'providers.a: needs either base_url'],
+    ['a provider without a URL', 'providers: {a: {protocol: tei}}\n', {}, 'providers.a: needs either base_url'],
     ['another protocol', 'providers: {a: {protocol: soap, base_url: "http://x"}}\n', {}, 'providers.a.protocol'],
     ['a key in a URL', 'providers: {a: {protocol: tei, base_url: "http://u:p@x"}}\n', {}, 'providers.a.base_url'],
     ['a model without an id', 'models: [{vendor: a}]\n', {}, 'models.0.id'],
     ['an unknown plan', 'plans: {gold: {}}\n', {}, 'plans'],
-    ['a quota that is none', 'plans: {free: {quotas: {embed: -1}}}\n', {}, 'plans.free.quotas.embed'],
+    ['a negative quota', 'plans: {free: {quotas: {embed: -1}}}\n', {}, 'plans.free.quotas.embed'],
     ['a bucket beside the embedded database', '', { ...S3, DATABASE_URL: '' }, 'needs DATABASE_URL'],
     ['a bucket without a common secret key', '', { ...S3, SERVICE_SECRET_KEY: '' }, 'SERVICE_SECRET_KEY'],
     ['a bucket without credentials', '', { ...S3, AWS_SECRET_ACCESS_KEY: '' }, 'AWS_SECRET_ACCESS_KEY'],
-    ['a region of nowhere', '', { ...S3, S3_REGION: 'garage' }, 'S3_ENDPOINT'],
+    ['an unknown region', '', { ...S3, S3_REGION: 'garage' }, 'S3_ENDPOINT'],
     ['an endpoint without a bucket', '', { S3_ENDPOINT: 'http://store:9000' }, 'S3_BUCKET'],
     ['credentials in the endpoint', '', { ...S3, S3_ENDPOINT: 'http://a:b@store' }, 'objects.endpoint (S3_ENDPOINT)'],
-    ['a name that no bucket has', '', { ...S3, S3_BUCKET: 'My Bucket' }, 'objects.bucket (S3_BUCKET)'],
-    ['a prefix that is none', 'objects: {prefix: ../x}\n', S3, 'objects.prefix'],
+    ['an invalid name of a bucket', '', { ...S3, S3_BUCKET: 'My Bucket' }, 'objects.bucket (S3_BUCKET)'],
+    ['an invalid prefix', 'objects: {prefix: ../x}\n', S3, 'objects.prefix'],
     ['an index on S3 without a bucket', 'index: {storage: s3}\n', {}, 'index.storage'],
-  ])('refuse %s by name', (_what, file, env, word) => {
+  ])('%s is refused, and the error names the setting', (_what, file, env, word) => {
     if (file) yaml(file);
     expect(faultsOf(() => load(env))).toContain(word);
   });
 
-  it('of S3: AWS unless an endpoint is given, keys or the role of the machine, the index beside the files', () => {
+  it('S3 settings default to AWS, to access keys, and to an index in the bucket', () => {
     expect(load(S3)).toMatchObject({
       objects: { bucket: 'files', endpoint: 'https://s3.us-east-1.amazonaws.com', pathStyle: false, prefix: '' },
       index: { storage: 's3' },
@@ -100,12 +100,12 @@ describe('settings', () => {
     expect(load({ ...S3, S3_REGION: 'cn-north-1' }).objects?.endpoint).toBe('https://s3.cn-north-1.amazonaws.com.cn');
   });
 
-  it('of AWS in the environment alone change nothing', () => {
+  it('AWS credentials in the environment have no effect without a bucket', () => {
     const config = load({ AWS_ACCESS_KEY_ID: 'AKIA0', AWS_SECRET_ACCESS_KEY: CANARY, AWS_SESSION_TOKEN: CANARY });
     expect([config.objects, config.index.storage]).toEqual([null, 'disk']);
   });
 
-  it('of providers are shown as they are written, without their keys', () => {
+  it('listed settings of providers have the form of the file, without the keys', () => {
     yaml(`providers:
   vendor-a: {protocol: openai, endpoints: [{base_url: "http://one/v1", api_key: sk-one}, {base_url: "http://two/v1/"}]}
 models: [{id: my-org/m, vendor: my-org, dimensions: 8, max_tokens: 9, prefixes: e5}]
@@ -125,13 +125,13 @@ models: [{id: my-org/m, vendor: my-org, dimensions: 8, max_tokens: 9, prefixes: 
     expect(JSON.stringify(shown)).not.toContain('sk-one');
   });
 
-  it('name every fault at once', () => {
+  it('the error of invalid settings lists every fault', () => {
     const message = faultsOf(() => load({ SERVICE_PORT: 'x', SERVICE_LOG_LEVEL: 'y' }));
     expect(message).toContain('SERVICE_PORT');
     expect(message).toContain('SERVICE_LOG_LEVEL');
   });
 
-  it('never show a secret', () => {
+  it('settings and their errors never show a secret', () => {
     const env = {
       ...{ DATABASE_URL: `postgres://u:${CANARY}@h/d`, SERVICE_SECRET_KEY: CANARY, SERVICE_CRON_SECRET: CANARY },
       ...{ S3_BUCKET: 'files', AWS_ACCESS_KEY_ID: CANARY, AWS_SECRET_ACCESS_KEY: CANARY, AWS_SESSION_TOKEN: CANARY },

@@ -28,7 +28,7 @@ test('an embedded server outlives its killed starter, is taken over, and is stop
   await expectGone(pid);
 });
 
-test('a stale pid file does not keep the server from starting, even when its pid is another process by now', async () => {
+test('a stale pid file does not prevent the server from starting, even if its pid belongs to another process now', async () => {
   const server = await cluster.open();
   await server.release();
   const pidFile = path.join(cluster.dataDir, 'postgres/postmaster.pid');
@@ -48,7 +48,7 @@ test('a stale pid file does not keep the server from starting, even when its pid
   expect(await isRunning(bystander.pid ?? 0)).toBe(true);
 });
 
-test('a cluster of another major version of PostgreSQL is left alone, and the way out is told', async () => {
+test('a cluster of another major version of PostgreSQL is not changed, and the error says what to do', async () => {
   await (await cluster.open()).release();
   await writeFile(path.join(cluster.dataDir, 'postgres/PG_VERSION'), '17\n');
   await expect(cluster.open()).rejects.toMatchObject({
@@ -58,7 +58,7 @@ test('a cluster of another major version of PostgreSQL is left alone, and the wa
   expect(await readdir(path.join(cluster.dataDir, 'postgres.users'))).toEqual([]);
 });
 
-test('an embedded server that cannot start says why', async () => {
+test('the error of an embedded server that cannot start contains the reason', async () => {
   await expect(cluster.open({ settings: { shared_buffers: '1kB' } })).rejects.toMatchObject({
     code: 'postgres_start_failed',
     message: expect.stringContaining('shared_buffers'),
@@ -66,7 +66,7 @@ test('an embedded server that cannot start says why', async () => {
   await (await cluster.open()).release();
 });
 
-test('a lost password file is an error of its own, and no server is left running', async () => {
+test('a lost password file is a separate error, and no server is left running', async () => {
   await (await cluster.open()).release();
   await unlink(path.join(cluster.dataDir, 'postgres.password'));
   await expect(cluster.open()).rejects.toMatchObject({ code: 'postgres_password_unreadable' });

@@ -30,9 +30,9 @@ async function copyWithoutLinks(): Promise<string> {
   return copy;
 }
 
-test('20 processes open and release one server at once, some are killed, and it never stops under another', async () => {
-  const keeper = await cluster.open(); // makes the cluster; the rest is about use
-  await keeper.release();
+test('20 processes open and release one server at once, some are killed, and it never stops while one uses it', async () => {
+  const first = await cluster.open(); // creates the cluster, which is not part of this test
+  await first.release();
   const dice = throwDice('20 processes');
   const start = (rounds: number) =>
     startChild('embedded-postgres-child.ts', cluster.dataDir, rounds, 30, dice.int(2 ** 31));
@@ -49,13 +49,13 @@ test('20 processes open and release one server at once, some are killed, and it 
   expect(await readdir(path.join(cluster.dataDir, 'postgres.users'))).toEqual([]);
 });
 
-test('5 processes at once make the cluster once', async () => {
+test('5 concurrent processes create the cluster once', async () => {
   const start = (_: unknown, nth: number) => startChild('embedded-postgres-child.ts', cluster.dataDir, 1, 10, nth);
   const children = Array.from({ length: 5 }, start);
   expect(await Promise.all(children.map(exitOf))).toEqual(Array(5).fill('ok'));
 });
 
-test('a kill while the cluster is made leaves nothing in the way', async () => {
+test('a process that is killed while it creates the cluster does not block the next one', async () => {
   const child = startChild('embedded-postgres-child.ts', cluster.dataDir, 1, 0);
   const isInitdbAtWork = async () => {
     const [aside] = (await readdir(cluster.dataDir).catch(() => [])).filter((name) => name.startsWith('postgres.new-'));
@@ -70,7 +70,7 @@ test('a kill while the cluster is made leaves nothing in the way', async () => {
   await server.release();
 });
 
-test('an embedded server that dies under load is started again, and all that was connected goes on', async () => {
+test('an embedded server that dies under load is started again, and its clients continue', async () => {
   const server = await cluster.open();
   const sql = openPostgres(server.connection, { poolMax: 4, applicationName: 'test' });
   await sql`create table survivors as select 1 as n`;
@@ -79,7 +79,7 @@ test('an embedded server that dies under load is started again, and all that was
   const faults: unknown[] = [];
   let done = 0;
   let reconnections = 0;
-  await listenChannel(sql, 'bell', (payload) => payload === null && reconnections++, { signal: abort.signal });
+  await listenChannel(sql, 'channel', (payload) => payload === null && reconnections++, { signal: abort.signal });
   const work = [
     () => sql`select n from survivors`,
     () => sql.begin((tx) => tx.begin((nested) => nested`select pg_sleep(0.002)`)),
@@ -111,7 +111,7 @@ test('an embedded server that dies under load is started again, and all that was
   await server.release();
 });
 
-test('a server log of more than 10 MB is set aside at the start', async () => {
+test('a server log of more than 10 MB is rotated at the start', async () => {
   await (await cluster.open()).release();
   const log = path.join(cluster.dataDir, 'postgres.log');
   await truncate(log, 11 * 1024 * 1024);
@@ -139,7 +139,7 @@ test('a data directory may have quotes, commas and spaces in its path', async ()
   await server.release();
 });
 
-test('links between libraries that an install without scripts leaves out are made', async () => {
+test('links between libraries that are missing after an install without scripts are created', async () => {
   const packageDirectory = await copyWithoutLinks();
   if (isRoot)
     for (const directory of ['checkout', 'checkout/package']) await chmod(path.join(cluster.root, directory), 0o755);
@@ -148,9 +148,9 @@ test('links between libraries that an install without scripts leaves out are mad
   expect((await lstat(path.join(packageDirectory, 'native/lib/libpq.so.5'))).isSymbolicLink()).toBe(true);
 });
 
-test('binaries out of reach of the server’s user are copied into the data directory, once', async () => {
+test('binaries that the server’s user cannot open are copied into the data directory, once', async () => {
   const packageDirectory = await copyWithoutLinks();
-  // As root: installed under a strict umask, so closed to the server's user. As an ordinary user: links cannot be made.
+  // As root the modes of a strict umask exclude the server's user; as an ordinary user links cannot be created.
   await run('chmod', ['-R', isRoot ? 'go-rwx' : 'a-w', packageDirectory]);
   await (await cluster.open({ packageDirectory })).release();
   const copies = await readdir(path.join(cluster.dataDir, 'postgres-bin'));
@@ -164,7 +164,7 @@ test('binaries out of reach of the server’s user are copied into the data dire
 });
 
 test.runIf(isRoot)(
-  'a container that shares the data directory joins the server, and does not stop it',
+  'a container that shares the data directory uses the server, and does not stop it',
   async ({ skip }) => {
     const unshare = ['--pid', '--ipc', '--fork', '--mount-proc'];
     if ((await run('unshare', [...unshare, 'true']).catch(() => null)) === null) skip('there is no unshare here');

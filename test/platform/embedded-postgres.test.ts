@@ -5,7 +5,7 @@ import { clusterUnderTest, expectGone, isRoot, isRunning, withSql } from '../sup
 
 const cluster = clusterUnderTest();
 
-test('an embedded server makes its cluster once, is joined, keeps its data, and stops with the last release', async () => {
+test('an embedded server creates its cluster once, is shared, keeps its data, and stops with the last release', async () => {
   const first = await cluster.open();
   const second = await cluster.open();
   const pid = await cluster.postmasterPid();
@@ -25,7 +25,7 @@ test('an embedded server makes its cluster once, is joined, keeps its data, and 
   expect((await readdir(cluster.dataDir)).filter((name) => /lock|new-/.test(name))).toEqual([]);
 });
 
-test('an embedded cluster is UTF-8, of one order everywhere, durable unless told otherwise, and has only a private socket', async () => {
+test('an embedded cluster is UTF-8 with a fixed order, is durable by default, and has only a private socket', async () => {
   const server = await cluster.open({ settings: {} });
   const [row] = await withSql(
     server,
@@ -51,7 +51,7 @@ test('an embedded cluster is UTF-8, of one order everywhere, durable unless told
   await server.release();
 });
 
-test('the installation’s own postgres.conf is read last, and the log holds neither statements nor rows', async () => {
+test('the postgres.conf of the operator is read last, and the log contains neither statements nor rows', async () => {
   await mkdir(cluster.dataDir, { mode: 0o711 });
   await writeFile(path.join(cluster.dataDir, 'postgres.conf'), "work_mem = '5MB'\n");
   const server = await cluster.open();
@@ -67,7 +67,7 @@ test('the installation’s own postgres.conf is read last, and the log holds nei
   expect(log).not.toContain('canary-7431');
 });
 
-test('a platform without binaries of PostgreSQL is told to bring its own database', async () => {
+test('the error on a platform without PostgreSQL binaries asks for an own database', async () => {
   const arch = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
   Object.defineProperty(process, 'arch', { ...arch, value: 'mips' });
   onTestFinished(() => void Object.defineProperty(process, 'arch', arch));
@@ -77,14 +77,14 @@ test('a platform without binaries of PostgreSQL is told to bring its own databas
   });
 });
 
-test('binaries that do not run are told from a platform without any', async () => {
+test('binaries that do not run are another error than a platform without any', async () => {
   await expect(cluster.open({ packageDirectory: path.join(cluster.root, 'nothing') })).rejects.toMatchObject({
     code: 'postgres_binaries_unusable',
   });
 });
 
 test.runIf(isRoot)(
-  'under root the server runs as another user, who may pass through the data directory and no more',
+  'under root the server runs as another user, who may traverse the data directory but not read it',
   async () => {
     await mkdir(cluster.dataDir, { mode: 0o700 });
     const server = await cluster.open();
@@ -98,10 +98,13 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)('under root a data directory in a closed place is refused with what to do', async () => {
-  await chmod(cluster.root, 0o700);
-  await expect(cluster.open()).rejects.toMatchObject({
-    code: 'data_directory_unreachable',
-    message: expect.stringContaining('DATABASE_URL'),
-  });
-});
+test.runIf(isRoot)(
+  'under root a data directory in a closed folder is refused with an error that says what to do',
+  async () => {
+    await chmod(cluster.root, 0o700);
+    await expect(cluster.open()).rejects.toMatchObject({
+      code: 'data_directory_unreachable',
+      message: expect.stringContaining('DATABASE_URL'),
+    });
+  },
+);

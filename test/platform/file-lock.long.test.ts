@@ -16,7 +16,7 @@ test('a file lock lets one process in at a time while holders are killed', { tim
   const lasting = Array.from({ length: 6 }, () => start(60));
   for (let killed = 0; killed < 12; killed++) {
     const doomed = start(100_000);
-    // Killed inside, on whatever line it happens to be.
+    // It is killed in the critical section, at an arbitrary line.
     const isInside = async () => (await readFile(journal, 'utf8')).includes(`enter ${doomed.child.pid}\n`);
     await expect.poll(isInside, { interval: 1, timeout: 60_000 }).toBe(true);
     doomed.child.kill('SIGKILL');

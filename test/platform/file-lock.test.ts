@@ -15,7 +15,7 @@ test('a file lock of a process whose pid has been taken by another is stale', as
   expect(existsSync(lock)).toBe(false);
 });
 
-test('a file lock of an earlier boot, or half written at a power failure, is stale', async () => {
+test('a file lock of an earlier boot, or one that a power failure left incomplete, is stale', async () => {
   const lock = path.join(cluster.root, 'a.lock');
   for (const content of ['', '{"pid": 1', JSON.stringify({ ...(await ownIdentity()), bootId: 'another' })]) {
     await writeFile(lock, content);

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('what is given back is used again, and never by two at once', () => {
+test('a released buffer is used again, and never by two at once', () => {
   const first = acquireBuffer(1.3 * MIB);
   expect(first.length).toBe(2 * MIB);
   releaseBuffer(first.subarray(0, 1000));
@@ -18,7 +18,7 @@ test('what is given back is used again, and never by two at once', () => {
   expect(acquireBuffer(1.1 * MIB).buffer).not.toBe(first.buffer);
 });
 
-test('small and very large ones are made as asked for, and not kept', () => {
+test('small and very large buffers have the exact size and are not pooled', () => {
   for (const bytes of [0, 1, 64 * KIB - 1, 16 * MIB + 1]) {
     const buffer = acquireBuffer(bytes);
     expect(buffer.length).toBe(bytes);
@@ -28,10 +28,10 @@ test('small and very large ones are made as asked for, and not kept', () => {
   }
 });
 
-test('no more than 64 MiB wait, and none for long', () => {
-  const taken = Array.from({ length: 6 }, () => acquireBuffer(16 * MIB));
-  for (const buffer of taken) releaseBuffer(buffer);
-  const known = new Set(taken.map(({ buffer }) => buffer));
+test('the pool keeps at most 64 MiB of idle buffers, and drops them after an interval', () => {
+  const first = Array.from({ length: 6 }, () => acquireBuffer(16 * MIB));
+  for (const buffer of first) releaseBuffer(buffer);
+  const known = new Set(first.map(({ buffer }) => buffer));
   const again = Array.from({ length: 6 }, () => acquireBuffer(16 * MIB));
   expect(again.filter(({ buffer }) => known.has(buffer))).toHaveLength(4);
   for (const buffer of again.slice(0, 4)) releaseBuffer(buffer);

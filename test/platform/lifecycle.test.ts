@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Service, serviceGroup } from '../../src/platform/lifecycle.ts';
 
-test('services serviceGroup start in order and stop all at once, also where one fails to', async () => {
+test('the services of a group start in order and stop in parallel, even if one fails to stop', async () => {
   const events: string[] = [];
   const stops = Promise.withResolvers<void>();
   const service = (name: string, fault?: Error): Service => ({
@@ -16,9 +16,9 @@ test('services serviceGroup start in order and stop all at once, also where one 
       if (fault) throw fault;
     },
   });
-  const all = serviceGroup('all', [service('a'), service('b', new Error('b is stuck')), service('c')]);
-  await all.start(new AbortController().signal);
-  const stopped = all.stop();
+  const group = serviceGroup('all', [service('a'), service('b', new Error('b is stuck')), service('c')]);
+  await group.start(new AbortController().signal);
+  const stopped = group.stop();
   stops.resolve();
   await expect(stopped).rejects.toThrow('b is stuck');
   const expected = ['start a', 'start b', 'start c', 'stop a', 'stop b', 'stop c'];

@@ -27,7 +27,7 @@ async function write(files: Record<string, string>): Promise<void> {
 const FIRST = 'create table a (n int);\ncreate index on a (n);\n';
 const SECOND = '-- more\nalter table a add column m int;\ninsert into a values (1, 2);\n';
 
-test('applies what is missing, in order, once', async () => {
+test('pending migrations are applied in order, once', async () => {
   const { sql } = database;
   await write({ '0001_first.sql': FIRST, 'README.md': 'no migration' });
   expect(await migrate(sql, { directory })).toEqual(['first']);
@@ -45,12 +45,12 @@ test('applies what is missing, in order, once', async () => {
   ]);
 });
 
-test('status of a database that was never migrated', async () => {
+test('all migrations are pending in a database that was never migrated', async () => {
   await write({ '0001_first.sql': FIRST });
   expect(await migrationStatus(database.sql, { directory })).toEqual([{ version: 1, name: 'first', applied_at: null }]);
 });
 
-test('a failing migration is undone whole, says where, and those before it stay', async () => {
+test('a failing migration is rolled back completely, its error names the line, and earlier ones stay', async () => {
   const { sql } = database;
   await write({
     '0001_first.sql': FIRST,
@@ -66,7 +66,7 @@ test('a failing migration is undone whole, says where, and those before it stay'
   expect(await migrate(sql, { directory })).toEqual(['broken']);
 });
 
-test('a changed migration is refused; changed line ends are no change', async () => {
+test('a changed migration is refused; changed line ends are ignored', async () => {
   const { sql } = database;
   await write({ '0001_first.sql': FIRST });
   await migrate(sql, { directory });
@@ -76,7 +76,7 @@ test('a changed migration is refused; changed line ends are no change', async ()
   await expect(migrate(sql, { directory })).rejects.toMatchObject({ code: 'migration_changed' });
 });
 
-test('a migration that slipped in below applied ones is refused', async () => {
+test('a new migration with a number below applied ones is refused', async () => {
   const { sql } = database;
   await write({ '0001_first.sql': FIRST, '0003_third.sql': 'select 1;' });
   await migrate(sql, { directory });
@@ -103,7 +103,7 @@ test('older code works with a newer database for as long as that is compatible',
       code: 'database_too_new',
       details: { minimum_version: 2, newest_known_version: 1 },
     });
-    // A later, lower minimum does not take that back.
+    // A later, lower minimum does not lower the recorded one.
     await write({ '0004_lower.sql': '-- minimum-compatible-version: 1\nselect 1;' });
     await migrate(sql, { directory });
     await expect(migrate(sql, { directory: older })).rejects.toMatchObject({ code: 'database_too_new' });
@@ -112,7 +112,7 @@ test('older code works with a newer database for as long as that is compatible',
   }
 });
 
-test('a minimum counts at the head of the file only, and not above its own version', async () => {
+test('a minimum version is read only from the head of the file, and must not be above the own version', async () => {
   const { sql } = database;
   await write({ '0001_first.sql': `${FIRST}-- minimum-compatible-version: 9\n` });
   await migrate(sql, { directory });
@@ -123,12 +123,12 @@ test('a minimum counts at the head of the file only, and not above its own versi
 test.each([
   ['a name of another form', { '1_first.sql': 'select 1;' }],
   ['one number twice', { '0001_a.sql': 'select 1;', '0001_b.sql': 'select 1;' }],
-])('refuses %s', async (_case, files) => {
+])('a directory of migrations with %s is refused', async (_case, files) => {
   await write(files);
   await expect(migrate(database.sql, { directory })).rejects.toMatchObject({ code: 'migration_invalid' });
 });
 
-test('many processes at once apply each migration once', async () => {
+test('many concurrent processes apply each migration once', async () => {
   const count = 6;
   for (let version = 1; version <= count; version++) {
     const create = version === 1 ? 'create table log (n int);' : '';
@@ -147,7 +147,7 @@ test('many processes at once apply each migration once', async () => {
   );
 });
 
-test('a process killed in the middle leaves whole migrations only', async () => {
+test('a process that is killed during a migration leaves only complete migrations', async () => {
   const { sql, url } = database;
   await write({
     '0001_first.sql': FIRST,

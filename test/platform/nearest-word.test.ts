@@ -9,6 +9,6 @@ test.each([
   ['x', [], null],
   ['sleect', ['UPDATE', 'SELECT'], 'SELECT'],
   ['a'.repeat(65), ['a'.repeat(65)], null],
-])('%s', (word, candidates, nearest) => {
+])('the candidate nearest to "%s" among %j is %j', (word, candidates, nearest) => {
   expect(findNearest(word, candidates)).toBe(nearest);
 });

@@ -68,16 +68,16 @@ describe.skipIf(!s3Available())('with a server', () => {
       await proxy.close();
     });
 
-    /** The first so many requests that `matches` fail like this, the others pass. */
+    /** Let the first `times` requests that match fail with `fault`; the others succeed. */
     function failFirst(times: number, matches: RegExp, fault: S3Fault): void {
       let left = times;
       proxy.decide = ({ method, path }) => (matches.test(`${method} ${path}`) && left-- > 0 ? fault : null);
     }
     const requests = (matches: RegExp) => proxy.seen.filter((line) => matches.test(line)).length;
-    /** 12.5 MiB, in three parts. */
+    /** Body of 12.5 MiB, which is uploaded in three parts. */
     const large = Array.from({ length: 25 }, () => randomBytes(MIB / 2));
 
-    test('keeps what it stores below its prefix, and lists nothing else', async () => {
+    test('objects are stored below the prefix, and no others are listed', async () => {
       const other = s3Settings(s3.endpoint, bucket, { prefix: 'other/' });
       const beside = await openS3Objects(other, logs.logger);
       await objects.put('a/one', Buffer.from('x'));
@@ -88,16 +88,16 @@ describe.skipIf(!s3Available())('with a server', () => {
       await beside.close();
     });
 
-    test('sends a large body in parts, and a small one at once', async () => {
+    test('a large body is sent in parts, and a small one by one request', async () => {
       await objects.put('small', Readable.from([Buffer.alloc(5 * MIB)]));
-      expect([requests(/^PUT .*small/), requests(/partNumber|uploads/)]).toEqual([1, 1]); // the one of opening
+      expect([requests(/^PUT .*small/), requests(/partNumber|uploads/)]).toEqual([1, 1]); // the list of uploads when the storage was opened
       const { sha256: hash } = await objects.put('large', Readable.from(large));
       expect(hash).toBe(sha256(Buffer.concat(large)));
       const parts = proxy.seen.map((line) => /^PUT .*partNumber=(\d+)/.exec(line)?.[1]).filter(Boolean);
       expect([...new Set(parts)].toSorted()).toEqual(['1', '2', '3']);
     });
 
-    test('takes an upload back whose body fails, or that is aborted', async () => {
+    test('an upload whose body fails, or that is aborted, is removed', async () => {
       const failing = async function* (fail: () => void) {
         yield* large;
         fail();
@@ -116,7 +116,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       expect(await objects.head('large')).toBeNull();
     });
 
-    test('removes, when it is opened, uploads that were abandoned', async () => {
+    test('unfinished uploads are removed when the storage is opened', async () => {
       let isStopped = false;
       proxy.decide = ({ method, path }) => {
         isStopped ||= path.includes('partNumber=2');
@@ -138,7 +138,7 @@ describe.skipIf(!s3Available())('with a server', () => {
     test.each([
       ['whole', /^PUT .*once/, () => Buffer.from('mine')],
       ['in parts', /^POST .*uploadId=/, () => Readable.from(large)],
-    ])('knows its own object when the answer to a write %s got lost', async (_what, lost, body) => {
+    ])('a write %s succeeds if only its answer was lost', async (_what, lost, body) => {
       failFirst(1, lost, 'cut after');
       const { sizeBytes } = await objects.put('once', body(), { ifAbsent: true });
       expect(await objects.head('once')).toEqual({ sizeBytes });
@@ -148,27 +148,30 @@ describe.skipIf(!s3Available())('with a server', () => {
       expect(await objects.head('once')).toEqual({ sizeBytes });
     });
 
-    test('tries again where the store says that two writes are in conflict', async () => {
+    test('a write is tried again if the store reports a conflict of two writes', async () => {
       failFirst(3, /^PUT/, { status: 409, code: 'ConditionalRequestConflict' });
       await objects.put('once', Buffer.from('x'), { ifAbsent: true });
       expect(await objects.head('once')).toEqual({ sizeBytes: 1 });
     });
 
-    test.each(['broken off', 'silent'] as const)('takes a download up again that is %s', async (body) => {
-      const hasty = await openS3Objects(s3Settings(proxy.endpoint, bucket), logs.logger, { ...OPTIONS, idleMs: 700 });
+    test.each(['broken off', 'silent'] as const)('a download that is %s is resumed', async (body) => {
+      const impatient = await openS3Objects(s3Settings(proxy.endpoint, bucket), logs.logger, {
+        ...OPTIONS,
+        idleMs: 700,
+      });
       const bytes = Buffer.concat(large);
       await objects.put('large', bytes);
       failFirst(2, /^GET .*large/, { body, afterBytes: 2 * MIB + 17 });
-      expect(sha256(await hasty.get('large'))).toBe(sha256(bytes));
+      expect(sha256(await impatient.get('large'))).toBe(sha256(bytes));
       failFirst(1, /^GET .*large/, { body, afterBytes: 2 * MIB + 17 });
-      const part = await buffer(hasty.stream('large', { start: 1000, end: 8 * MIB }));
+      const part = await buffer(impatient.stream('large', { start: 1000, end: 8 * MIB }));
       expect(sha256(part)).toBe(sha256(bytes.subarray(1000, 8 * MIB + 1)));
       failFirst(100, /^GET .*large/, { body, afterBytes: 1 });
-      await expect(hasty.get('large')).rejects.toMatchObject(UNAVAILABLE);
-      await hasty.close();
+      await expect(impatient.get('large')).rejects.toMatchObject(UNAVAILABLE);
+      await impatient.close();
     });
 
-    test('never gives out bytes that do not have their checksum', async () => {
+    test('a download whose bytes do not match the checksum fails', async () => {
       await objects.put('one', randomBytes(MIB));
       failFirst(1, /^GET .*one/, { body: 'damaged', afterBytes: 500_000 });
       expect(await objects.get('one').catch((error) => error)).toMatchObject(UNAVAILABLE);
@@ -177,7 +180,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       expect(await objects.get('one')).toHaveLength(MIB);
     });
 
-    test('does not mix two objects when one takes the place of the other during a download', async () => {
+    test('a download fails if another object replaces the object meanwhile', async () => {
       await objects.put('one', Buffer.concat(large));
       let isReplaced = false;
       proxy.decide = ({ method }) => {
@@ -194,7 +197,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       await expect(reading).rejects.toMatchObject(UNAVAILABLE);
     });
 
-    test('stops a download when nobody wants it any more, even while the store is silent', async () => {
+    test('a download stops when it is destroyed or aborted, even while the store is silent', async () => {
       await objects.put('large', Buffer.concat(large));
       const patient = await openS3Objects(s3Settings(proxy.endpoint, bucket), logs.logger, { idleMs: 60_000 });
       failFirst(2, /^GET .*large/, { body: 'silent', afterBytes: MIB });
@@ -219,7 +222,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       ['404 NoSuchBucket', { status: 404, code: 'NoSuchBucket' }, { code: 'objects_refused', retryable: false }],
       ['301', { status: 301, code: 'PermanentRedirect' }, { code: 'objects_refused', retryable: false }],
       ['507', { status: 507, code: 'XMinioStorageFull' }, { code: 'storage_full', retryable: true }],
-    ])('says what %s means', { timeout: 30_000 }, async (_what, fault, expected) => {
+    ])('an answer of %s becomes a typed error', { timeout: 30_000 }, async (_what, fault, expected) => {
       proxy.decide = () => fault;
       await expect(objects.put('a', Buffer.from('x'))).rejects.toMatchObject(expected);
       await expect(objects.get('a')).rejects.toMatchObject(expected);
@@ -230,7 +233,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       expect(await objects.get('a')).toHaveLength(1);
     });
 
-    test('a store that nobody reaches is unavailable', async () => {
+    test('a store that cannot be reached is unavailable', async () => {
       const nowhere = s3Settings(`http://127.0.0.1:${await freePort()}`, bucket);
       const away = await openS3Objects(nowhere, logs.logger, OPTIONS);
       await expect(away.put('a', Buffer.from('x'))).rejects.toMatchObject(UNAVAILABLE);
@@ -238,7 +241,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       await away.close();
     });
 
-    test('deletes one by one where the store cannot delete many at once, and fails where one stays', async () => {
+    test('objects are deleted one by one if the store cannot delete many at once, and a refused delete fails', async () => {
       for (let n = 0; n < 20; n++) await objects.put(`tree/${n}`, Buffer.from('x'));
       proxy.decide = ({ method }) => (method === 'POST' ? { status: 501, code: 'NotImplemented' } : null);
       await objects.deletePrefix('tree/');
@@ -249,7 +252,7 @@ describe.skipIf(!s3Available())('with a server', () => {
       await expect(objects.deletePrefix('tree/')).rejects.toMatchObject({ code: 'objects_refused' });
     });
 
-    test('no credential is in its logs and errors, though the store repeats them', async () => {
+    test('logs and errors contain no credentials, even if the store repeats them', async () => {
       const secret = 'storm-petrel.dabberlocks';
       const one = new Secret(secret);
       const credentials = { accessKeyId: one, secretAccessKey: one, sessionToken: one };

@@ -26,7 +26,7 @@ describe('the disk driver', () => {
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  test('keeps objects over a reopen, and clears temporary files of an hour ago only', async () => {
+  test('a reopened storage keeps its objects, and removes only temporary files that are an hour old', async () => {
     const objects = await openDiskObjects({ directory });
     await objects.put('kept/one', Buffer.from('x'));
     const temporary = path.join(directory, '.tmp');
@@ -38,7 +38,7 @@ describe('the disk driver', () => {
     expect(await reopened.head('kept/one')).toEqual({ sizeBytes: 1 });
   });
 
-  test('leaves no empty folders and no temporary files behind', async () => {
+  test('deletes and failed writes leave no empty folders and no temporary files', async () => {
     const root = path.join(directory, 'tidy');
     const objects = await openDiskObjects({ directory: root });
     await objects.put('a/b/c/d', Buffer.from('x'));
@@ -58,7 +58,7 @@ describe('the disk driver', () => {
     expect(await readFile(path.join(directory, 'documents/org_1/doc_1/original'), 'utf8')).toBe('bytes');
   });
 
-  test('adopts a file from another file system', async ({ skip }) => {
+  test('a file on another file system is adopted', async ({ skip }) => {
     const elsewhere = '/dev/shm';
     const [here, there] = await Promise.all([statfs(directory), statfs(elsewhere).catch(() => null)]);
     if (there === null || here.type === there.type) skip('there is no second file system here');
@@ -72,9 +72,7 @@ describe('the disk driver', () => {
     await rm(other, { recursive: true });
   });
 
-  test('a full disk is a typed error that leaves nothing half written, and is over when space is freed', async ({
-    skip,
-  }) => {
+  test('a full disk is a typed error that leaves no partial file, and ends when space is freed', async ({ skip }) => {
     const small = path.join(directory, 'small');
     await mkdir(small);
     const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small]).catch(() => null);

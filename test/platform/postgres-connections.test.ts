@@ -8,14 +8,14 @@ import { backendPid, rejection, watchedDatabase } from '../support/watched-datab
 
 const watched = watchedDatabase();
 
-test('a connection URI reaches the same database as its parts, over the unix socket', async () => {
+test('a connection URI opens the same database as its parts, over the unix socket', async () => {
   const sql = openPostgres({ url: new Secret(watched.database.url) }, { poolMax: 1, applicationName: 'by-uri' });
   const [row] = await sql`select current_database() as db, current_setting('application_name') as app`;
   expect(row).toEqual({ db: watched.database.connection.database, app: 'by-uri' });
   await sql.end();
 });
 
-test('a connection URI may have everything as libpq parameters; those for the server are passed on', async () => {
+test('a connection URI may consist of libpq parameters; those for the server are sent to it', async () => {
   const { host, port, username, password, database: dbname } = watched.database.connection;
   const named = new URLSearchParams({
     host,
@@ -31,7 +31,7 @@ test('a connection URI may have everything as libpq parameters; those for the se
   await sql.end();
 });
 
-test('a pool holds no more connections than it may', async () => {
+test('a pool opens no more connections than its maximum', async () => {
   const sql = openPostgres(watched.database.connection, { poolMax: 3, applicationName: 'bounded' });
   await Promise.all(Array.from({ length: 30 }, () => sql`select pg_sleep(0.005)`));
   const [row] = await watched.admin`select count(*) as n from pg_stat_activity where application_name = 'bounded'`;
@@ -39,7 +39,7 @@ test('a pool holds no more connections than it may', async () => {
   await sql.end();
 });
 
-test('a database out of reach is a typed error', async () => {
+test('a database that is not reachable is a typed error', async () => {
   const sql = openPostgres(
     { ...watched.database.connection, host: '/nonexistent' },
     { poolMax: 1, applicationName: 'x' },
@@ -49,11 +49,11 @@ test('a database out of reach is a typed error', async () => {
   await sql.end({ timeout: 0 });
 });
 
-test('an address that takes connections and closes them is a typed error too, until a database is behind it', async () => {
-  let dials = 0;
+test('an address that accepts and closes connections is a typed error, until a database is behind it', async () => {
+  let connections = 0;
   let behind: Socket | null = null;
   const proxy = createServer((client) => {
-    dials++;
+    connections++;
     client.on('error', () => undefined);
     if (behind === null) return client.resume().end();
     const { host, port } = watched.database.connection;
@@ -70,7 +70,7 @@ test('an address that takes connections and closes them is a typed error too, un
   const errors = await Promise.all(attempts.map(rejection));
   errors.push(await rejection(withAdvisoryLock(sql, 'unreachable', async () => 1)));
   for (const error of errors) expect(mapPostgresError(error)).toMatchObject({ code: 'postgres_unavailable' });
-  expect(dials).toBeLessThanOrEqual(errors.length);
+  expect(connections).toBeLessThanOrEqual(errors.length);
   behind = new Socket();
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   const abort = new AbortController();
@@ -84,7 +84,7 @@ test('an address that takes connections and closes them is a typed error too, un
   await new Promise((resolve) => proxy.close(resolve));
 });
 
-test('a wrong password of the database is told apart from an outage', async () => {
+test('a wrong password of the database is another error than an outage', async () => {
   const sql = openPostgres(
     { ...watched.database.connection, password: new Secret('wrong') },
     { poolMax: 1, applicationName: 'x' },
@@ -95,7 +95,7 @@ test('a wrong password of the database is told apart from an outage', async () =
   await sql.end({ timeout: 0 });
 });
 
-test('a transaction whose connection dies under a statement fails cleanly', async () => {
+test('a transaction whose connection is lost during a statement fails with a typed error', async () => {
   const { sql } = watched.database;
   const started = Promise.withResolvers<number>();
   const transaction = rejection(
@@ -109,7 +109,7 @@ test('a transaction whose connection dies under a statement fails cleanly', asyn
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
 });
 
-test('a transaction whose connection dies while it is idle does nothing more, in whatever way it ends', async () => {
+test('a transaction whose connection is lost while it is idle runs no more statements, in whatever way it ends', async () => {
   const { sql } = watched.database;
   const outcomes: unknown[] = [];
   for (const [id, ending] of (['throws', 'returns', 'goes on', 'goes on nested'] as const).entries()) {
@@ -134,7 +134,7 @@ test('a transaction whose connection dies while it is idle does nothing more, in
     );
     await watched.admin`select pg_terminate_backend(${await started.promise}, 5000)`;
     outcomes.push(mapPostgresError(await transaction));
-    // The pool gets busy with other work, on the very connection that was lost if it must.
+    // Other work makes the pool busy, so that it replaces the lost connection if it needs to.
     const others = Promise.all(Array.from({ length: 10 }, () => sql.begin((tx) => tx`select pg_sleep(0.01)`)));
     killed.resolve();
     const outcome = await over.promise;
@@ -157,7 +157,7 @@ test('the pool works again at once after all its connections were killed under l
         await sql.begin((tx) => tx`select pg_sleep(0.001)`);
         done++;
       } catch (error) {
-        faults.push(mapPostgresError(error)); // and tries again in the same breath
+        faults.push(mapPostgresError(error)); // and tries again at once
       }
     }
   });

@@ -24,13 +24,13 @@ test('an advisory lock is held by one at a time, whatever the size of the pool',
   await sql.end();
 });
 
-test('advisory locks of other keys do not wait', async () => {
+test('advisory locks with different keys do not wait for each other', async () => {
   const { sql } = watched.database;
   const inner = withAdvisoryLock(sql, 'a', () => withAdvisoryLock(sql, 'b', async () => 'both'));
   expect(await inner).toBe('both');
 });
 
-test('the holder of an advisory lock is told that its connection is lost, and the next one gets the lock', async () => {
+test('the holder of an advisory lock is notified that its connection was lost, and the next one gets the lock', async () => {
   const { sql } = watched.database;
   const next = Promise.withResolvers<string>();
   await withAdvisoryLock(sql, 'lost', async (stillHeld, lost) => {
@@ -64,40 +64,40 @@ test('withAdvisoryLock refuses a transaction', async () => {
   );
 });
 
-test('listenChannel hears what is sent, tells of reconnections, and stops', async () => {
+test('listenChannel receives notifications, reports reconnections, and stops', async () => {
   const { sql } = watched.database;
   const abort = new AbortController();
-  const heard: (string | null)[] = [];
-  await listenChannel(sql, 'Door bell', (payload) => heard.push(payload), { signal: abort.signal });
-  await sql.notify('Door bell', 'one');
+  const received: (string | null)[] = [];
+  await listenChannel(sql, 'Some channel', (payload) => received.push(payload), { signal: abort.signal });
+  await sql.notify('Some channel', 'one');
   await sql.notify('another', 'not for us');
-  await sql.begin((tx) => tx.notify('Door bell', 'two'));
-  await expect.poll(() => heard).toEqual(['one', 'two']);
+  await sql.begin((tx) => tx.notify('Some channel', 'two'));
+  await expect.poll(() => received).toEqual(['one', 'two']);
 
   const listeners = () =>
     watched.admin`select pid from pg_stat_activity where query like 'listen%' and datname = current_database()`;
   await watched.admin`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`;
-  await expect.poll(() => heard).toEqual(['one', 'two', null]);
-  await sql.notify('Door bell', 'three');
-  await expect.poll(() => heard).toEqual(['one', 'two', null, 'three']);
+  await expect.poll(() => received).toEqual(['one', 'two', null]);
+  await sql.notify('Some channel', 'three');
+  await expect.poll(() => received).toEqual(['one', 'two', null, 'three']);
 
   abort.abort();
   await expect.poll(async () => (await listeners()).length).toBe(0);
 });
 
-test('listenChannel waits for a database that is away at first', async () => {
+test('listenChannel waits for a database that is not available at first', async () => {
   const sql = openPostgres(
     { ...watched.database.connection, database: 'not_there_yet' },
     { poolMax: 1, applicationName: 'early' },
   );
   const abort = new AbortController();
-  const heard: (string | null)[] = [];
-  const listening = listenChannel(sql, 'c', (payload) => heard.push(payload), { signal: abort.signal });
+  const received: (string | null)[] = [];
+  const listening = listenChannel(sql, 'c', (payload) => received.push(payload), { signal: abort.signal });
   expect(await Promise.race([listening, delay(300, 'waiting')])).toBe('waiting');
   await watched.admin`create database not_there_yet`;
   await listening;
   await sql.notify('c', 'now');
-  await expect.poll(() => heard).toEqual(['now']);
+  await expect.poll(() => received).toEqual(['now']);
   abort.abort();
   await sql.end({ timeout: 1 });
   await watched.admin`drop database not_there_yet with (force)`;

@@ -6,7 +6,7 @@ import { rejection, watchedDatabase } from '../support/watched-database.ts';
 
 const watched = watchedDatabase();
 
-test('values come back from PostgreSQL as they went in', async () => {
+test('values are read from PostgreSQL as they were written', async () => {
   const { sql } = watched.database;
   const at = new Date('2026-01-02T03:04:05.678Z');
   const body = { list: [1, 'zwei', null], 한국어: true };
@@ -22,7 +22,7 @@ test('bigints beyond the safe integers stay exact, also in arrays', async () => 
   expect(row).toEqual({ big: 9007199254740993n, list: [1, 9007199254740993n] });
 });
 
-test('arrays of every kind of element come back as they went in', async () => {
+test('arrays of every element type are read as they were written', async () => {
   const { sql } = watched.database;
   const texts = ['plain', 'a,b', '"quoted"', 'back\\slash', '{braces}', '', 'NULL', ' spaces ', 'new\nline', '한국어'];
   const at = new Date('2026-01-02T03:04:05.678Z');
@@ -119,7 +119,7 @@ test('a transaction takes the options of BEGIN', async () => {
   expect(error).toBeInstanceOf(postgres.PostgresError);
 });
 
-test('inTransaction joins the transaction that there is', async () => {
+test('inTransaction uses the current transaction', async () => {
   const xid = async (sql: Sql) => (await sql`select pg_current_xact_id()::text as xid`)[0]?.['xid'];
   const { sql } = watched.database;
   await inTransaction(sql, async (tx) => expect(await inTransaction(tx, xid)).toBe(await xid(tx)));

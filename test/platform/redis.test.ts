@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 
 const PASSWORD = 'canary-4d1f0c';
 
-test('a URL of another kind is refused, without showing it', () => {
+test('a URL that is not one of Redis is refused, and the error does not show it', () => {
   for (const url of ['localhost:6379', 'http://:canary@localhost', '//:canary@localhost', 'redis://[canary', '']) {
     let thrown: unknown;
     try {
@@ -39,7 +39,7 @@ describe.skipIf(!redisAvailable())('with a server', () => {
     expect(lines).toEqual([]);
   });
 
-  test('an outage is one warning and its end one line; commands fail meanwhile and none is kept for later', async () => {
+  test('an outage logs one warning and its end one line; commands fail meanwhile, and none is sent later', async () => {
     server = await startRedis({ password: PASSWORD });
     const { logger, lines, messages } = keepLogs();
     redis = openRedis({ url: new Secret(server.url) }, logger);
@@ -50,11 +50,14 @@ describe.skipIf(!redisAvailable())('with a server', () => {
     await until(async () => !redis.isReady);
     await expect(redis.client.set('late', '1')).rejects.toThrow();
     await expect(redis.ping()).rejects.toMatchObject({ code: 'redis_unavailable', status: 503 });
-    await until(async () => attempts >= 3); // two of them in vain
+    await until(async () => attempts >= 3); // at least two of them failed
     await server.restart();
     await until(async () => redis.isReady);
     expect(await redis.client.get('late')).toBeNull();
-    expect(messages()).toEqual(['Redis is not reachable; going on without it', 'Redis is back']);
+    expect(messages()).toEqual([
+      'Redis is not reachable; the service continues without it',
+      'Redis is reachable again',
+    ]);
     expect(JSON.stringify(lines)).not.toContain(PASSWORD);
   });
 
@@ -66,7 +69,10 @@ describe.skipIf(!redisAvailable())('with a server', () => {
     await expect(redis.ping()).rejects.toMatchObject({ code: 'redis_unavailable' });
     await server.restart();
     await until(async () => redis.isReady);
-    expect(messages()).toEqual(['Redis is not reachable; going on without it', 'Redis is back']);
+    expect(messages()).toEqual([
+      'Redis is not reachable; the service continues without it',
+      'Redis is reachable again',
+    ]);
   });
 
   test('a wrong password is an outage that shows neither password', async () => {
@@ -90,7 +96,7 @@ describe.skipIf(!redisAvailable())('with a server', () => {
     }
   });
 
-  test('closing is final, early and twice', async () => {
+  test('a connection may be closed early and twice, and stays closed', async () => {
     server = await startRedis();
     const { logger, lines } = keepLogs();
     redis = openRedis({ url: new Secret(server.url) }, logger);

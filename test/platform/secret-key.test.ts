@@ -11,14 +11,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('is made once, for the owner only, and read again', () => {
+it('the secret key is created once, for the owner only, and read again', () => {
   const first = readOrCreateSecretKey(dataDir).reveal();
   expect(Buffer.from(first, 'base64url')).toHaveLength(32);
   expect(statSync(path.join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600);
   expect(readOrCreateSecretKey(dataDir).reveal()).toBe(first);
 });
 
-it('gives every purpose a key of its own, the same every time', () => {
+it('every purpose has its own derived key, and the derivation is deterministic', () => {
   const ring = deriveKeyRing(new Secret('a'.repeat(32)));
   const keys = Object.values(ring).map((key: Buffer) => key.toString('hex'));
   expect(new Set(keys).size).toBe(3);

@@ -42,34 +42,34 @@ describe.skipIf(!s3Available())('storage on S3', () => {
   }
 
   describe('the probe of conditional writes', () => {
-    it('passes a store that honours them, and leaves nothing behind', async () => {
+    it('the probe accepts a store that honours conditional writes, and leaves no objects', async () => {
       await probe(s3.endpoint);
     });
 
-    it('finds a store out that takes every write', async () => {
+    it('the probe detects a store that accepts every write', async () => {
       await expect(probe(dishonest.endpoint)).rejects.toMatchObject({
         code: 'conditional_writes_ignored',
         message: expect.stringContaining('the second of two writes succeeded'),
       });
     });
 
-    it('finds a store out that looks before it writes, but not in one step', async () => {
-      const hasty = await startS3Proxy(dishonest.endpoint);
+    it('the probe detects a store that checks the condition, but not atomically', async () => {
+      const racy = await startS3Proxy(dishonest.endpoint);
       const seen = new Set<string>();
-      hasty.decide = ({ method, path: key }): S3Fault => {
+      racy.decide = ({ method, path: key }): S3Fault => {
         if (method !== 'PUT' || key.includes('/concurrent')) return null;
         if (seen.has(key)) return { status: 412, code: 'PreconditionFailed' };
         seen.add(key);
         return null;
       };
-      await expect(probe(hasty.endpoint)).rejects.toMatchObject({
+      await expect(probe(racy.endpoint)).rejects.toMatchObject({
         code: 'conditional_writes_ignored',
         message: expect.stringContaining('8 of 8 concurrent writes succeeded'),
       });
-      await hasty.close();
+      await racy.close();
     });
 
-    it('takes no other refusal for an honoured condition', async () => {
+    it('the probe does not count another refusal as an honoured condition', async () => {
       const strict = await startS3Proxy(s3.endpoint);
       strict.decide = ({ headers }) =>
         headers['if-none-match'] === undefined ? null : { status: 501, code: 'NotImplemented' };
@@ -100,7 +100,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       return directory;
     }
 
-    it('the index is not put on a store that ignores conditional writes; files may be', async () => {
+    it('a store that ignores conditional writes is refused for the index, but accepted for files', async () => {
       const objects = objectsAt(dishonest.endpoint);
       await expect(start({ objects })).rejects.toMatchObject({
         code: 'conditional_writes_ignored',
@@ -109,7 +109,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       await start({ objects, index: { storage: 'disk' } });
     });
 
-    it('a second installation in the same place is refused, below a prefix of its own it is not', async () => {
+    it('a second installation with the same prefix is refused, and one with another prefix is accepted', async () => {
       await start({ objects: objectsAt(s3.endpoint) });
       await expect(start({ objects: objectsAt(s3.endpoint) })).rejects.toMatchObject({
         code: 'config_invalid',
@@ -130,7 +130,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       }
     });
 
-    it('a second host takes the index on S3, and no other one', async () => {
+    it('a second host must use the index on S3', async () => {
       const objects = objectsAt(s3.endpoint);
       const first = await start({ objects });
       await start({ objects, data_dir: anotherDataDir() }, first);
@@ -156,7 +156,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       }
     }
 
-    it('says where files and index are, how long they take and whether conditions are honoured', async () => {
+    it('doctor reports the location and latency of files and index, and that conditions are honoured', async () => {
       const { code, stdout } = await doctor(s3.endpoint);
       const times = String.raw`written in [\d.]+ ms, read in [\d.]+ ms, deleted in [\d.]+ ms`;
       expect(stdout).toMatch(new RegExp(`^✔ objects: ${times}, s3://${bucket}/ at http://127`, 'm'));
@@ -165,7 +165,7 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       expect(code).toBe(0);
     });
 
-    it('says that a store ignores conditions, or refuses us, and shows no key', async () => {
+    it('doctor reports that a store ignores conditions or refuses requests, and shows no key', async () => {
       const ignoring = await doctor(dishonest.endpoint);
       expect(ignoring.code).toBe(5);
       expect(ignoring.stdout).toMatch(/^✔ objects: /m);

@@ -11,7 +11,7 @@ afterAll(() => database.drop());
 const settings = (sql: Sql) => sql`
   select current_setting('idle_in_transaction_session_timeout') as idle, current_setting('lock_timeout') as lock`;
 
-test('the server ends a transaction whose client hangs, and a wait for its rows; outside of one nothing is limited', async () => {
+test('the server limits idle transactions and waits for rows in transactions, and nothing outside of them', async () => {
   const { sql } = database;
   expect(await sql.begin((tx) => settings(tx))).toEqual([{ idle: '10s', lock: '15s' }]);
   const readOnly = await sql.begin('isolation level repeatable read read only', (tx) => settings(tx));

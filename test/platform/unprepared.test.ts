@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('leaves no prepared statement on the connection, in a transaction and outside', async () => {
+it('an unprepared query leaves no prepared statement on the connection, in a transaction and outside', async () => {
   const { sql } = database;
   const part = sql`${'b'}::text`;
   expect((await unprepared(sql`SELECT ${'a'}::text AS one, ${part} AS two`))[0]).toEqual({ one: 'a', two: 'b' });

@@ -1,11 +1,11 @@
 /**
- * What a shortest float32 decimal is, said slowly and exactly, and the floats to ask about.
+ * Reference of shortest float32 decimals, slow and exact, and floats to test with.
  */
 import { rollDice } from '../support/dice.ts';
 
 const INFINITY_BITS = 0x7f80_0000;
 
-/** Number of significant digits. */
+/** Count the significant digits. */
 export function countDigits(text: string): number {
   let digits = 0;
   let zeros = 0;
@@ -18,7 +18,7 @@ export function countDigits(text: string): number {
   return Math.max(1, digits - zeros);
 }
 
-/** Reads back through float64, and one digit less would not. */
+/** Return true if the text reads back through float64 to `value`, and a text with one digit less does not. */
 export function isShortest(text: string, value: number): boolean {
   if (!Object.is(Math.fround(Number(text)), value)) return false;
   const digits = countDigits(text);
@@ -29,21 +29,21 @@ export function isCanonical(text: string): boolean {
   return text === '-0' || String(Number(text)) === text;
 }
 
-/** The shortest of the nearest decimals of 1 to 9 digits that both kinds of reader take for `value`. */
+/** Find the shortest of the nearest decimals of 1 to 9 digits that both kinds of reader convert to `value`. */
 export function firstThatReadsBack(value: number): string {
   const bits = bitsOf(Math.abs(value));
   for (let digits = 1; digits <= 9; digits++) {
     const text = value.toPrecision(digits);
     if (Math.fround(Number(text)) === value && (value === 0 || readsBackDirectly(text, bits))) return text;
   }
-  throw new Error(`9 digits do not say ${value}`);
+  throw new Error(`9 digits do not represent ${value}`);
 }
 
-/** Whether a reader that rounds the decimal, its sign aside, to float32 at once gets the float of these bits; exact. */
+/** Return true if a reader that rounds the decimal, without its sign, directly to float32 gets these bits; exact. */
 export function readsBackDirectly(text: string, bits: number): boolean {
   const [mantissa = '', power = '0'] = text.replace(/^-/, '').split('e');
   const [whole = '', decimals = ''] = mantissa.split('.');
-  // Both in units of 2^-150 * 10^-80.
+  // All values are in units of 2^-150 * 10^-80.
   const decimal = BigInt(whole + decimals) * 10n ** BigInt(80 + Number(power) - decimals.length) * 2n ** 150n;
   const low = bits === 0 ? -1n : (steps(bits - 1) + steps(bits)) * 10n ** 80n;
   const high = (steps(bits) + steps(bits + 1)) * 10n ** 80n;
@@ -51,14 +51,14 @@ export function readsBackDirectly(text: string, bits: number): boolean {
   return even ? low <= decimal && decimal <= high : low < decimal && decimal < high;
 }
 
-/** The value of non-negative float bits in units of 2^-149. */
+/** Return the value of non-negative float bits in units of 2^-149. */
 function steps(bits: number): bigint {
   const exponent = bits >>> 23;
   const fraction = BigInt(bits & 0x7f_ffff);
   return exponent === 0 ? fraction : (fraction + 2n ** 23n) << BigInt(exponent - 1);
 }
 
-/** Powers of two and of ten, floats beside them, ends of the module's ranges, and floats at half-way decimals. */
+/** List powers of two and of ten, their neighbours, limits of the module's ranges, and floats at half-way decimals. */
 export function hardFloats(): number[] {
   const centres: number[] = [];
   for (let q = -149; q <= 127; q++) centres.push(2 ** q, 1.5 * 2 ** q);
@@ -79,18 +79,18 @@ export function fromBits(bits: number): number {
   return new Float32Array(Uint32Array.of(bits).buffer)[0] ?? 0;
 }
 
-/** Finite floats of evenly distributed bit patterns: every exponent, both signs. */
+/** Generate finite floats of evenly distributed bit patterns: every exponent, both signs. */
 export function randomFloats(count: number, seed: number): Float32Array {
   const next = rollDice(seed).bits;
   const bits = new Uint32Array(count).map(() => {
     const pattern = next();
-    // Infinities and NaNs lose an exponent bit.
+    // Infinities and NaNs become finite by clearing an exponent bit.
     return (pattern & INFINITY_BITS) >>> 0 === INFINITY_BITS ? pattern & 0xbfff_ffff : pattern;
   });
   return new Float32Array(bits.buffer);
 }
 
-/** Values about as large as those of unit vectors of 1,024 dimensions. */
+/** Generate values of about the magnitude of those in unit vectors of 1,024 dimensions. */
 export function unitVector(count: number, seed: number): Float32Array {
   const { real } = rollDice(seed);
   return new Float32Array(count).map(() => {
@@ -100,7 +100,7 @@ export function unitVector(count: number, seed: number): Float32Array {
   });
 }
 
-/** 2^q / 10^k with k = floor(log10(2^q)), as a fraction. */
+/** Compute 2^q / 10^k with k = floor(log10(2^q)), as a fraction. */
 export function scaleOf(q: number): [numerator: bigint, denominator: bigint] {
   const [over, under] = q >= 0 ? [2n ** BigInt(q), 1n] : [1n, 2n ** BigInt(-q)];
   let [numerator, denominator] = [over, under];
@@ -110,8 +110,8 @@ export function scaleOf(q: number): [numerator: bigint, denominator: bigint] {
 }
 
 /**
- * The least distance of m * x from a whole number, over 0 < m < bound, where it is not 0: no smaller m comes as near as
- * the denominator of a convergent of x's continued fraction.
+ * Compute the least non-zero distance of m * x from a whole number over 0 < m < bound: no smaller m has a smaller
+ * distance than the denominator of a convergent of the continued fraction of x.
  */
 export function leastDistance(numerator: bigint, denominator: bigint, bound: bigint): number {
   let least = Number.POSITIVE_INFINITY;

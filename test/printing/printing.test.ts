@@ -21,12 +21,12 @@ import {
 } from './decimal-reference.ts';
 
 describe('print-floats.wasm', () => {
-  it('is what its source compiles to', async () => {
+  it('the committed print-floats.wasm is the result of compiling its source', async () => {
     const committed = await readFile(new URL('../../src/printing/print-floats.wasm', import.meta.url));
     expect(Buffer.from(await compilePrintFloats()).equals(committed)).toBe(true);
   });
 
-  it('keeps enough bits to tell a product from a whole number', () => {
+  it('the module keeps enough bits to distinguish a product from a whole number', () => {
     // The module drops what lies below 2^-60 of m * 2^q / 10^k; it multiplies by m < 2^29.
     for (let q = -149; q <= 104; q++) {
       const [numerator, denominator] = scaleOf(q);
@@ -63,11 +63,11 @@ describe('printed floats', () => {
     [-9.80908925027372e-45, '-1e-44'],
     [2 ** -44, '5.684342e-14'], // the neighbour below a power of two is nearer
     [2 ** -19, '0.0000019073486'],
-  ])('%d is %s', (value, text) => {
+  ])('the float %d is printed as %s', (value, text) => {
     expect(printed([value])).toEqual([text]);
   });
 
-  it('avoid a decimal that float64 readers round twice', () => {
+  it('printed floats avoid decimals that float64 readers round twice', () => {
     // 7.038531e-26 is nearest to this float, but nearest to a tie in float64, and so read as its neighbour.
     const value = fromBits(0x15ae_43fd);
     expect(Math.fround(7.038531e-26)).not.toBe(value);
@@ -79,7 +79,7 @@ describe('printed floats', () => {
     ['1,000,000 random bit patterns', randomFloats(1_000_000, 1)],
     ['values as in unit vectors', unitVector(150_000, 7)],
     ['values about 1', unitVector(150_000, 8).map((value) => value * 32)],
-  ])('read back, are the shortest, and stand as ECMAScript lays them out: %s', (_, values) => {
+  ])('printed floats read back, are the shortest, and have the format of ECMAScript: %s', (_, values) => {
     const wrong: string[] = [];
     for (const [i, text] of printed(values).entries()) {
       const value = values[i] ?? Number.NaN;
@@ -88,7 +88,7 @@ describe('printed floats', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('equal the first of toPrecision(1..9) that reads back, and read back directly as float32 too', () => {
+  it('printed floats equal the first of toPrecision(1..9) that reads back, and also read back directly as float32', () => {
     const values = [...randomFloats(20_000, 2), ...unitVector(5_000, 3), ...hardFloats()];
     const wrong: string[] = [];
     for (const [i, text] of printed(values).entries()) {
@@ -96,14 +96,14 @@ describe('printed floats', () => {
       const bits = bitsOf(Math.abs(value));
       const reference = firstThatReadsBack(value);
       const atLeastAsShort = countDigits(text) <= countDigits(reference);
-      // Below a power of two the interval is narrower, and the nearest decimal of a length is not always the one in it.
-      const same = (bits & 0x7f_ffff) === 0 ? atLeastAsShort : Number(text) === Number(reference);
-      if (!same || !readsBackDirectly(text, bits)) wrong.push(`${value} -> ${text}, not ${reference}`);
+      // Below a power of two the interval is narrower, and the nearest decimal of a length is not always in it.
+      const isEqual = (bits & 0x7f_ffff) === 0 ? atLeastAsShort : Number(text) === Number(reference);
+      if (!isEqual || !readsBackDirectly(text, bits)) wrong.push(`${value} -> ${text}, not ${reference}`);
     }
     expect(wrong).toEqual([]);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuse %d', (bad) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('the float %d is refused', (bad) => {
     const values = new Float32Array(10_000).fill(0.25);
     values[9_001] = bad;
     const failure = thrownBy(() => renderVectorRows(values, 5_000));
@@ -112,7 +112,7 @@ describe('printed floats', () => {
     expect(printed([0.25])).toEqual(['0.25']);
   });
 
-  it('fit the fixed memory, the longest ones too', () => {
+  it('a block of the longest floats fits into the fixed memory', () => {
     const longest = -999999950000000000000;
     const block = new Float32Array(floatPrinter().blockFloatsMax).fill(longest);
     expect(new Set(printed(block))).toEqual(new Set(['-999999950000000000000']));
@@ -125,7 +125,7 @@ describe('printed floats', () => {
 });
 
 describe('renderEmbeddingList', () => {
-  it('gives exactly the bytes of the list', async () => {
+  it('an embedding list is rendered byte by byte as expected', async () => {
     const body = await renderEmbeddingList(Float32Array.of(0.5, -0.25, 0.1, 1), 2, { model: 'a"é한', promptTokens: 7 });
     expect(body.toString()).toBe(
       '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5,-0.25]},' +
@@ -141,7 +141,7 @@ describe('renderEmbeddingList', () => {
     [40, 1_536],
     [3, 10_000],
     [5_000, 3],
-  ])('reads back as %i rows of %i', async (n, d) => {
+  ])('an embedding list reads back as %i rows of %i dimensions', async (n, d) => {
     const vectors = unitVector(n * d, n + d);
     const body = await renderEmbeddingList(vectors, d, { model: 'm', promptTokens: 12 });
     const list = JSON.parse(body.toString());
@@ -158,7 +158,7 @@ describe('renderEmbeddingList', () => {
     });
   });
 
-  it('answers base64 with the bytes of the floats', async () => {
+  it('an embedding in base64 contains the bytes of the floats', async () => {
     const whole = Float32Array.of(9, 0.5, -0.25, 0.1, 1e-40);
     const body = await renderEmbeddingList(whole.subarray(1), 2, { model: 'm', promptTokens: 1, base64: true });
     const rows = JSON.parse(body.toString()).data.map((item: { index: number; embedding: string }) => {
@@ -173,14 +173,14 @@ describe('renderEmbeddingList', () => {
     await expect(bad).rejects.toMatchObject({ code: 'embedding_not_finite', details: { position: 1 } });
   });
 
-  it('refuses floats that are no whole rows', async () => {
+  it('floats that are not whole rows are refused', async () => {
     for (const d of [0, 3, 1.5, -1, Number.NaN]) {
       const refused = renderEmbeddingList(new Float32Array(4), d, { model: 'm', promptTokens: 1 });
       await expect(refused).rejects.toThrow(RangeError);
     }
   });
 
-  it('returns bytes of its own, which later calls leave alone and another thread may take over', () => {
+  it('rendered rows are not changed by later calls, and can be transferred to another thread', () => {
     const first = renderVectorRows(Float32Array.of(0.125, 0.25), 2);
     renderVectorRows(unitVector(20_000, 5), 1_000);
     expect(first.toString()).toBe('[[0.125,0.25]]');
@@ -190,7 +190,7 @@ describe('renderEmbeddingList', () => {
 });
 
 describe('JsonWriter', () => {
-  it('grows past a wrong guess', () => {
+  it('a writer grows if the expected size was too low', () => {
     const vectors = unitVector(9_000, 11);
     const writer = new JsonWriter({ floats: 0, textBytes: 0 });
     writer.text('[');
@@ -199,7 +199,7 @@ describe('JsonWriter', () => {
     expect(JSON.parse(writer.finish().toString())).toHaveLength(9_001);
   });
 
-  it('takes pages of a longer list', () => {
+  it('a writer can write a page of a longer list', () => {
     const writer = new JsonWriter({ floats: 2, textBytes: 100 });
     writeEmbeddingItems(writer, Float32Array.of(1, 2), 1, 500);
     expect(writer.finish().toString()).toBe(
@@ -207,7 +207,7 @@ describe('JsonWriter', () => {
     );
   });
 
-  it('writes no floats for an empty range', () => {
+  it('a writer writes no floats for an empty range', () => {
     const writer = new JsonWriter({ floats: 0, textBytes: 0 });
     writer.floats(Float32Array.of(1), 1, 1);
     expect(writer.finish()).toHaveLength(0);

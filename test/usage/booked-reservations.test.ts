@@ -26,7 +26,7 @@ const book = (id: string, amount: number, plan: Plan = 'free') =>
 const used = async () => (await selectCounters(db.sql, 'org_a', bookingDay(NOW).month)).get('embed_batch') ?? 0;
 const ledger = () => selectUsage(db.sql, 'org_a', '2026-08-01', '2026-09-01');
 
-it('takes units at once, and gives back what was not used', async () => {
+it('a booked reservation counts its units at once, and releases the unused ones when it is settled', async () => {
   await book('job_1', 80);
   expect(await used()).toBe(80);
   expect(await settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 50, tokens: 500 }])).toBe(true);
@@ -35,7 +35,7 @@ it('takes units at once, and gives back what was not used', async () => {
   expect((await ledger()).byDay).toMatchObject([{ date: '2026-08-31' }]);
 });
 
-it('settles once, whoever calls how often', async () => {
+it('a booked reservation is settled once, however many calls there are', async () => {
   await book('job_1', 80);
   const settles = Array.from({ length: 10 }, () =>
     settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 80, tokens: 1 }]),
@@ -45,7 +45,7 @@ it('settles once, whoever calls how often', async () => {
   expect((await ledger()).byModel).toEqual([{ model: 'm', requests: 1, tokens: 1 }]);
 });
 
-it('counts one request for several models, and none where nothing was used', async () => {
+it('a settled reservation counts one request for several models, and none without usage', async () => {
   await book('job_1', 10);
   await book('job_2', 10);
   await settleBooked(db.sql, 'job_1', [
@@ -58,7 +58,7 @@ it('counts one request for several models, and none where nothing was used', asy
   expect(await used()).toBe(10);
 });
 
-it('never overshoots the limit, and says what is left', async () => {
+it('booked reservations never exceed the limit, and the error names the remaining units', async () => {
   const tries = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => book(`job_${i}`, 30)));
   const refused = tries.filter((outcome) => outcome.status === 'rejected').map((outcome) => outcome.reason);
   expect(refused).toHaveLength(9);
@@ -68,18 +68,18 @@ it('never overshoots the limit, and says what is left', async () => {
   expect(await used()).toBe(90);
 });
 
-it('refuses an axis that the plan has none of', async () => {
+it('an axis that the plan does not include is refused', async () => {
   await expect(book('job_1', 1, 'pro')).rejects.toMatchObject({ code: 'axis_not_in_plan', status: 403 });
 });
 
-it('takes nothing where the plan has no limit, and still counts what was used, once', async () => {
+it('a booked reservation without a limit reserves no units, and its usage counts once', async () => {
   await book('job_1', 1_000_000, 'enterprise');
   expect(await used()).toBe(0);
   await settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 7, tokens: 1 }]);
   expect(await used()).toBe(7);
 });
 
-it('leaves nothing behind when the transaction that books fails', async () => {
+it('a booked reservation is rolled back if its transaction fails', async () => {
   const booking = db.sql.begin(async (tx) => {
     await bookReservation(tx, plans, {
       id: 'j',
@@ -87,9 +87,9 @@ it('leaves nothing behind when the transaction that books fails', async () => {
       axis: 'embed_batch',
       amount: 9,
     });
-    throw new Error('the rest failed');
+    throw new Error('the transaction failed');
   });
-  await expect(booking).rejects.toThrow('the rest failed');
+  await expect(booking).rejects.toThrow('the transaction failed');
   expect(await used()).toBe(0);
   expect(await settleBooked(db.sql, 'j', [{ model: 'm', texts: 9, tokens: 1 }])).toBe(false);
 });

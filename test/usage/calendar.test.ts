@@ -26,7 +26,7 @@ test.each([
     '2026-06-03',
   ],
   ['a leap year', { from: '2028-01-01', to: '2029-01-01' }, '2028-01-01', '2029-01-01'],
-])('a period by %s', (_, range, start, end) => {
+])('a period given by %s is widened to whole days', (_, range, start, end) => {
   expect(toPeriod(range, NOW)).toEqual({ startMs: Date.parse(start), endMs: Date.parse(end) });
 });
 
@@ -39,7 +39,7 @@ test.each([
   [{ from: '2026-06-08', to: '2026-06-08' }, 'from', 'before'],
   [{ from: '2026-10-01' }, 'from', 'before'],
   [{ from: '2025-06-01', to: '2026-06-03' }, 'from', '366 days'],
-])('%j is refused, naming %s', (range, param, message) => {
+])('the period %j is refused, and the error names %s', (range, param, message) => {
   expect(() => toPeriod(range, NOW)).toThrow(
     expect.objectContaining({ status: 400, param, message: expect.stringContaining(message) }),
   );

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 let db: TestDatabase;
 let proxy: PostgresProxy;
-/** Through the proxy. */
+/** Connection through the proxy. */
 let sql: Database;
 let logs: ReturnType<typeof keepLogs>;
 let meter: Meter;
@@ -54,18 +54,18 @@ async function recorded(orgId = account.orgId): Promise<{ texts: number; used: n
   return row as { texts: number; used: number };
 }
 
-test('an answer that is lost after the commit counts nothing twice', async () => {
+test('usage counts once if the answer is lost after the commit', async () => {
   for (let round = 1; round <= 5; round++) {
     await use(10);
     proxy.loseNextCommit();
     await expect(meter.flush()).rejects.toThrow();
-    await until(async () => (await recorded()).texts === 10 * round); // it had come through
+    await until(async () => (await recorded()).texts === 10 * round); // the commit had succeeded
     await meter.flush();
     expect(await recorded()).toEqual({ texts: 10 * round, used: 10 * round });
   }
 });
 
-test('while the database is away usage is kept, with one warning, and written once when it is back', async () => {
+test('usage is kept while the database is down, with one warning, and written once when it is up again', async () => {
   await meter.flush();
   await proxy.cut();
   for (let n = 1; n <= 4; n++) {
@@ -87,7 +87,7 @@ test('while the database is away usage is kept, with one warning, and written on
   ]);
 });
 
-test('what is released while the database is away is given back when it is there again', async () => {
+test('units that are released while the database is down are returned when it is up again', async () => {
   const starter: Account = { ...account, plan: 'starter' };
   const reservation = await meter.reserve(starter, 'embed', 10);
   await proxy.cut();
@@ -103,7 +103,7 @@ test('what is released while the database is away is given back when it is there
   expect(await recorded()).toEqual({ texts: 0, used: 0 });
 });
 
-test('what is booked during a flush is in the next, which all who ask for it share', async () => {
+test('usage that is booked during a flush is written by the next flush, which concurrent calls share', async () => {
   await use(1);
   const flushes = [meter.flush()];
   await use(2);
@@ -114,7 +114,7 @@ test('what is booked during a flush is in the next, which all who ask for it sha
   expect(await recorded()).toEqual({ texts: 6, used: 6 });
 });
 
-test('several processes write the same sums at once without a collision', async () => {
+test('several processes write equal keys concurrently without a deadlock', async () => {
   const meters = [meter, makeMeter(), makeMeter()];
   const days = [0, 1, 2, 3].map((n) => ({ model: `m${n}`, texts: 1, tokens: 1 }));
   for (let round = 0; round < 10; round++) {
@@ -127,7 +127,7 @@ test('several processes write the same sums at once without a collision', async 
   expect(await recorded()).toEqual({ texts: 120, used: 120 });
 });
 
-test('usage of an organization that is deleted meanwhile holds nothing up', async () => {
+test('usage of an organization that was deleted in the meantime does not block other usage', async () => {
   const other = await createOrganization(db.sql, 'operator:test', { name: newId('name'), plan: 'enterprise' });
   await use(1, { orgId: other.id, plan: 'enterprise' });
   await use(2);
@@ -137,7 +137,7 @@ test('usage of an organization that is deleted meanwhile holds nothing up', asyn
   expect(await recorded(other.id)).toEqual({ texts: 0, used: 0 });
 });
 
-test('nobody is served unmetered: with no room for more sums a request is refused, until they are written', async () => {
+test('requests are refused while no more sums can be held, so that none is served unmetered', async () => {
   meter = makeMeter({ keysMax: 4 });
   await proxy.cut();
   await use(1);
@@ -156,7 +156,7 @@ test('nobody is served unmetered: with no room for more sums a request is refuse
   expect(await recorded()).toEqual({ texts: 3, used: 3 });
 });
 
-test('the service flushes by itself, and once more when it stops', async () => {
+test('the service flushes periodically, and once more when it stops', async () => {
   await meter.service.start(new AbortController().signal);
   await use(1);
   await until(async () => (await recorded()).texts === 1);
@@ -166,7 +166,7 @@ test('the service flushes by itself, and once more when it stops', async () => {
   expect(logs.lines).toEqual([]);
 });
 
-test('a stop without a database says what is lost', async () => {
+test('a stop without a database logs the lost usage', async () => {
   await meter.service.start(new AbortController().signal);
   await proxy.cut();
   await use(7);
@@ -177,15 +177,15 @@ test('a stop without a database says what is lost', async () => {
   });
 });
 
-test('a process that is killed has written all but its last moments, and nothing twice', async () => {
+test('a killed process has written all usage but that of its last moments, and nothing twice', async () => {
   const child = spawn(
     process.execPath,
     [new URL('../support/usage-child.ts', import.meta.url).pathname, db.url, account.orgId],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  let told = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told = (told + text).slice(-1000);
+    output = (output + text).slice(-1000);
   });
   const closed = once(child, 'close');
   let writes = 0;
@@ -198,7 +198,7 @@ test('a process that is killed has written all but its last moments, and nothing
   });
   child.kill('SIGKILL');
   await closed;
-  const settled = Number(told.trim().split('\n').at(-1));
+  const settled = Number(output.trim().split('\n').at(-1));
   const { texts, used } = await recorded();
   expect(texts).toBe(used);
   expect(texts).toBeGreaterThanOrEqual(before);

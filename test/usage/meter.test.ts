@@ -53,13 +53,13 @@ async function ledgerOf({ orgId }: Account) {
   ];
 }
 
-/** Reserve, and settle all of it on one model. */
+/** Reserve an amount and settle all of it on one model. */
 async function use(target: Meter, account: Account, amount: number): Promise<void> {
   const reservation = await target.reserve(account, 'embed', amount);
   reservation.settle([{ model: 'm', texts: amount, tokens: amount }]);
 }
 
-/** The amounts that were let through, of requests that were all started at once. */
+/** Start requests of these amounts at once, and return the amounts that were granted. */
 async function race(amounts: readonly number[], attempt: (amount: number, index: number) => Promise<unknown>) {
   const results = await Promise.allSettled(amounts.map((amount, index) => attempt(amount, index)));
   const refusals = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as AppError] : []));
@@ -70,11 +70,11 @@ async function race(amounts: readonly number[], attempt: (amount: number, index:
 const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);
 
 describe('a quota', () => {
-  test('200 clients at once on a limit of 1,000 texts: exactly 1,000 pass', async () => {
+  test('200 concurrent clients on a limit of 1,000 texts get exactly 1,000', async () => {
     const account = await makeAccount('free');
     const clients = Array.from({ length: 200 }, () => 1);
     let passed = 0;
-    // Each client goes on until it is refused.
+    // Each client continues until it is refused.
     await race(clients, async () => {
       for (;;) {
         await use(meter, account, 1);
@@ -87,7 +87,7 @@ describe('a quota', () => {
     expect(await ledgerOf(account)).toMatchObject([{ requests: 1000, texts: 1000 }]);
   });
 
-  test('mixed sizes from two processes never overshoot, and what still fits gets in', async () => {
+  test('requests of mixed sizes from two processes never exceed a quota, and the remainder can be used', async () => {
     const account = await makeAccount('free');
     const pools = [1, 2].map(() => openPostgres(db.connection, { poolMax: 3, applicationName: 'test' }));
     try {
@@ -107,11 +107,11 @@ describe('a quota', () => {
     }
   });
 
-  test('processes that meet at the end of a quota share what is left of it', async () => {
+  test('processes that reserve at the end of a quota use all of it', async () => {
     const pools = Array.from({ length: 4 }, () => openPostgres(db.connection, { poolMax: 1, applicationName: 'test' }));
     try {
       const meters = pools.map((sql) => makeMeter({ sql }));
-      // More ones than the limit: whatever the others leave, a one takes.
+      // There are more requests of 1 than the limit, so that they use what the others leave.
       const amounts = Array.from({ length: 28 }, (_, index) => (index < 16 ? 1 + (index % 5) : 1));
       for (let round = 0; round < 25; round++) {
         const account = await makeAccount('starter');
@@ -124,7 +124,7 @@ describe('a quota', () => {
     }
   });
 
-  test('half of 400 clients fail and release: what they held is used by others, to the last text', async () => {
+  test('units that failed clients release are used by others, to the last text', async () => {
     const account = await makeAccount('free');
     let failed = 0;
     const amounts = Array.from({ length: 400 }, (_, index) => 1 + (index % 9));
@@ -143,7 +143,7 @@ describe('a quota', () => {
     await expect(use(meter, account, 1)).rejects.toMatchObject({ code: 'quota_exceeded' });
   });
 
-  test('a request larger than what remains is refused whole, and says what is left and until when', async () => {
+  test('a request beyond the remaining units is refused completely, and the error names them and the reset', async () => {
     const account = await makeAccount('starter');
     await use(meter, account, 7);
     await expect(use(meter, account, 4)).rejects.toMatchObject({
@@ -158,13 +158,13 @@ describe('a quota', () => {
     await expect(use(meter, account, 1)).rejects.toMatchObject({ details: { remaining: 0 } });
   });
 
-  test('the first request of a month may be too large as well', async () => {
+  test('a first request of a month that exceeds the quota is refused', async () => {
     const account = await makeAccount('starter');
     await expect(use(meter, account, 11)).rejects.toMatchObject({ details: { remaining: 10 } });
     expect(await usedOf(account)).toBe(0);
   });
 
-  test('a limit of 0 is another answer: the plan does not have the axis', async () => {
+  test('a limit of 0 means that the plan does not include the axis', async () => {
     const account = await makeAccount('free');
     expect(() => meter.reserve(account, 'embed_image', 1)).toThrow(
       expect.objectContaining({ code: 'axis_not_in_plan', status: 403 }),
@@ -174,7 +174,7 @@ describe('a quota', () => {
     });
   });
 
-  test('axes and organizations count apart', async () => {
+  test('axes and organizations are counted separately', async () => {
     const account = await makeAccount('starter');
     const other = await makeAccount('starter');
     for (const axis of ['embed', 'embed_batch', 'embed_image'] as const) {
@@ -184,7 +184,7 @@ describe('a quota', () => {
     await expect(async () => meter.reserve(other, 'embed_batch', 1)).rejects.toMatchObject({ status: 402 });
   });
 
-  test('a new month starts anew; a request counts in the month of its start', async () => {
+  test('a quota is renewed each month, and a request counts in the month of its start', async () => {
     const account = await makeAccount('starter');
     now = Date.parse('2026-08-31T23:59:59.999Z');
     const reservation = await meter.reserve(account, 'embed', 10);
@@ -207,11 +207,11 @@ describe('a reservation', () => {
   });
   const settled = (texts: number) => [{ model: 'm', texts, tokens: texts }];
 
-  test('counts from its start on, in every process', async () => {
+  test('a reservation counts from its start, in every process', async () => {
     await expect(use(makeMeter(), account, 3)).rejects.toMatchObject({ details: { remaining: 2 } });
   });
 
-  test('that is released can be used at once, by another process too; twice is once', async () => {
+  test('released units can be used at once, also by another process, and a second release has no effect', async () => {
     await Promise.all([reservation.release(), reservation.release()]);
     await reservation.release();
     expect(await usedOf(account)).toBe(0);
@@ -219,7 +219,7 @@ describe('a reservation', () => {
     expect(await ledgerOf(account)).toEqual([]);
   });
 
-  test('that is settled with less gives the rest back; twice is once, and a release after it does nothing', async () => {
+  test('settling less releases the remaining units, and later calls of settle and release have no effect', async () => {
     reservation.settle(settled(5));
     reservation.settle(settled(5));
     await reservation.release();
@@ -228,7 +228,7 @@ describe('a reservation', () => {
     expect(await ledgerOf(account)).toMatchObject([{ requests: 1, texts: 5 }]);
   });
 
-  test('that is released is not settled any more', async () => {
+  test('a released reservation cannot be settled', async () => {
     await reservation.release();
     reservation.settle(settled(8));
     await meter.flush();
@@ -236,7 +236,7 @@ describe('a reservation', () => {
     expect(await ledgerOf(account)).toEqual([]);
   });
 
-  test('that is settled with nothing counts as nothing', async () => {
+  test('a reservation that is settled without usage counts nothing', async () => {
     reservation.settle([]);
     await meter.flush();
     expect(await usedOf(account)).toBe(0);
@@ -244,7 +244,7 @@ describe('a reservation', () => {
   });
 
   test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
-    'takes no amount of %d, and stays open after it',
+    'an amount of %d is refused, and the reservation stays open',
     async (amount) => {
       expect(() => reservation.settle([{ model: 'm', texts: 1, tokens: amount }])).toThrow(TypeError);
       expect(() => meter.reserve(account, 'embed', amount)).toThrow(TypeError);
@@ -256,13 +256,13 @@ describe('a reservation', () => {
 });
 
 describe('without a limit', () => {
-  test('a reservation is synchronous and asks no database', async () => {
+  test('a reservation without a limit is synchronous and does not use the database', async () => {
     const gone = openPostgres({ ...db.connection, port: 1 }, { poolMax: 1, applicationName: 'test' });
     try {
       const offline = makeMeter({ sql: gone });
       const enterprise: Account = { orgId: 'org_1', plan: 'enterprise' };
       expect(offline.reserve(enterprise, 'embed', 5)).not.toBeInstanceOf(Promise);
-      // Nor for the plan, where no plan has a limit on the axis.
+      // The plan is not looked up either if no plan has a limit on the axis.
       const unlimited = makeMeter({
         sql: gone,
         plans: { free: { quotas: { embed_batch: 1 }, requestsPerMinute: {} } },
@@ -275,7 +275,7 @@ describe('without a limit', () => {
     }
   });
 
-  test('use counts by organization, day, axis, model and kind, however often it is flushed', async () => {
+  test('usage is counted by organization, day, axis, model and kind, however often it is flushed', async () => {
     const account = await makeAccount('enterprise');
     for (let round = 0; round < 3; round++) {
       await use(meter, account, 2);
@@ -299,7 +299,7 @@ describe('without a limit', () => {
     expect(await usedOf(account, 'embed_image')).toBe(9);
   });
 
-  test('a request of several models is one request, and one of each model', async () => {
+  test('a request of several models counts once on the axis, and once for each model', async () => {
     const account = await makeAccount('enterprise');
     const reservation = await meter.reserve(account, 'embed_batch', 6);
     reservation.settle([
@@ -315,7 +315,7 @@ describe('without a limit', () => {
     expect(await usedOf(account, 'embed_batch')).toBe(6);
   });
 
-  test('what was used counts when a limit comes, and what was used under a limit when it goes', async () => {
+  test('usage counts across changes of the plan, with and without a limit', async () => {
     const account = await makeAccount('enterprise');
     await use(meter, account, 7);
     await meter.flush();
@@ -330,7 +330,7 @@ describe('without a limit', () => {
 });
 
 describe('a plan that is not given', () => {
-  test('is looked up', async () => {
+  test('a missing plan is looked up', async () => {
     const { orgId } = await makeAccount('starter');
     await use(meter, { orgId }, 10);
     await expect(use(meter, { orgId }, 1)).rejects.toMatchObject({ code: 'quota_exceeded' });
@@ -338,7 +338,7 @@ describe('a plan that is not given', () => {
     await use(makeMeter(), { orgId }, 1);
   });
 
-  test('of no organization is not found', async () => {
+  test('the plan of an unknown organization is not found', async () => {
     await expect(async () => meter.reserve({ orgId: 'org_none' }, 'embed', 1)).rejects.toMatchObject({
       code: 'organization_not_found',
     });

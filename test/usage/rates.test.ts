@@ -20,7 +20,7 @@ describe('the memory window', () => {
     return [window, window];
   });
 
-  test('slides: the minute before counts by the share of it that the last minute still covers', () => {
+  test('the window slides: the previous minute counts by the share that the last minute still covers', () => {
     let now = MINUTE;
     const window = openMemoryRateWindow({ now: () => now });
     const takeAll = () => {
@@ -40,12 +40,12 @@ describe('the memory window', () => {
     expect(takeAll()).toBe(10);
   });
 
-  test('holds a bounded number of keys, the one used longest ago given up first', () => {
+  test('the memory window holds a bounded number of keys and evicts the least recently used one', () => {
     const window = openMemoryRateWindow({ now: () => MINUTE, keysMax: 2 });
     window.take('a', 1);
     window.take('b', 1);
     expect(window.take('a', 1).allowed).toBe(false);
-    window.take('c', 1); // in the place of b
+    window.take('c', 1); // evicts b
     expect(window.take('a', 1).allowed).toBe(false);
     expect(window.take('b', 1).allowed).toBe(true);
   });
@@ -53,18 +53,24 @@ describe('the memory window', () => {
 
 describe('the state of a rate', () => {
   test.each([
-    ['with room: until the window ends', 10, { previous: 0, current: 4, elapsedMs: 20_000 }, 6, 40],
-    ['full by this window: until the next one has room', 10, { previous: 0, current: 10, elapsedMs: 20_000 }, 0, 46],
-    ['full by the window before', 10, { previous: 10, current: 0, elapsedMs: 1000 }, 0, 5],
-    ['full by both', 10, { previous: 10, current: 5, elapsedMs: 30_000 }, 0, 6],
+    ['requests remain: until the window ends', 10, { previous: 0, current: 4, elapsedMs: 20_000 }, 6, 40],
+    [
+      'exhausted in this window: until the next one allows a request',
+      10,
+      { previous: 0, current: 10, elapsedMs: 20_000 },
+      0,
+      46,
+    ],
+    ['exhausted by the window before', 10, { previous: 10, current: 0, elapsedMs: 1000 }, 0, 5],
+    ['exhausted by both windows', 10, { previous: 10, current: 5, elapsedMs: 30_000 }, 0, 6],
     ['a limit of one', 1, { previous: 0, current: 1, elapsedMs: 30_000 }, 0, 90],
     ['the limit was lowered', 2, { previous: 0, current: 10, elapsedMs: 0 }, 0, 114],
     ['never less than a second', 10, { previous: 0, current: 1, elapsedMs: 59_999 }, 9, 1],
-  ])('%s', (_, limit, counts, remaining, resetSeconds) => {
+  ])('the reset is computed in the case "%s"', (_, limit, counts, remaining, resetSeconds) => {
     expect(toRateState({ allowed: true, ...counts }, limit)).toEqual({ limit, remaining, resetSeconds, allowed: true });
   });
 
-  test('the reset is when the next request fits, and no sooner', () => {
+  test('the next request is allowed at the reset, and not earlier', () => {
     let now = MINUTE;
     const window = openMemoryRateWindow({ now: () => now });
     for (const [limit, startMs] of [
@@ -90,7 +96,7 @@ describe('the state of a rate', () => {
 });
 
 describe('without Redis', () => {
-  test('a rate is by plan, organization and axis; null is none', () => {
+  test('rates are counted by plan, organization and axis; a plan without a limit gives null', () => {
     const rates = openRateLimiter({ plans: PLANS, redis: null, logger: keepLogs().logger, now: () => MINUTE });
     const free = { orgId: 'org_1', plan: 'free' } as const;
     expect(rates.take({ orgId: 'org_1', plan: 'enterprise' }, 'embed')).toBeNull();
@@ -126,7 +132,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
   test('the window slides on the clock of Redis, as the memory window does on its own', async () => {
     const [client] = clients as [Redis];
     const window = openRedisRateWindow(client);
-    // What was counted in this window and the one before, as if time had passed.
+    // Counts of this window and the one before, written as if time had passed.
     for (const [age, previous, current] of [
       [0, 3, 5],
       [1, 3, 5],
@@ -143,7 +149,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
       ][age];
       if (counts.elapsedMs < first.elapsedMs) continue; // a window ended in between
       expect({ allowed, ...counts }).toMatchObject({ allowed: true, ...expected });
-      const exact = Math.ceil(counts.current + counts.previous); // more than that is never in the last minute
+      const exact = Math.ceil(counts.current + counts.previous); // the upper bound of the requests in the last minute
       expect(await window.take('clock', exact + 1)).toMatchObject({ allowed: true });
     }
     expect(await client.pttl('service:rate:clock')).toBeGreaterThan(60_000);
@@ -170,7 +176,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
       await redis.close();
     });
 
-    test('each process counts for itself at once, with one warning; once it is back they share again', async () => {
+    test('each process counts for itself while Redis is down, with one warning, and shares again afterwards', async () => {
       const rates = openRateLimiter({ plans: PLANS, redis, logger: logs.logger });
       expect(await rates.take(free, 'embed_batch')).toMatchObject({ allowed: true });
       expect(await rates.take(free, 'embed_batch')).toMatchObject({ allowed: false });
@@ -188,7 +194,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
       ]);
     });
 
-    test('a Redis that hangs delays one request, and then rests', async () => {
+    test('a Redis that hangs delays one request, and is then not used for a while', async () => {
       const rates = openRateLimiter({ plans: PLANS, redis, logger: logs.logger });
       expect(await rates.take(free, 'embed')).toMatchObject({ remaining: 9 });
       server.pause();
@@ -202,7 +208,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
       await until(async () => (await rates.take(free, 'embed')) && logs.messages().length === 2);
     });
 
-    test('a Redis that answers nonsense is one that is away', async () => {
+    test('a Redis with invalid answers counts as not reachable', async () => {
       const rates = openRateLimiter({ plans: PLANS, redis, logger: logs.logger });
       await redis.client.set('service:rate:org_1:embed', 'not a hash');
       expect(await rates.take(free, 'embed')).toMatchObject({ allowed: true, remaining: 9 });

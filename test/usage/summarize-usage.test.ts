@@ -39,7 +39,7 @@ async function use(account: TestAccount, day: string, model: string, texts: numb
 const summarize = (account: { orgId: string; plan?: Plan }, range = {}) =>
   summarizeUsage(db.sql, meter, PLANS, account, range, NOW);
 
-test('this month by default, with what this process has not written yet', async () => {
+test('a summary covers this month by default, and includes the pending usage of this process', async () => {
   const account = await makeAccount('free');
   await use(account, '2026-07-31', 'a', 50);
   await use(account, '2026-08-01', 'a', 1);
@@ -70,7 +70,7 @@ test('this month by default, with what this process has not written yet', async 
   });
 });
 
-test('another period has its own use, and what remains is of the month that is now', async () => {
+test('a summary of another period contains its usage, but the remaining units of the current month', async () => {
   const account = await makeAccount('free');
   await use(account, '2026-07-30', 'a', 10);
   await use(account, '2026-07-31', 'a', 20);
@@ -80,20 +80,20 @@ test('another period has its own use, and what remains is of the month that is n
   expect(summary.by_day).toEqual([{ date: '2026-07-31', tokens: 200, requests: 1 }]);
 });
 
-test('an organization without any use, whose plan is looked up', async () => {
+test('the summary of an organization without usage is empty, and its plan is looked up', async () => {
   const { orgId } = await makeAccount('free');
   const summary = await summarize({ orgId });
   expect(summary).toMatchObject({ plan: 'free', by_model: [], by_day: [] });
   expect(summary.axes.embed).toMatchObject({ requests: 0, remaining: 100 });
 });
 
-test('on a plan with less than was used nothing remains', async () => {
+test('no units remain on a plan with a lower limit than the usage', async () => {
   const account = await makeAccount('enterprise');
   await use(account, '2026-08-02', 'a', 400);
   expect((await summarize({ ...account, plan: 'free' })).axes.embed).toMatchObject({ texts: 400, remaining: 0 });
 });
 
-test('a request of several models is one by axis and day, and one of each by model', async () => {
+test('a request of several models counts once by axis and day, and once for each model', async () => {
   const account = await makeAccount('enterprise');
   const reservation = await meter.reserve(account, 'embed_batch', 3);
   reservation.settle([
@@ -109,11 +109,11 @@ test('a request of several models is one by axis and day, and one of each by mod
   ]);
 });
 
-test('a period that cannot be is refused', async () => {
+test('an invalid period is refused', async () => {
   const account = await makeAccount('free');
   await expect(summarize(account, { from: 'x' })).rejects.toMatchObject({ status: 400, param: 'from' });
 });
 
-test('nobody is summarized who does not exist', async () => {
+test('the summary of an unknown organization is refused', async () => {
   await expect(summarize({ orgId: 'org_none' })).rejects.toMatchObject({ code: 'organization_not_found' });
 });

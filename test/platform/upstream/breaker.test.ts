@@ -6,9 +6,9 @@ function start() {
   const states: string[] = [];
   const breaker = new Breaker({ failuresMax: 3, now: () => nowMs, onState: (state) => states.push(state) });
   const enter = (): Permit => {
-    const pass = breaker.enter();
-    if (!pass) throw new Error('the breaker is open');
-    return pass;
+    const permit = breaker.enter();
+    if (!permit) throw new Error('the breaker is open');
+    return permit;
   };
   const open = () => {
     for (let count = 0; count < 3; count++) enter().failed();
@@ -18,14 +18,14 @@ function start() {
     states,
     enter,
     open,
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       nowMs += ms;
     },
   };
 }
 
 describe('Breaker', () => {
-  it('opens after so many failures in a row', () => {
+  it('a breaker opens after the maximum number of consecutive failures', () => {
     const { breaker, enter } = start();
     enter().failed();
     enter().failed();
@@ -36,7 +36,7 @@ describe('Breaker', () => {
     expect(breaker.waitMs()).toBe(10_000);
   });
 
-  it('counts only failures in a row', () => {
+  it('a breaker counts only consecutive failures', () => {
     const { breaker, enter } = start();
     for (let round = 0; round < 5; round++) {
       enter().failed();
@@ -46,12 +46,12 @@ describe('Breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('lets a single probe through when its time is over, and closes if that succeeds', () => {
-    const { breaker, states, enter, open, pass } = start();
+  it('an open breaker permits a single probe when its time is over, and closes if the probe succeeds', () => {
+    const { breaker, states, enter, open, advance } = start();
     open();
-    pass(9_999);
+    advance(9_999);
     expect(breaker.enter()).toBeNull();
-    pass(1);
+    advance(1);
     const probe = enter();
     expect(breaker.enter()).toBeNull();
     probe.succeeded();
@@ -60,33 +60,33 @@ describe('Breaker', () => {
     expect(states).toEqual(['open', 'half-open', 'closed']);
   });
 
-  it('stays open twice as long each time that the probe fails, up to a bound', () => {
-    const { breaker, enter, open, pass } = start();
+  it('a breaker stays open twice as long each time that the probe fails, up to a bound', () => {
+    const { breaker, enter, open, advance } = start();
     open();
     const waits: number[] = [];
     for (let round = 0; round < 5; round++) {
       waits.push(breaker.waitMs());
-      pass(breaker.waitMs());
+      advance(breaker.waitMs());
       enter().failed();
     }
     expect(waits).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
-    pass(60_000);
+    advance(60_000);
     enter().succeeded();
     open();
     expect(breaker.waitMs()).toBe(10_000);
   });
 
-  it('probes again where nobody waited for the outcome of a probe', () => {
-    const { breaker, enter, open, pass } = start();
+  it('a breaker permits another probe after a probe was abandoned', () => {
+    const { breaker, enter, open, advance } = start();
     open();
-    pass(10_000);
+    advance(10_000);
     enter().abandoned();
     expect(breaker.state).toBe('open');
     enter().succeeded();
     expect(breaker.state).toBe('closed');
   });
 
-  it('takes no notice of calls from before it opened', () => {
+  it('an open breaker ignores the outcome of calls from before it opened', () => {
     const { breaker, enter, open } = start();
     const early = [enter(), enter()];
     open();

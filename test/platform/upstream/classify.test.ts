@@ -18,7 +18,7 @@ const BY_STATUS: readonly [FaultKind, readonly number[]][] = [
 ];
 
 describe.each(PROTOCOLS)('an error status of protocol %s', (name) => {
-  it.each(BY_STATUS)('is %s for %j, whatever the body', (kind, statuses) => {
+  it.each(BY_STATUS)('an answer is classified as %s for the statuses %j, whatever its body', (kind, statuses) => {
     for (const status of statuses) {
       for (const body of ['', '<html>', '{}', '[]', 'null', '{"error":', { error: null }, { detail: [] }]) {
         expect(faultOf(name, status, body)).toMatchObject({
@@ -50,7 +50,7 @@ const BY_BODY: readonly [string, ProtocolName, number, unknown, FaultKind, strin
     'insufficient_quota',
   ],
   [
-    'a spent quota told by type alone',
+    'a spent quota given by type alone',
     'openai',
     429,
     OPENAI({ code: null, type: 'insufficient_quota' }),
@@ -179,9 +179,12 @@ const BY_BODY: readonly [string, ProtocolName, number, unknown, FaultKind, strin
 ];
 
 describe('an error body', () => {
-  it.each(BY_BODY)('about %s, from %s with %i, is read', (_what, name, status, body, kind, code) => {
-    expect(faultOf(name, status, body)).toMatchObject({ kind, code, status });
-  });
+  it.each(BY_BODY)(
+    'an error body about %s, from %s with status %i, is classified',
+    (_what, name, status, body, kind, code) => {
+      expect(faultOf(name, status, body)).toMatchObject({ kind, code, status });
+    },
+  );
 
   it.each<[ProtocolName, unknown, string]>([
     ['openai', OPENAI({ message: 'Too long.' }), 'Too long.'],
@@ -195,11 +198,11 @@ describe('an error body', () => {
     ['tei', { error: 'Too long.', error_type: 'Validation' }, 'Too long.'],
     ['ollama', { error: 'Too long.' }, 'Too long.'],
     ['tei', 'Too\n\u0000 long.', 'Too long.'],
-  ])('of %s gives its message: %j', (name, body, message) => {
+  ])('the message is read from an error body of %s: %j', (name, body, message) => {
     expect(faultOf(name, 400, body).message).toBe(`HTTP 400: ${message}`);
   });
 
-  it('asks us to wait by header and by body', () => {
+  it('the wait that a vendor asks for is read from the header, else from the body', () => {
     const body = Buffer.from(
       JSON.stringify(GEMINI({ details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }] })),
     );
@@ -208,7 +211,7 @@ describe('an error body', () => {
     expect(protocolOf('gemini').faultOf(429, {}, Buffer.from('')).retryAfterMs).toBeNull();
   });
 
-  it('of many megabytes is cut before it is read', () => {
+  it('an error body of many megabytes is cut before it is read', () => {
     const fault = faultOf('openai', 500, `{"error":{"message":"${'x '.repeat(5_000_000)}"}}`);
     expect(fault.kind).toBe('transient');
     expect(fault.message.length).toBeLessThan(330);
@@ -218,7 +221,7 @@ describe('an error body', () => {
 describe('a vendor’s message', () => {
   const key = 'plain words as a key';
 
-  it('is cut to 300 characters', () => {
+  it('a vendor’s message is cut to 300 characters', () => {
     expect(safeMessage('so long '.repeat(100), null)).toHaveLength(300);
     expect(safeMessage(`${'a'.repeat(298)}😀😀`, null).isWellFormed()).toBe(true);
   });
@@ -233,7 +236,7 @@ describe('a vendor’s message', () => {
     'AIzaSyA-1234567890abcdefghij is unknown',
     'unknown: 0123456789abcdef0123456789abcdef',
     'api_key="s3cr3t" is wrong',
-  ])('shows no credential: %s', (text) => {
+  ])('a credential is removed from a vendor’s message: %s', (text) => {
     const safe = safeMessage(text, new Secret(key));
     expect(safe).toContain('***');
     for (const part of [key, 'abc.def', 'abcdEFGH', 'cret.', '1234567890', '0123456789', 's3cr3t']) {
@@ -241,12 +244,12 @@ describe('a vendor’s message', () => {
     }
   });
 
-  it('keeps what is of use: names of models and of fields, numbers', () => {
+  it('a vendor’s message keeps names of models, names of fields and numbers', () => {
     const text = "The model 'text-embedding-3-small' has at most 8192 tokens; you sent 9000 (input[3]), user's limit";
     expect(safeMessage(text, null)).toBe(text);
   });
 
-  it('quotes nothing at length', () => {
+  it('long quotations are removed from a vendor’s message', () => {
     const own = 'words of the caller that nobody else should read '.repeat(5);
     for (const mark of ['"', "'", '`']) {
       expect(safeMessage(`${mark}${own}${mark} is too long`, null)).toBe(`${mark}…${mark} is too long`);

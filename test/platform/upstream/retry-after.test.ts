@@ -24,16 +24,16 @@ describe('the wait that a vendor asks for', () => {
     ['NaN', null],
     ['Infinity', null],
     ['99999999999999999999', null],
-  ])('is read from retry-after: %s', (value, ms) => {
+  ])('the wait is read from the header retry-after: %s', (value, ms) => {
     expect(retryAfterMs({ 'retry-after': value }, null, NOW)).toBe(ms);
   });
 
-  it('is read from retry-after-ms first', () => {
+  it('the header retry-after-ms takes precedence over retry-after', () => {
     expect(retryAfterMs({ 'retry-after-ms': '250', 'retry-after': '9' }, null, NOW)).toBe(250);
     expect(retryAfterMs({ 'retry-after-ms': 'x', 'retry-after': '9' }, null, NOW)).toBe(9000);
   });
 
-  it('is the first of several headers', () => {
+  it('the wait is read from the first of several headers', () => {
     expect(retryAfterMs({ 'retry-after': ['3', '9'] }, null, NOW)).toBe(3000);
   });
 
@@ -47,7 +47,7 @@ describe('the wait that a vendor asks for', () => {
     [{ details: 'x' }, null],
     [{ details: [null, 1, []] }, null],
     [null, null],
-  ])('is read from RetryInfo in the body: %j', (error, ms) => {
+  ])('the wait is read from RetryInfo in the body: %j', (error, ms) => {
     expect(retryAfterMs({}, error, NOW)).toBe(ms);
   });
 });

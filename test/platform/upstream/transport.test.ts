@@ -49,7 +49,7 @@ async function faultOf(promise: Promise<unknown>): Promise<UpstreamFault> {
 }
 
 describe('HttpUpstream', () => {
-  it('sends the request as it is given and returns status, headers and body', async () => {
+  it('a call sends the request unchanged and returns status, headers and body', async () => {
     const { upstream } = await start(async (request, response) => {
       const body = (await request.toArray()).join('');
       const seen = { method: request.method, url: request.url, headers: request.headers, body };
@@ -66,7 +66,7 @@ describe('HttpUpstream', () => {
     });
   });
 
-  it('keeps connections alive and opens no more than it may', async () => {
+  it('connections are kept alive, and no more than the maximum are opened', async () => {
     const { upstream, connections } = await start((_request, response) => response.end('ok'));
     for (let round = 0; round < 5; round++) {
       await Promise.all(Array.from({ length: 8 }, () => upstream.call(callOf())));
@@ -74,16 +74,16 @@ describe('HttpUpstream', () => {
     expect(connections()).toBeLessThanOrEqual(2);
   });
 
-  it('reads a body that comes in pieces', async () => {
+  it('a body that arrives in chunks is read completely', async () => {
     const { upstream } = await start((_request, response) => {
-      for (let piece = 0; piece < 50; piece++) response.write(`${piece},`.repeat(100));
+      for (let chunk = 0; chunk < 50; chunk++) response.write(`${chunk},`.repeat(100));
       response.end();
     });
     const { body } = await upstream.call(callOf());
-    expect(body.toString()).toBe(Array.from({ length: 50 }, (_, piece) => `${piece},`.repeat(100)).join(''));
+    expect(body.toString()).toBe(Array.from({ length: 50 }, (_, chunk) => `${chunk},`.repeat(100)).join(''));
   });
 
-  it('follows no redirect', async () => {
+  it('a redirect is not followed', async () => {
     let requests = 0;
     const { upstream } = await start((_request, response) => {
       requests++;
@@ -93,7 +93,7 @@ describe('HttpUpstream', () => {
     expect(requests).toBe(1);
   });
 
-  it('skips informational answers', async () => {
+  it('informational answers are skipped', async () => {
     const { upstream } = await start((_request, response) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</a>; rel=preload' });
@@ -103,7 +103,7 @@ describe('HttpUpstream', () => {
     expect([status, body.toString()]).toEqual([200, 'real']);
   });
 
-  it('gives up when the time is over, before an answer and in the middle of one', async () => {
+  it('a call times out before an answer and in the middle of one', async () => {
     const { upstream } = await start((request, response) => {
       if (request.url === '/half') response.write('half');
     });
@@ -113,7 +113,7 @@ describe('HttpUpstream', () => {
     }
   });
 
-  it("stops with the signal's reason, and hangs up", async () => {
+  it('an aborted call rejects with the reason of the signal and closes its connection', async () => {
     const controller = new AbortController();
     let closed: Promise<unknown> = Promise.resolve();
     const { upstream } = await start((_request, response) => {
@@ -125,7 +125,7 @@ describe('HttpUpstream', () => {
     await expect(upstream.call(callOf({ signal: controller.signal }))).rejects.toThrow('gone');
   });
 
-  it('never sends a request that was given up while it waited for a connection', async () => {
+  it('a request that was aborted while it waited for a connection is never sent', async () => {
     const seen: (string | undefined)[] = [];
     const release: (() => void)[] = [];
     const { upstream } = await start((request, response) => {
@@ -147,7 +147,7 @@ describe('HttpUpstream', () => {
     expect(seen).toEqual(['/first', '/third']);
   });
 
-  it('tells a refused, a cut and a closed connection as transient faults', async () => {
+  it('a refused, an interrupted and a closed connection are transient faults', async () => {
     const { upstream } = await start((request, response) => {
       if (request.url === '/reset') response.socket?.resetAndDestroy();
       else response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy());
@@ -156,13 +156,13 @@ describe('HttpUpstream', () => {
       const fault = await faultOf(upstream.call(callOf({ path })));
       expect([fault.kind, fault.code]).toEqual(['transient', 'connection']);
     }
-    const nobody = new HttpUpstream('http://127.0.0.1:1', { connectionsMax: 1 });
-    expect((await faultOf(nobody.call(callOf()))).message).toBe('the connection failed (ECONNREFUSED)');
-    await nobody.close();
-    expect((await faultOf(nobody.call(callOf()))).code).toBe('connection');
+    const unused = new HttpUpstream('http://127.0.0.1:1', { connectionsMax: 1 });
+    expect((await faultOf(unused.call(callOf()))).message).toBe('the connection failed (ECONNREFUSED)');
+    await unused.close();
+    expect((await faultOf(unused.call(callOf()))).code).toBe('connection');
   });
 
-  it('cuts off a body that is too long, announced or not', async () => {
+  it('a body that is too long fails the call, with and without a content length', async () => {
     const { upstream } = await start((request, response) => {
       const body = Buffer.alloc(100_001, 'x');
       if (request.url === '/announced') response.writeHead(200, { 'content-length': body.length });
@@ -175,7 +175,7 @@ describe('HttpUpstream', () => {
     expect((await upstream.call(callOf({ bodyBytesMax: 100_001 }))).body).toHaveLength(100_001);
   });
 
-  it('reads only the beginning of a long error', async () => {
+  it('only the beginning of a long error body is read', async () => {
     const { upstream } = await start((_request, response) => {
       response.writeHead(500).end(Buffer.alloc(1_000_000, 'x'));
     });
