@@ -136,7 +136,7 @@ describe.skipIf(!s3Available())('with a server', () => {
     });
 
     test.each([
-      ['whole', /^PUT .*once/, () => Buffer.from('mine')],
+      ['by one request', /^PUT .*once/, () => Buffer.from('mine')],
       ['in parts', /^POST .*uploadId=/, () => Readable.from(large)],
     ])('a write %s succeeds if only its answer was lost', async (_what, lost, body) => {
       failFirst(1, lost, 'cut after');
