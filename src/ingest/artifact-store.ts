@@ -5,11 +5,11 @@ import type { Threads } from '../platform/threads.ts';
 import { type ChunkArtifact, corrupt, decodeArtifact, encodeOnThread, MAGIC_PARTS } from './artifact.ts';
 
 const MAGIC_BYTES = 8;
-/** 20,000 chunks of the longest vectors that a model may have. */
+/** Room for 20,000 chunks with the longest vectors that a model may have. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 const PART_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The artifact as a whole. @throws as `readArtifactParts` */
+/** Reads a whole artifact. @throws the errors of `readArtifactParts` */
 export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
   const parts: ChunkArtifact[] = [];
   for await (const part of readArtifactParts(objects, key)) parts.push(part);
@@ -17,8 +17,8 @@ export async function readArtifact(objects: Objects, key: string): Promise<Chunk
 }
 
 /**
- * The artifact in parts of chunks that follow each other: one part, unless the document is a long one. Layout 3 of
- * an artifact is: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
+ * Reads an artifact in parts of consecutive chunks; only a long document has more than one part. Layout 3 of an
+ * artifact is: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
  *
  * @throws AppError `object_not_found` (404), `artifact_corrupt` (500), also after some parts
  */
@@ -31,7 +31,7 @@ export async function* readArtifactParts(
   try {
     const magic = await source.take(MAGIC_BYTES);
     if (magic.toString('latin1') !== MAGIC_PARTS) {
-      yield decodeArtifact(Buffer.concat([magic, await source.rest(ARTIFACT_BYTES_MAX)]));
+      yield decodeArtifact(Buffer.concat([magic, await source.takeRemaining(ARTIFACT_BYTES_MAX)]));
       return;
     }
     let chunks = 0;
@@ -40,12 +40,12 @@ export async function* readArtifactParts(
       if (length === 0) break;
       if (length > PART_BYTES_MAX) throw corrupt();
       const part = decodeArtifact(await source.take(length));
-      // Each part says itself that it is whole; that none is missing, its first chunk says.
+      // The checksum of a part proves that the part is complete; the index of its first chunk proves that no part is missing.
       if (part.chunks[0]?.index !== chunks) throw corrupt();
       chunks += part.chunks.length;
       yield part;
     }
-    if (chunks === 0 || (await source.rest(1)).length > 0) throw corrupt();
+    if (chunks === 0 || (await source.takeRemaining(1)).length > 0) throw corrupt();
   } finally {
     source.close();
   }
@@ -84,22 +84,22 @@ export class ArtifactWriter {
     await this.#stream.stored;
   }
 
-  /** Leaves nothing behind of what was not written to its end. */
+  /** Removes an artifact that was not written completely. */
   async abandon(reason: unknown): Promise<void> {
-    this.#stream?.pipe.destroy(reason instanceof Error ? reason : new Error('given up'));
+    this.#stream?.pipe.destroy(reason instanceof Error ? reason : new Error('writing the artifact was abandoned'));
     await this.#stream?.stored.catch(() => {});
   }
 
   #open() {
     const pipe = new PassThrough();
-    pipe.on('error', () => {}); // The storage hears of it too, and tells.
+    pipe.on('error', () => {}); // The storage sees the same error and reports it.
     const stored = this.#context.objects.put(this.#key, pipe, { signal: this.#signal });
-    stored.catch(() => {}); // Seen when it is waited for.
+    stored.catch(() => {}); // The error is handled where the promise is awaited.
     pipe.write(MAGIC_PARTS, 'latin1');
     return { pipe, stored };
   }
 
-  /** Waits while the storage has not taken what came before. */
+  /** Writes bytes, and waits until the storage has taken enough of the earlier ones. */
   async #send(bytes: Uint8Array): Promise<void> {
     const { pipe, stored } = this.#stream as { pipe: PassThrough; stored: Promise<unknown> };
     // A write that has failed does not drain.
@@ -144,7 +144,7 @@ function joinArrays<T extends Float32Array | Uint16Array>(kind: new (length: num
   return joined;
 }
 
-/** Takes bytes from a stream in the portions that are asked for. */
+/** Reads an exact number of bytes at a time from a stream. */
 class ByteReader {
   readonly #stream: Readable;
   readonly #iterator: AsyncIterator<Buffer>;
@@ -156,7 +156,7 @@ class ByteReader {
     this.#iterator = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   }
 
-  /** @throws AppError `artifact_corrupt` where there are fewer */
+  /** Reads exactly `bytes` bytes. @throws AppError `artifact_corrupt` if there are fewer */
   async take(bytes: number): Promise<Buffer> {
     while (this.#length < bytes) if (!(await this.#read())) throw corrupt();
     const held = Buffer.concat(this.#held);
@@ -165,8 +165,8 @@ class ByteReader {
     return held.subarray(0, bytes);
   }
 
-  /** All that is left. @throws AppError `artifact_corrupt` where it is more than `bytesMax` */
-  async rest(bytesMax: number): Promise<Buffer> {
+  /** Reads all remaining bytes. @throws AppError `artifact_corrupt` if there are more than `bytesMax` */
+  async takeRemaining(bytesMax: number): Promise<Buffer> {
     while (await this.#read()) if (this.#length > bytesMax) throw corrupt();
     return Buffer.concat(this.#held);
   }

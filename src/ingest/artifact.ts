@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { Locator } from '../search/schema.ts';
 
-/** A chunk as it is kept beside the original file. */
+/** A chunk as it is stored beside the original file. */
 export interface ArtifactChunk {
   readonly id: string;
   readonly index: number;
@@ -13,33 +13,33 @@ export interface ArtifactChunk {
   readonly locator: Locator;
 }
 
-/** The chunks' vectors as the model gave them, from which they can be projected anew. */
+/** Vectors of the chunks as the model returned them; they can be projected again without calling the model. */
 export interface NativeChunkVectors {
   readonly dimension: number;
-  /** Of the model. */
+  /** Revision of the model. */
   readonly revision: string;
-  /** IEEE 754 binary16 [chunks x dimension], row-major; of unit vectors. */
+  /** IEEE 754 binary16 [chunks x dimension], row-major, of unit vectors. */
   readonly vectors: Uint16Array;
 }
 
-/** Everything that the index holds of one generation: enough to rebuild it without calling any provider. */
+/** All data that the index holds of one generation; the index can be rebuilt from it without calling a provider. */
 export interface ChunkArtifact {
   readonly documentId: string;
   readonly generation: number;
   readonly model: string;
   readonly space: string;
-  /** The map that the vectors went through; null: none, or not recorded. */
+  /** Version of the map that the vectors were projected with; null if there was none or it was not recorded. */
   readonly mapVersion: number | null;
   readonly dimensions: number;
   readonly chunks: readonly ArtifactChunk[];
   /** Float32Array [chunks x dimensions], row-major. */
   readonly vectors: Float32Array;
-  /** Null: of a lexical model, or of layout 1. */
+  /** Null for a lexical model and in layout 1. */
   readonly native: NativeChunkVectors | null;
 }
 
 type Header = Omit<ChunkArtifact, 'vectors' | 'native' | 'mapVersion'> & {
-  /** Since layout 2. */
+  /** Present since layout 2. */
   readonly mapVersion?: number | null;
   readonly native?: Omit<NativeChunkVectors, 'vectors'> | null;
 };
@@ -47,13 +47,13 @@ type Header = Omit<ChunkArtifact, 'vectors' | 'native' | 'mapVersion'> & {
 /** Layout 1 has no native vectors. */
 const MAGIC_1 = 'SVCCHNK1';
 const MAGIC = 'SVCCHNK2';
-/** Layout 3 is several of layout 2, each of some chunks: a document that is never held as a whole. */
+/** Layout 3 is a sequence of parts in layout 2, for a document that is never in memory as a whole. */
 export const MAGIC_PARTS = 'SVCCHNK3';
 const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * Layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
+ * Encodes an artifact in layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
  * header (raw DEFLATE of JSON) · vectors (float32) · native vectors, if any (float16).
  */
 export function encodeArtifact(artifact: ChunkArtifact): Buffer {
@@ -68,7 +68,7 @@ export function encodeArtifact(artifact: ChunkArtifact): Buffer {
   return Buffer.concat([Buffer.from(MAGIC, 'latin1'), hash.digest(), ...body]);
 }
 
-/** The same, of a large one on a worker thread: compressing and hashing it would hold the event loop. */
+/** Encodes an artifact; a large one on a worker thread, since compressing and hashing it would block the event loop. */
 export async function encodeOnThread(
   threads: Threads,
   artifact: ChunkArtifact,
@@ -78,7 +78,7 @@ export async function encodeOnThread(
   return threads.run<Uint8Array>(new URL(import.meta.url), 'encodeArtifact', artifact, { signal });
 }
 
-/** @throws AppError `artifact_corrupt` (500) when a byte is missing or changed */
+/** Decodes an artifact of layout 1 or 2. @throws AppError `artifact_corrupt` (500) when a byte is missing or changed */
 export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = buffer.toString('latin1', 0, 8);
@@ -88,7 +88,7 @@ export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   const headerEnd = 4 + body.readUInt32LE(0);
   const inflated = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
   const header = JSON.parse(inflated.toString('utf8')) as Header;
-  // The first layout knew nothing of native vectors; a header of the other one means that the magic was changed.
+  // Only layout 2 has native vectors; a header of the other layout means that the magic was changed.
   if ('native' in header !== (magic === MAGIC)) throw corrupt();
   const { mapVersion = null, native = null, ...rest } = header;
   const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
@@ -106,12 +106,12 @@ function bytesOf(values: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** A buffer of its own, since a view of floats must start at a multiple of its size. */
+/** Copies bytes to a new buffer, since a view of floats must start at a multiple of its element size. */
 function copyOf(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }
 
-/** A stored artifact that is not as it was written. */
+/** Error for a stored artifact that differs from what was written. */
 export function corrupt(): AppError {
   return new AppError({
     code: 'artifact_corrupt',

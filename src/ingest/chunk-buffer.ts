@@ -11,8 +11,8 @@ import {
 } from './prepare-chunks.ts';
 
 /**
- * The chunks of a document between being cut and being embedded. Those of a long document wait in packed pages, about
- * a quarter of the size of its text.
+ * Buffer of the chunks of a document until they are embedded. The chunks of a long document are held in packed pages of
+ * about a quarter of the size of its text.
  */
 export class ChunkBuffer {
   readonly #threads: Threads;
@@ -30,7 +30,7 @@ export class ChunkBuffer {
     return this.#count;
   }
 
-  /** Cut the next window of the document. False: it makes more than `CHUNKS_MAX` chunks with those before. */
+  /** Cuts the next window of the document into chunks. Returns false if there are now more than `CHUNKS_MAX` in total. */
   async add(window: TextWindow, signal: AbortSignal): Promise<boolean> {
     const request = { ...this.#options, window, openHeadings: this.#openHeadings };
     const prepared = await prepareWindow(this.#threads, request, signal);
@@ -43,13 +43,13 @@ export class ChunkBuffer {
     return this.#count <= CHUNKS_MAX;
   }
 
-  /** All chunks in order, numbered from 0, `PAGE_CHUNKS` at a time. Each is given once. */
+  /** Yields all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, and removes them from the buffer. */
   async *pages(): AsyncGenerator<PreparedChunk[]> {
-    let given = 0;
+    let index = 0;
     let chunks: PreparedChunk[] = [];
     for (let page = this.#pages.shift(); page !== undefined; page = this.#pages.shift()) {
       for (const chunk of await unpackPage(page)) {
-        chunks.push({ ...chunk, index: given++ });
+        chunks.push({ ...chunk, index: index++ });
         if (chunks.length < PAGE_CHUNKS) continue;
         yield chunks;
         chunks = [];

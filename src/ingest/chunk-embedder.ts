@@ -8,7 +8,7 @@ import { toHalves } from './half-floats.ts';
 /** Texts embedded in one call. */
 const EMBED_BATCH_TEXTS = 64;
 
-/** Vectors of some chunks of a document, of the model and through the map of all of them. */
+/** Vectors of some chunks of a document; all chunks of it have the same model and map. */
 export interface EmbeddedChunks {
   /** Float32Array [chunks x INDEX_DIMENSIONS], row-major. */
   readonly vectors: Float32Array;
@@ -19,8 +19,8 @@ export interface EmbeddedChunks {
 }
 
 /**
- * Embeds the chunks of one document. The first batch decides on the model, also where an alias or a fallback chose it;
- * the others follow.
+ * Embeds the chunks of one document. The first batch decides on the model, even if an alias or a fallback chose it; all
+ * later batches use the same one.
  */
 export class ChunkEmbedder {
   readonly #embedder: Embedder;
@@ -30,7 +30,7 @@ export class ChunkEmbedder {
   #first: EmbeddedTexts | null = null;
   #cost = 0;
 
-  /** @param options.checkSpace called once the first batch has told the latent space, before more is paid for */
+  /** @param options.checkSpace called when the latent space is known from the first batch, before more batches are paid for */
   constructor(
     embedder: Embedder,
     orgId: string,
@@ -42,7 +42,7 @@ export class ChunkEmbedder {
     this.#checkSpace = options.checkSpace;
   }
 
-  /** Of all chunks so far. */
+  /** Cost of all chunks so far. */
   get cost(): number {
     return this.#cost;
   }
@@ -53,7 +53,7 @@ export class ChunkEmbedder {
     let native: NativeChunkVectors | null = null;
     for (let start = 0; start < texts.length; start += EMBED_BATCH_TEXTS) {
       const batch = await this.#embedBatch(texts.slice(start, start + EMBED_BATCH_TEXTS));
-      if (start === 0) native = roomFor(batch, texts.length);
+      if (start === 0) native = allocateNative(batch, texts.length);
       vectors.set(batch.vectors, start * INDEX_DIMENSIONS);
       if (native && batch.native) native.vectors.set(toHalves(batch.native.vectors), start * native.dimension);
     }
@@ -78,10 +78,10 @@ export class ChunkEmbedder {
     if (this.#first === null) {
       this.#first = batch;
       await this.#checkSpace(batch.space);
-    } else if (!isAlike(this.#first, batch)) {
+    } else if (!isSameSpace(this.#first, batch)) {
       throw new JobError({
         category: 'not_comparable',
-        message: 'the model or its map changed while the document was embedded; it will be tried again',
+        message: 'the model or its map changed while the document was embedded; the job will be retried',
         retryable: true,
       });
     }
@@ -89,13 +89,13 @@ export class ChunkEmbedder {
     return batch;
   }
 }
-function roomFor({ native }: EmbeddedTexts, rows: number): NativeChunkVectors | null {
+function allocateNative({ native }: EmbeddedTexts, rows: number): NativeChunkVectors | null {
   if (native === null) return null;
   const { dimension, revision } = native;
   return { dimension, revision, vectors: new Uint16Array(rows * dimension) };
 }
 
-function isAlike(a: EmbeddedTexts, b: EmbeddedTexts): boolean {
+function isSameSpace(a: EmbeddedTexts, b: EmbeddedTexts): boolean {
   return (
     a.model === b.model &&
     a.space === b.space &&

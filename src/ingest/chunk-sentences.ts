@@ -1,18 +1,18 @@
-/** A part of a text, [start, end), in UTF-16 units. */
+/** Range of a text, [start, end), in UTF-16 units. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** The segmenter gets slow and hungry on very long strings. */
+/** Bound on the input of the segmenter, which is slow and needs much memory on very long strings. */
 const WINDOW_CHARS = 64 * 1024;
 
-/** Ends of segments that are no ends of sentences: a title, an initial, a reference. */
+/** Ends of segments that do not end a sentence: a title, an initial, a reference. */
 const ABBREVIATION =
   /(?:^|[\s("'“])(?:\p{Lu}|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|cf|e\.g|i\.e|etc|al|Fig|Figs|Eq|Eqs|Sec|No|Nos|Vol|pp?|ca|approx|Inc|Ltd|Co|Corp|Dept|Univ)\.\s*$/u;
 const HANGUL = /[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]/;
 
-/** White space beyond ASCII, as `String.prototype.trim` has it, and NEL. */
+/** White space beyond ASCII as defined by `String.prototype.trim`, and NEL. */
 const BLANKS: ReadonlySet<number> = new Set([
   0x85, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029,
   0x202f, 0x205f, 0x3000, 0xfeff,
@@ -21,11 +21,11 @@ const BLANKS: ReadonlySet<number> = new Set([
 const segmenters = new Map<string, Intl.Segmenter>();
 
 /**
- * Sentences of a block of prose, as ranges without outer blanks, in order; nothing but blanks is left out. Line breaks
- * inside the block are taken for blanks, since wrapped text breaks anywhere. A "sentence" longer than `charsMax` may
- * be cut.
+ * Divides a block of prose into sentences: ranges without outer blanks, in order; only blanks are left out. Line breaks
+ * inside the block count as blanks, since wrapped text may break anywhere. A "sentence" longer than `charsMax` may be
+ * cut.
  *
- * Boundaries are those of Unicode Standard Annex 29, less the ones after common abbreviations.
+ * Boundaries follow Unicode Standard Annex 29, except those after common abbreviations.
  */
 export function segmentSentences(text: string, charsMax = WINDOW_CHARS): Range[] {
   const sentences: Range[] = [];
@@ -38,7 +38,7 @@ export function segmentSentences(text: string, charsMax = WINDOW_CHARS): Range[]
     for (const { index } of segmenter.segment(window)) {
       if (index > 0 && !endsInAbbreviation(window, index)) cuts.push(index);
     }
-    // The last piece of a window may go on in the next one, unless it is all that there is.
+    // The last segment of a window may continue in the next one, unless it is the only segment.
     if (last || cuts.length === 0) cuts.push(window.length);
     let from = 0;
     for (const cut of cuts) {
@@ -51,7 +51,7 @@ export function segmentSentences(text: string, charsMax = WINDOW_CHARS): Range[]
   return sentences;
 }
 
-/** Without blanks at both ends; null if there is nothing else. */
+/** Removes blanks at both ends of a range; null if nothing else is in it. */
 export function trimRange(text: string, { start, end }: Range): Range | null {
   let from = start;
   let to = end;
@@ -60,7 +60,7 @@ export function trimRange(text: string, { start, end }: Range): Range | null {
   return from < to ? { start: from, end: to } : null;
 }
 
-/** The nearest place at or before `index` that does not divide a surrogate pair. */
+/** Nearest position at or before `index` that does not divide a surrogate pair. */
 export function safeCut(text: string, index: number): number {
   const unit = text.charCodeAt(index - 1);
   return index < text.length && unit >= 0xd800 && unit < 0xdc00 ? index - 1 : index;

@@ -3,26 +3,26 @@ import type { Block } from './extract/blocks.ts';
 
 export type CountTokens = (text: string) => number;
 
-/** What fits into one chunk. */
+/** Size limits of one chunk. */
 export interface Budget {
   readonly tokens: number;
-  /** For text that a tokenizer sees next to nothing in, such as a million blanks. */
+  /** Bound for text with almost no tokens, such as a million blanks. */
   readonly chars: number;
 }
 
-/** The smallest piece that a chunk is made of; it never exceeds the budget. */
+/** Smallest part of a chunk; it never exceeds the budget. */
 export interface Unit extends Range {
   readonly tokens: number;
   readonly page: number | null;
-  /** Whether it may be repeated at the start of the next chunk: a whole sentence. */
+  /** True for a whole sentence, which may be repeated at the start of the next chunk. */
   readonly repeatable: boolean;
 }
 
 /**
- * Divides a block into units: prose into sentences, a table or a listing that fits as a whole into one, else into its
- * lines. What is longer than the budget all the same is cut at line breaks, then clauses, then words, then characters.
+ * Divides a block into units: prose into sentences; a table or a listing into one unit if it fits as a whole, else into
+ * its lines. A unit that still exceeds the budget is cut at line breaks, then clauses, then words, then characters.
  *
- * @param headings those right before the block: a table or listing has to fit a chunk together with them
+ * @param headings headings right before the block: a table or listing has to fit into a chunk together with them
  */
 export function unitsOf(
   text: string,
@@ -46,21 +46,21 @@ export function unitsOf(
   return whole === null ? units : [unit(whole, whole.tokens, false)];
 }
 
-/** The lines of a table or listing as one piece, if that fits a chunk with its headings. */
+/** Joins the lines of a table or listing to one segment; null if it does not fit into a chunk with its headings. */
 function wholeOf(
   text: string,
   lines: readonly Unit[],
   budget: Budget,
   headings: readonly Unit[],
   countTokens: CountTokens,
-): Piece | null {
+): Segment | null {
   const start = (lines[0] as Unit).start;
   const end = (lines.at(-1) as Unit).end;
   const headingTokens = sumTokens(headings);
-  // Headings that fill half a chunk by themselves are no reason to tear a table apart.
+  // A table is not divided only because its headings alone fill half a chunk.
   const beside = headingTokens <= budget.tokens / 2 ? headings : [];
   const from = beside[0]?.start ?? start;
-  // Tokenizers add up only roughly; far above the budget there is no need to count again.
+  // Token counts of parts add up only roughly; far above the budget the whole need not be counted.
   if (sumTokens(lines) > budget.tokens * 2 || end - from > budget.chars) return null;
   const tokens = countTokens(text.slice(start, end));
   if (sumTokens(beside) + tokens > budget.tokens) return null;
@@ -91,43 +91,43 @@ function linesOf(text: string, block: Block): Range[] {
   return lines;
 }
 
-interface Piece extends Range {
+interface Segment extends Range {
   readonly tokens: number;
 }
 
-/** How well a piece may end after a word. */
+/** Quality of a segment boundary after a word. */
 const WORD = 0;
 const CLAUSE = 1;
 const LINE = 2;
 
-/** Cuts a range that is over the budget into pieces that are not. */
-function cut(text: string, range: Range, budget: Budget, countTokens: CountTokens): Piece[] {
-  const pieces: Piece[] = [];
-  let open: Array<Piece & { ending: number }> = [];
+/** Cuts a range that exceeds the budget into segments that do not. */
+function cut(text: string, range: Range, budget: Budget, countTokens: CountTokens): Segment[] {
+  const segments: Segment[] = [];
+  let open: Array<Segment & { ending: number }> = [];
   let tokens = 0;
-  const close = (count: number) => {
+  const closeSegment = (count: number) => {
     const taken = open.slice(0, count);
-    pieces.push(...exact(text, taken, budget, countTokens));
+    segments.push(...joinWords(text, taken, budget, countTokens));
     open = open.slice(count);
     tokens = open.reduce((total, word) => total + word.tokens, 0);
   };
   for (const word of wordsOf(text, range, budget, countTokens)) {
     const first = open[0];
     if (first !== undefined && (tokens + word.tokens > budget.tokens || word.end - first.start > budget.chars)) {
-      close(bestEnding(open));
-      // What was left open after a clause may be too much still.
+      closeSegment(bestEnding(open));
+      // The words left after a clause boundary may still be too many.
       const rest = open[0];
       if (rest !== undefined && (tokens + word.tokens > budget.tokens || word.end - rest.start > budget.chars))
-        close(open.length);
+        closeSegment(open.length);
     }
     open.push(word);
     tokens += word.tokens;
   }
-  if (open.length > 0) close(open.length);
-  return pieces;
+  if (open.length > 0) closeSegment(open.length);
+  return segments;
 }
 
-/** How many words to take: up to the last line break in the second half, else the last clause there, else all. */
+/** Number of words to take: up to the last line break in the second half, else the last clause there, else all. */
 function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
   let best = words.length;
   let bestEnding = WORD;
@@ -141,17 +141,17 @@ function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
   return best;
 }
 
-/** One piece of these words; in halves while the count of the whole is above the budget. */
-function exact(text: string, words: readonly Piece[], budget: Budget, countTokens: CountTokens): Piece[] {
-  const start = (words[0] as Piece).start;
-  const end = (words.at(-1) as Piece).end;
-  if (words.length === 1) return [words[0] as Piece];
+/** Joins words to one segment; divides them in halves while the count of the whole exceeds the budget. */
+function joinWords(text: string, words: readonly Segment[], budget: Budget, countTokens: CountTokens): Segment[] {
+  const start = (words[0] as Segment).start;
+  const end = (words.at(-1) as Segment).end;
+  if (words.length === 1) return [words[0] as Segment];
   const tokens = countTokens(text.slice(start, end));
   if (tokens <= budget.tokens) return [{ start, end, tokens }];
   const half = words.length >> 1;
   return [
-    ...exact(text, words.slice(0, half), budget, countTokens),
-    ...exact(text, words.slice(half), budget, countTokens),
+    ...joinWords(text, words.slice(0, half), budget, countTokens),
+    ...joinWords(text, words.slice(half), budget, countTokens),
   ];
 }
 
@@ -160,7 +160,7 @@ function* wordsOf(
   range: Range,
   budget: Budget,
   countTokens: CountTokens,
-): Generator<Piece & { ending: number }> {
+): Generator<Segment & { ending: number }> {
   const word = /\S+/g;
   word.lastIndex = range.start;
   let found = word.exec(text);
@@ -183,12 +183,12 @@ function* wordsOf(
   }
 }
 
-/** A word without a blank in it, such as a long URL or Base64, cut into the longest prefixes that fit. */
-function* prefixes(text: string, range: Range, budget: Budget, countTokens: CountTokens): Generator<Piece> {
+/** Cuts a text without blanks, such as a long URL or Base64, into the longest prefixes that fit. */
+function* prefixes(text: string, range: Range, budget: Budget, countTokens: CountTokens): Generator<Segment> {
   const count = (start: number, end: number) => countTokens(text.slice(start, end));
   let start = range.start;
   while (start < range.end) {
-    // Doubling first, so that no more than twice what fits is ever counted.
+    // The length is doubled first, so that at most twice the fitting text is ever counted.
     let fits = start;
     let length = 1;
     let over = range.end + 1;
@@ -209,7 +209,7 @@ function* prefixes(text: string, range: Range, budget: Budget, countTokens: Coun
       else fits = middle;
     }
     let end = safeCut(text, fits);
-    // A single character is the least there is, whatever it counts.
+    // A single character is never divided, whatever its token count.
     if (end <= start) end = start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
     yield { start, end, tokens: count(start, end) };
     start = end;

@@ -3,56 +3,56 @@ import { type Budget, type CountTokens, sumTokens, type Unit, unitsOf } from './
 import type { Block } from './extract/blocks.ts';
 
 export interface Chunk {
-  /** From 0, in the order of the document. */
+  /** Index from 0, in the order of the document. */
   readonly index: number;
-  /** `document.text.slice(locator.start, locator.end)`. */
+  /** Text of the chunk: `document.text.slice(locator.start, locator.end)`. */
   readonly text: string;
   readonly tokenCount: number;
   readonly locator: Locator;
 }
 
 export interface ChunkOptions {
-  /** No chunk counts more tokens, unless a single character does. Default 400. */
+  /** Maximum of tokens in a chunk, unless a single character has more. Default 400. */
   readonly chunkTokens?: number;
-  /** How many tokens of the chunk before, in whole sentences, are repeated at most. Default 60. */
+  /** Maximum of tokens that are repeated, in whole sentences, from the previous chunk. Default 60. */
   readonly overlapTokens?: number;
-  /** Headings that the document stands under: those that were open where the window before it ended. Default none. */
+  /** Headings that enclose the start of the text: those open at the end of the previous window. Default none. */
   readonly openHeadings?: readonly OpenHeading[];
   readonly countTokens: CountTokens;
 }
 
 export interface OpenHeading {
-  /** From 1. */
+  /** Level from 1. */
   readonly level: number;
   readonly text: string;
 }
 
-/** Characters per token that a chunk may hold at most; prose has 2 to 5. */
+/** Maximum of characters per token in a chunk; prose has 2 to 5. */
 const CHARS_PER_TOKEN_MAX = 32;
-/** From this part of the budget on, a chunk rather ends than takes in the beginning of a paragraph that would be cut. */
-const FULL_ENOUGH = 0.75;
-/** From this part of the budget on, a chunk ends before the next heading. */
-const SECTION_ENOUGH = 1 / 8;
+/** Fill ratio from which a chunk ends before a paragraph that would not fit as a whole. */
+const PARAGRAPH_BREAK_RATIO = 0.75;
+/** Fill ratio from which a chunk ends before the next heading. */
+const SECTION_BREAK_RATIO = 1 / 8;
 
 /**
- * Cuts a document into chunks for embedding. A chunk is a run of whole sentences, list items, table or code lines in
- * document order; it counts at most `chunkTokens`.
+ * Cuts a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines in
+ * document order; it has at most `chunkTokens` tokens.
  *
- * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit a chunk.
- * - A heading stands in one chunk with the text after it (unless both, counted one by one, exceed the budget), and opens
- *   a new chunk when the current one is at least an eighth full or ends on another page: a citation names one
+ * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit into a chunk.
+ * - A heading is in one chunk with the text after it (unless their separate counts exceed the budget sectionTokens), and
+ *   opens a new chunk when the current one is at least an eighth full or ends on another page: a citation names one
  *   section, and few sections are too short to be found on their own.
  * - A paragraph that would be cut begins a new chunk when the current one is three quarters full.
- * - `overlapTokens` of whole sentences are repeated from the chunk before, never across a heading.
+ * - Up to `overlapTokens` of whole sentences are repeated from the previous chunk, never across a heading.
  *
  * `heading_path` names the headings that enclose the first text of the chunk that is neither heading nor overlap.
- * Every character of every block but blanks is in some chunk. The same input gives the same chunks.
+ * Every character of every block except blanks is in some chunk. The same input gives the same chunks.
  */
 export function chunkDocument(document: { text: string; blocks: readonly Block[] }, options: ChunkOptions): Chunk[] {
   return [...streamChunks(document, options)];
 }
 
-/** `chunkDocument`, chunk by chunk, for callers that let the event loop turn in between. */
+/** Yields the chunks of `chunkDocument` one by one, for callers that yield to the event loop in between. */
 export function* streamChunks(
   document: { text: string; blocks: readonly Block[] },
   options: ChunkOptions,
@@ -63,7 +63,7 @@ export function* streamChunks(
   const packer = new Packer(text, budget, overlapTokens, countTokens);
   const path: OpenHeading[] = [...openHeadings];
   let headingPath: readonly string[] = path.map((heading) => heading.text);
-  let headings: Placed[] = [];
+  let headings: PlacedUnit[] = [];
 
   for (const block of blocks) {
     if (block.kind === 'heading') {
@@ -73,7 +73,7 @@ export function* streamChunks(
         headings.push({ ...unit, heading: true, headingPath });
       continue;
     }
-    const units: Placed[] = unitsOf(text, block, budget, headings, countTokens).map((unit) => ({
+    const units: PlacedUnit[] = unitsOf(text, block, budget, headings, countTokens).map((unit) => ({
       ...unit,
       heading: false,
       headingPath,
@@ -89,33 +89,33 @@ export function* streamChunks(
   yield* packer.close();
 }
 
-/** The headings that are open after these blocks, outermost first. */
+/** Headings that are open after these blocks, outermost first. */
 export function headingsAfter(blocks: readonly Block[], before: readonly OpenHeading[]): OpenHeading[] {
   const path = [...before];
   for (const block of blocks) if (block.kind === 'heading') openHeading(path, block);
   return path;
 }
 
-/** A heading closes those of its level and below. */
+/** Adds a heading to the path; it closes the headings of its level and below. */
 function openHeading(path: OpenHeading[], block: Block): void {
   const level = block.level ?? 1;
   while (path.length > 0 && (path.at(-1)?.level ?? 0) >= level) path.pop();
   path.push({ level, text: block.text });
 }
 
-interface Placed extends Unit {
+interface PlacedUnit extends Unit {
   readonly heading: boolean;
   readonly headingPath: readonly string[];
 }
 
-/** Fills chunks one after the other. Counts of units are added up on the way and the whole is counted at the end. */
+/** Fills chunks one after the other. The counts of units are added up while a chunk is filled; its whole text is counted at the end. */
 class Packer {
   readonly #text: string;
   readonly #budget: Budget;
   readonly #overlapTokens: number;
   readonly #countTokens: CountTokens;
-  #units: Placed[] = [];
-  /** How many of `#units`, at the start, repeat the chunk before. */
+  #units: PlacedUnit[] = [];
+  /** Number of units at the start of `#units` that repeat the previous chunk. */
   #repeated = 0;
   #tokens = 0;
   #index = 0;
@@ -127,28 +127,28 @@ class Packer {
     this.#countTokens = countTokens;
   }
 
-  /** Headings and the first unit of what they head. */
-  *openSection(headings: readonly Placed[], first: Placed): Generator<Chunk> {
-    const together = sumTokens(headings) + first.tokens;
-    const start = (headings[0] as Placed).start;
+  /** Adds headings sectionTokens with the first unit below them. */
+  *openSection(headings: readonly PlacedUnit[], first: PlacedUnit): Generator<Chunk> {
+    const sectionTokens = sumTokens(headings) + first.tokens;
+    const start = (headings[0] as PlacedUnit).start;
     const ends = () =>
-      this.#tokens >= this.#budget.tokens * SECTION_ENOUGH ||
+      this.#tokens >= this.#budget.tokens * SECTION_BREAK_RATIO ||
       this.#units.at(-1)?.page !== headings[0]?.page ||
-      !this.#fits(together, start, first.end);
+      !this.#fits(sectionTokens, start, first.end);
     while (this.#hasFresh && ends()) yield this.#emit(null);
     for (const heading of headings) yield* this.add(heading);
     yield* this.add(first);
   }
 
-  /** The first unit of a block without a heading of its own. */
-  *openParagraph(units: readonly Placed[]): Generator<Chunk> {
-    const first = units[0] as Placed;
+  /** Adds the first unit of a block that has no heading of its own. */
+  *openParagraph(units: readonly PlacedUnit[]): Generator<Chunk> {
+    const first = units[0] as PlacedUnit;
     const whole = sumTokens(units);
-    const end = (units.at(-1) as Placed).end;
-    const freshRoom = this.#budget.tokens - this.#overlapTokens;
+    const end = (units.at(-1) as PlacedUnit).end;
+    const freshTokens = this.#budget.tokens - this.#overlapTokens;
     if (
-      this.#tokens >= this.#budget.tokens * FULL_ENOUGH &&
-      whole <= freshRoom &&
+      this.#tokens >= this.#budget.tokens * PARAGRAPH_BREAK_RATIO &&
+      whole <= freshTokens &&
       !this.#fits(whole, first.start, end)
     ) {
       if (this.#hasFresh) yield this.#emit(first);
@@ -156,9 +156,9 @@ class Packer {
     yield* this.add(first);
   }
 
-  *add(unit: Placed): Generator<Chunk> {
+  *add(unit: PlacedUnit): Generator<Chunk> {
     while (this.#hasFresh && !this.#fits(unit.tokens, unit.start, unit.end)) yield this.#emit(unit);
-    // What was repeated may still stand in the way.
+    // The repeated sentences may take the space that the unit needs.
     if (!this.#fits(unit.tokens, unit.start, unit.end)) this.#restart([]);
     this.#units.push(unit);
     this.#tokens += unit.tokens;
@@ -178,10 +178,10 @@ class Packer {
   }
 
   /**
-   * A chunk of the units so far, or of as many as the count of their text allows; the others begin the next one,
+   * Makes a chunk of the units so far, or of as many as the count of their text allows; the others begin the next chunk,
    * after the sentences that are repeated before `next`.
    */
-  #emit(next: Placed | null): Chunk {
+  #emit(next: PlacedUnit | null): Chunk {
     let tokens = this.#countOf(this.#units);
     if (tokens > this.#budget.tokens && this.#repeated > 0) {
       this.#restart(this.#units.slice(this.#repeated));
@@ -196,46 +196,46 @@ class Packer {
     }
     const chunk = this.#toChunk(taken, tokens);
     const rest = this.#units.slice(taken.length);
-    const follower = rest[0] ?? next;
-    const repeated = follower === null || follower.heading ? [] : this.#repeat(taken, rest, follower);
+    const following = rest[0] ?? next;
+    const repeated = following === null || following.heading ? [] : this.#repeat(taken, rest, following);
     this.#restart([...repeated, ...rest]);
     this.#repeated = repeated.length;
     return chunk;
   }
 
-  #restart(units: Placed[]): void {
+  #restart(units: PlacedUnit[]): void {
     this.#units = units;
     this.#tokens = sumTokens(units);
     this.#repeated = 0;
   }
 
-  /** Whole sentences from the end of a chunk, as many as the overlap and the room before `next` allow. */
-  #repeat(taken: readonly Placed[], rest: readonly Unit[], next: Unit): Placed[] {
-    const room = Math.min(this.#overlapTokens, this.#budget.tokens - (rest.length > 0 ? sumTokens(rest) : next.tokens));
+  /** Selects whole sentences from the end of a chunk, as many as the overlap and the space before `next` allow. */
+  #repeat(taken: readonly PlacedUnit[], rest: readonly Unit[], next: Unit): PlacedUnit[] {
+    const tokensMax = Math.min(this.#overlapTokens, this.#budget.tokens - (rest.length > 0 ? sumTokens(rest) : next.tokens));
     let from = taken.length;
     let tokens = 0;
-    // Never all of it: a chunk that only adds to the one before would make that one useless.
+    // A chunk is never repeated as a whole: the next one would then contain it and make it useless.
     while (from > 1) {
-      const unit = taken[from - 1] as Placed;
+      const unit = taken[from - 1] as PlacedUnit;
       const tooFar = next.end - unit.start > this.#budget.chars;
-      if (!unit.repeatable || unit.heading || tokens + unit.tokens > room || tooFar) break;
+      if (!unit.repeatable || unit.heading || tokens + unit.tokens > tokensMax || tooFar) break;
       tokens += unit.tokens;
       from--;
     }
     return taken.slice(from);
   }
 
-  #countOf(units: readonly Placed[]): number {
-    const first = units[0] as Placed;
+  #countOf(units: readonly PlacedUnit[]): number {
+    const first = units[0] as PlacedUnit;
     if (units.length === 1) return first.tokens;
-    return this.#countTokens(this.#text.slice(first.start, (units.at(-1) as Placed).end));
+    return this.#countTokens(this.#text.slice(first.start, (units.at(-1) as PlacedUnit).end));
   }
 
-  #toChunk(units: readonly Placed[], tokenCount: number): Chunk {
-    const { start, page } = units[0] as Placed;
-    const { end, page: pageEnd } = units.at(-1) as Placed;
+  #toChunk(units: readonly PlacedUnit[], tokenCount: number): Chunk {
+    const { start, page } = units[0] as PlacedUnit;
+    const { end, page: pageEnd } = units.at(-1) as PlacedUnit;
     const fresh = units.slice(this.#repeated);
-    const { headingPath } = fresh.find((unit) => !unit.heading) ?? (fresh.at(-1) as Placed);
+    const { headingPath } = fresh.find((unit) => !unit.heading) ?? (fresh.at(-1) as PlacedUnit);
     return {
       index: this.#index++,
       text: this.#text.slice(start, end),

@@ -2,21 +2,21 @@ import type { BlockDraft } from './blocks.ts';
 import { RowTable } from './row-table.ts';
 
 interface OpenTable {
-  /** Null in a table within a table, whose text is part of a cell. */
+  /** Rows of an outer table; null in a nested table, whose text becomes part of a cell. */
   readonly rows: RowTable | null;
   readonly nestedLines: string[];
   row: string[];
   cell: BlockDraft[];
   filledCells: number;
-  /** The only filled cell so far, with its blocks: a table of one cell is a frame around text. */
+  /** Blocks of the only filled cell so far: a table of one cell is a frame around text. */
   onlyCell: BlockDraft[] | null;
-  /** The row of that cell, until another cell follows. */
+  /** Row of that cell, until another cell follows. */
   onlyRow: string[] | null;
 }
 
 /**
- * Takes paragraphs and tables as office formats nest them and gives blocks in reading order: lines of code become one
- * listing, tables within tables become text of a cell, a table with a single filled cell becomes what is in it.
+ * Converts paragraphs and tables as office formats nest them to blocks in reading order: lines of code become one
+ * listing, nested tables become text of a cell, a table with a single filled cell becomes the blocks of that cell.
  */
 export class BlockWriter {
   readonly #add: (block: BlockDraft) => void;
@@ -28,7 +28,7 @@ export class BlockWriter {
     this.#add = add;
   }
 
-  /** Of all blocks from here on. */
+  /** Sets the page of all following blocks. */
   setPage(page: number): void {
     this.#endCode();
     this.#page = page;
@@ -99,7 +99,7 @@ export class BlockWriter {
     }
   }
 
-  /** Closes what the document left open. */
+  /** Closes the tables and the listing that the document left open. */
   end(): void {
     while (this.#tables.length > 0) this.closeTable();
     this.#endCode();

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { ExtractError } from './errors.ts';
 
-/** One piece of a document, in reading order, before its place in the text is known. */
+/** Block of a document, in reading order, before its position in the text is known. */
 export const BlockDraft = z.object({
   kind: z.enum(['heading', 'paragraph', 'list_item', 'table', 'code']),
   text: z.string(),
-  /** Headings: 1..6. List items: depth from 1. */
+  /** Level of a heading, 1..6; depth of a list item, from 1. */
   level: z.int().min(1).max(100).optional(),
-  /** From 1, in formats that have pages. */
+  /** Page from 1, in formats that have pages. */
   page: z.int().min(1).optional(),
 });
 export type BlockDraft = z.output<typeof BlockDraft>;
 
-/** A block and its place: `text.slice(start, end)` of the extracted text is `block.text`. */
+/** Block with its position: `text.slice(start, end)` of the extracted text is `block.text`. */
 export interface Block extends BlockDraft {
   readonly start: number;
   readonly end: number;
@@ -23,20 +23,20 @@ export interface AssembledText {
   readonly blocks: Block[];
 }
 
-/** A run of blocks that follow each other in a document; their ranges are of `text`. */
+/** Consecutive blocks of a document; their ranges refer to `text`. */
 export interface TextWindow extends AssembledText {
-  /** Where `text` begins in the text of the document. */
+  /** Offset of `text` in the text of the document. */
   readonly start: number;
 }
 
-// NUL is refused by PostgreSQL; the others carry no meaning in text. Tab and newline stay.
+// PostgreSQL refuses NUL; the other characters have no meaning in text. Tab and newline stay.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /**
- * Builds the one text that character ranges refer to: the blocks in order, a blank line between them, a newline
- * between the items of a list. Texts are brought to NFC, lone surrogates and control characters are removed. What was
- * built so far can be taken away as a window, so that a long document is never held as a whole.
+ * Builds the text that character ranges refer to: the blocks in order, a blank line between them, a newline between the
+ * items of a list. Texts are normalised to NFC; lone surrogates and control characters are removed. The text so far can
+ * be taken as a window, so that a long document is never in memory as a whole.
  */
 export class TextAssembler {
   readonly #blocksMax: number;
@@ -53,7 +53,7 @@ export class TextAssembler {
     this.#charsMax = bounds.textCharsMax;
   }
 
-  /** Blocks without any text are left out. @throws ExtractError `too_large` past a bound */
+  /** Adds a block unless it has no text. @throws ExtractError `too_large` past a bound */
   add(draft: BlockDraft): void {
     const text = tidy(draft.text, draft.kind === 'code');
     if (text === '') return;
@@ -75,17 +75,17 @@ export class TextAssembler {
     this.#length = end;
   }
 
-  /** Whether nothing was added since the last window. */
+  /** True if nothing was added since the last window. */
   get isEmpty(): boolean {
     return this.#blocks.length === 0;
   }
 
-  /** Whether there are so many characters that a window may end here: not between a heading and its text. */
+  /** Returns true if the window has at least `chars` characters and does not end between a heading and its text. */
   mayEndWindow(chars: number): boolean {
     return this.#length - this.#start >= chars && this.#last !== 'heading';
   }
 
-  /** What was added since the last window. */
+  /** Takes the blocks that were added since the last window. */
   takeWindow(): TextWindow {
     const window = { start: this.#start, text: this.#parts.join(''), blocks: this.#blocks };
     this.#parts = [];

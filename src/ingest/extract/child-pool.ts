@@ -1,9 +1,9 @@
 import type { ChildFormat } from './child-protocol.ts';
 import { type Child, type ChildLimits, startChild } from './start-child.ts';
 
-/** Processes that each read one document. */
+/** Pool of processes that each read one document. */
 export interface ChildPool {
-  /** One that waits for its task; from now on the taker looks after it. */
+  /** Takes a process that waits for its task; the caller is responsible for it from then on. */
   take(limits: ChildLimits, format: ChildFormat): Child;
   close(): void;
 }
@@ -18,9 +18,9 @@ interface Spare {
 const IDLE_MS = 30_000;
 
 /**
- * Keeps one process ready once another was taken, for a document of the same format is the likeliest to come next: its
- * start and the loading of its code are then over. No process ever reads two documents. A spare that nobody takes ends
- * after `idleMs`.
+ * Opens a pool that starts a spare process whenever one is taken. It is prepared for the same format, since a document
+ * of that format is the most likely next one; its start and the loading of its code are then complete. No process ever
+ * reads two documents. A spare that is not taken is killed after `idleMs`.
  */
 export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): ChildPool {
   let spare: Spare | null = null;
@@ -33,7 +33,7 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
   const prepare = (limits: ChildLimits, format: ChildFormat) => {
     const child = startChild(limits, format);
     const own: Spare = { child, limits, format, timer: setTimeout(() => drop(own), idleMs).unref() };
-    // It may die, or never have started; then it is not there when it is wanted.
+    // A spare that died or never started is dropped.
     child.on('error', () => drop(own)).once('exit', () => drop(own));
     child.stdin.on('error', () => {});
     spare = own;
@@ -43,9 +43,9 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
       const ready = spare;
       spare = null;
       if (ready !== null) clearTimeout(ready.timer);
-      const isFit = ready !== null && ready.format === format && isAlike(ready.limits, limits);
-      if (ready !== null && !isFit) ready.child.kill('SIGKILL');
-      const child = isFit ? ready.child : startChild(limits, format);
+      const fits = ready !== null && ready.format === format && hasSameLimits(ready.limits, limits);
+      if (ready !== null && !fits) ready.child.kill('SIGKILL');
+      const child = fits ? ready.child : startChild(limits, format);
       if (!isClosed) prepare(limits, format);
       return child;
     },
@@ -56,6 +56,6 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
   };
 }
 
-function isAlike(one: ChildLimits, other: ChildLimits): boolean {
+function hasSameLimits(one: ChildLimits, other: ChildLimits): boolean {
   return one.memoryBytesMax === other.memoryBytesMax && one.deadlineMs === other.deadlineMs;
 }

@@ -7,7 +7,7 @@ import type { OcrStrategy } from './reader.ts';
 /** Formats with a parser of their own, each read in a child process. */
 export type ChildFormat = Extract<FileFormat, 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
 
-/** What to read, and its bounds: a line of JSON on stdin, before the file. */
+/** Task of a child: the document to read and its bounds. It is a line of JSON on stdin, before the file. */
 export interface ChildTask {
   readonly format: ChildFormat;
   readonly sizeBytes: number;
@@ -17,25 +17,25 @@ export interface ChildTask {
   readonly htmlBytesMax: number;
   readonly unpackedBytesMax: number;
   readonly entriesMax: number;
-  /** Whether pictures are handed on to be read; null: they are not. */
+  /** Strategy by which pictures are printed to be read by the parent; null for none. */
   readonly ocrStrategy: OcrStrategy | null;
   readonly imagesMax: number;
   readonly imageBytesMax: number;
 }
 
-/** The child's only argument, in JSON. Task and file follow on stdin, which stays open afterwards. */
+/** Only argument of the child, in JSON. Task and file follow on stdin, which stays open afterwards. */
 export interface ChildArgument {
-  /** The format whose code is loaded at once. */
+  /** Format whose code is loaded immediately. */
   readonly preload: ChildFormat;
-  /** Folder, ending in a slash, of the predefined CMaps of East Asian PDFs; null where they are not installed. */
+  /** Folder, ending in a slash, of the predefined CMaps of East Asian PDFs; null if they are not installed. */
   readonly cmapFolder: string | null;
-  /** Folder, ending in a slash, of the decoders of fax and JPEG 2000 images; null where they are not installed. */
+  /** Folder, ending in a slash, of the decoders of fax and JPEG 2000 images; null if they are not installed. */
   readonly wasmFolder: string | null;
 }
 
-const OF_THE_DOCUMENT = ['unsupported_type', 'encrypted', 'corrupt', 'too_large'] as const;
+const DOCUMENT_CATEGORIES = ['unsupported_type', 'encrypted', 'corrupt', 'too_large'] as const;
 
-/** One line of JSON on the child's stdout; the last one is `done` or `failed`. */
+/** Line of JSON on the child's stdout; the last one is `done` or `failed`. */
 export const ChildLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blocks'), blocks: z.array(BlockDraft) }),
   z.object({
@@ -55,7 +55,7 @@ export const ChildLine = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('failed'),
-    category: z.enum([...OF_THE_DOCUMENT, 'out_of_memory', 'internal']),
+    category: z.enum([...DOCUMENT_CATEGORIES, 'out_of_memory', 'internal']),
     message: z.string().max(500),
   }),
 ]);

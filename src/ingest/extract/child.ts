@@ -1,6 +1,7 @@
 /**
- * Main of the process that reads one untrusted document: argument in, file on stdin, blocks as lines of JSON on
- * stdout. It is started with next to no rights (see run-child.ts) and gives up the rest before it looks at the file.
+ * Main module of the process that reads one untrusted document: it gets an argument and the file on stdin, and prints
+ * blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts) and drops the remaining ones
+ * before it reads the file.
  */
 import fs from 'node:fs/promises';
 import { registerHooks } from 'node:module';
@@ -20,7 +21,7 @@ async function main(): Promise<void> {
   const preloaded = await loadReader(preload);
   const task = await input.task;
   const read = task.format === preload ? preloaded : await loadReader(task.format);
-  giveUpRights();
+  dropPrivileges();
   const bytes = await input.file;
   const sink = new PrintingSink(task.textCharsMax);
   const { pagesMax, htmlBytesMax } = task;
@@ -31,7 +32,7 @@ async function main(): Promise<void> {
   await print({ type: 'done', ...result });
 }
 
-/** Prints blocks as they come, no faster than they are taken. */
+/** Sink that prints blocks; `flush` waits until the parent has read enough of them. */
 class PrintingSink implements BlockSink {
   readonly #charsMax: number;
   #blocks: BlockDraft[] = [];
@@ -65,7 +66,7 @@ class PrintingSink implements BlockSink {
   }
 }
 
-/** Prints images behind the blocks before them. */
+/** Sink that prints images after the blocks that precede them. */
 class PrintingImages implements ImageSink {
   readonly strategy: OcrStrategy;
   readonly #sink: PrintingSink;
@@ -88,36 +89,36 @@ class PrintingImages implements ImageSink {
   }
 }
 
-/** Node 24 has no permission for the network, so the ways to it that JavaScript has are closed by hand. */
-function giveUpRights(): void {
+/** Removes access to the network: the permission model of Node 24 does not cover it, so the APIs of JavaScript are replaced. */
+function dropPrivileges(): void {
   const refuse = () => {
-    throw new Error('not allowed here');
+    throw new Error('this API is not allowed in the process that reads a document');
   };
-  // pdf.js reads its CMaps by this; what it may read is the permission's business.
+  // pdf.js reads its CMaps by this API; the permission model limits the paths.
   const getBuiltinModule = (name: string) => (name === 'fs/promises' ? fs : refuse());
   registerHooks({ resolve: refuse, load: refuse });
   Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: undefined, XMLHttpRequest: undefined });
   Object.assign(process, { getBuiltinModule, kill: refuse, binding: refuse, dlopen: refuse });
 }
 
-/** A line that is the task, then the file. After them stdin is a lifeline: when the parent is gone, it ends and so do we. */
+/** Reader of stdin: a line with the task, then the file. Stdin stays open; it ends when the parent is gone, and this process exits. */
 class TaskInput {
   readonly task: Promise<ChildTask>;
   readonly file: Promise<Uint8Array>;
-  readonly #gotTask: (task: ChildTask) => void;
-  readonly #gotFile: (bytes: Uint8Array) => void;
+  readonly #resolveTask: (task: ChildTask) => void;
+  readonly #resolveFile: (bytes: Uint8Array) => void;
   #line = '';
   #bytes: Uint8Array | null = null;
   #filled = 0;
 
   constructor() {
-    ({ promise: this.task, resolve: this.#gotTask } = Promise.withResolvers<ChildTask>());
-    ({ promise: this.file, resolve: this.#gotFile } = Promise.withResolvers<Uint8Array>());
-    const orphaned = () => process.exit(3);
+    ({ promise: this.task, resolve: this.#resolveTask } = Promise.withResolvers<ChildTask>());
+    ({ promise: this.file, resolve: this.#resolveFile } = Promise.withResolvers<Uint8Array>());
+    const exitAsOrphan = () => process.exit(3);
     process.stdin
       .on('data', (chunk: Buffer) => this.#take(chunk))
-      .on('end', orphaned)
-      .on('error', orphaned);
+      .on('end', exitAsOrphan)
+      .on('error', exitAsOrphan);
   }
 
   #take(chunk: Buffer): void {
@@ -130,7 +131,7 @@ class TaskInput {
     if (end < 0) return;
     const task = JSON.parse(this.#line) as ChildTask;
     this.#bytes = new Uint8Array(task.sizeBytes);
-    this.#gotTask(task);
+    this.#resolveTask(task);
     this.#fill(this.#bytes, chunk.subarray(end + 1));
   }
 
@@ -138,7 +139,7 @@ class TaskInput {
     if (this.#filled + chunk.length > bytes.length) process.exit(3);
     bytes.set(chunk, this.#filled);
     this.#filled += chunk.length;
-    if (this.#filled === bytes.length) this.#gotFile(bytes);
+    if (this.#filled === bytes.length) this.#resolveFile(bytes);
   }
 }
 
@@ -165,10 +166,10 @@ async function fail(error: unknown): Promise<never> {
 }
 
 /**
- * Libraries must not print between our lines. pdf.js only warns when it gives up on a page, and gives up on one that
- * takes too much memory as if it were empty.
+ * Redirects the console to stderr, since libraries must not print between the lines of the protocol. pdf.js only warns
+ * when it abandons a page, and treats a page that needs too much memory as an empty one.
  */
-function takeWarnings(): void {
+function redirectWarnings(): void {
   let count = 0;
   const take = (...parts: unknown[]) => {
     const text = parts.map(String).join(' ');
@@ -176,10 +177,10 @@ function takeWarnings(): void {
     if (count++ < WARNINGS_MAX) process.stderr.write(`${text.slice(0, 200)}\n`);
   };
   Object.assign(console, { log: take, info: take, warn: take, error: take, debug: take });
-  // It also leaves promises behind when a document breaks; what counts is whether the pages can be read.
+  // pdf.js also leaves rejected promises when a document is damaged; the result depends only on which pages can be read.
   process.on('unhandledRejection', take);
 }
 
-takeWarnings();
+redirectWarnings();
 await main().catch(fail);
 process.exit(0);

@@ -1,4 +1,4 @@
-/** Whether paragraphs of a style hold code, by the name that office programs give it in English whatever they show. */
+/** Returns true if a paragraph style is for code, by its stored name, which is English in every language of an office program. */
 export function isCodeStyle(name: string): boolean {
   return /^(html (preformatted|code)|preformatted text|source ?code|code( block)?|macro)$/i.test(name);
 }

@@ -1,4 +1,4 @@
-/** A bound on wall clock time that leaves out what is spent on something else. */
+/** Bound on wall clock time that can be paused. */
 export class Deadline {
   readonly #onOver: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -17,7 +17,7 @@ export class Deadline {
     return this.#isOver;
   }
 
-  /** Stands still until `work` is done. */
+  /** Pauses the clock until `work` has settled. */
   async pause<T>(work: Promise<T>): Promise<T> {
     if (this.#pauses++ === 0 && this.#timer !== null) {
       clearTimeout(this.#timer);
@@ -30,7 +30,7 @@ export class Deadline {
     }
   }
 
-  /** Allows for so much more. */
+  /** Extends the deadline by `ms`. */
   extend(ms: number): void {
     this.#leftMs += ms;
     if (this.#pauses > 0 || this.#timer === null) return;

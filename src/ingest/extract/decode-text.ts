@@ -9,8 +9,8 @@ export interface DecodedText {
 const SAMPLE_CHARS = 1 << 20;
 const GUESS_BYTES = 64 * 1024;
 /**
- * Encodings that statistics tell well enough, and from which confidence on (of 100). Among those of Western and Central
- * Europe they guess, so that these are read as windows-1252.
+ * Encodings that statistics recognise reliably, with the minimal confidence (of 100). They cannot distinguish those of
+ * Western and Central Europe, so these are read as windows-1252.
  */
 const GUESSES: ReadonlyMap<string, number> = new Map([
   ['Shift_JIS', 60],
@@ -22,15 +22,15 @@ const GUESSES: ReadonlyMap<string, number> = new Map([
 ]);
 const SINGLE_BYTE: ReadonlySet<string> = new Set(['windows-1251', 'KOI8-R']);
 const CHINESE: ReadonlySet<string> = new Set(['gb18030', 'big5']);
-/** Escape sequences of ISO-2022-JP: it is the one encoding of Japanese without a byte beyond ASCII. */
+/** Escape sequences of ISO-2022-JP, the only encoding of Japanese without a byte beyond ASCII. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
 const ISO_2022_JP = /\x1b\$[@B]|\x1b\([BJ]/;
 
 /**
- * Bytes to text. In this order: byte order mark, `declared` (if it fits without an error), UTF-16 by its pattern
- * of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are tolerated), EUC-KR (as CP949) if
- * that gives Korean, what statistics say of the other encodings of East Asia and of Russian, else windows-1252, which
- * fits everything. Never throws for bad bytes.
+ * Decodes bytes to text. The encoding is chosen in this order: byte order mark, `declared` (if it decodes without an
+ * error), UTF-16 by its pattern of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are tolerated),
+ * EUC-KR (as CP949) if that yields Korean, the other encodings of East Asia and of Russian by statistics, else
+ * windows-1252, which decodes everything. Never throws for bad bytes.
  *
  * @param declared a charset label from elsewhere (a `<meta>`, a content type); unknown labels are ignored
  */
@@ -48,19 +48,19 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
 
   const utf8 = decodeAs(bytes, 'utf-8');
   const utf8Counts = countKinds(utf8.text);
-  // A cut or patched file has a few bad bytes; text of another encoding has hardly a good one.
+  // A damaged file has a few bad bytes; text of another encoding has almost no valid ones.
   if (utf8Counts.broken * 50 <= utf8Counts.foreign) return utf8;
 
   const guess = guessEncoding(start);
   const korean = decodeAs(bytes, 'euc-kr');
   const koreanCounts = countKinds(korean.text);
   const isKorean = koreanCounts.broken * 50 <= koreanCounts.foreign && koreanCounts.hangul * 2 >= koreanCounts.foreign;
-  // Simplified Chinese decodes as Korean too, of syllables that nobody uses.
+  // Simplified Chinese decodes as Korean too, with syllables that do not occur in Korean.
   if (isKorean && !(guess?.isSure && CHINESE.has(guess.encoding))) return korean;
   return decodeAs(bytes, guess?.encoding ?? 'windows-1252');
 }
 
-/** By statistics; null: nothing that they tell well enough. */
+/** Guesses the encoding by statistics; null if none is likely enough. */
 function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean } | null {
   let letters = 0;
   let foreign = 0;
@@ -75,14 +75,14 @@ function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean }
   if (sure !== undefined) {
     return { encoding: sure.name.toLowerCase(), isSure: sure.confidence > koreanConfidence };
   }
-  // Accents are few among letters. Where most letters are beyond ASCII, a short text of another script is likelier:
-  // one in which bytes go in pairs, if they do.
+  // Accented letters are rare. If most letters are beyond ASCII, a short text of another script is more likely:
+  // preferably one of an encoding with two bytes a character.
   if (foreign < letters) return null;
   const likely = known.find(({ name }) => !SINGLE_BYTE.has(name)) ?? known[0];
   return likely === undefined ? null : { encoding: likely.name.toLowerCase(), isSure: false };
 }
 
-/** `utf-8`, `utf-16le`, `utf-16be` or null. */
+/** Encoding by the byte order mark: `utf-8`, `utf-16le`, `utf-16be` or null. */
 export function byteOrderMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
@@ -90,7 +90,7 @@ export function byteOrderMark(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** UTF-16 of mostly Latin text has a NUL in every other byte; no other encoding has. */
+/** Recognises UTF-16 of mostly Latin text: only there every other byte is a NUL. */
 export function utf16ByPattern(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const pairs = Math.min(bytes.length, 4096) >> 1;
   if (pairs < 2) return null;
@@ -112,15 +112,15 @@ function decodeAs(bytes: Uint8Array, encoding: string): DecodedText {
 function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
   try {
     const decoder = new TextDecoder(label, { fatal: true });
-    // A page that really were UTF-16 could not have said so in ASCII (HTML standard, "prescan").
+    // A page in UTF-16 cannot declare it in ASCII (HTML standard, "prescan").
     if (decoder.encoding.startsWith('utf-16')) return null;
     return { text: decoder.decode(bytes), encoding: decoder.encoding };
   } catch {
-    return null; // An unknown label, or bytes that it does not fit.
+    return null; // The label is unknown or the bytes are invalid in that encoding.
   }
 }
 
-/** Counts over the first million characters: those beyond ASCII, and among them Hangul and replaced ones. */
+/** Counts characters among the first million: those beyond ASCII, and of these the Hangul and replacement characters. */
 function countKinds(text: string): { foreign: number; hangul: number; broken: number } {
   let foreign = 0;
   let hangul = 0;

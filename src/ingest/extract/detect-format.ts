@@ -1,7 +1,7 @@
 import { byteOrderMark, decodeText, utf16ByPattern } from './decode-text.ts';
 import { ExtractError } from './errors.ts';
 
-/** What a document can turn out to be. */
+/** Formats of documents. */
 export const DOCUMENT_FORMATS = [
   'txt',
   'md',
@@ -30,7 +30,7 @@ export const DOCUMENT_FORMATS = [
 ] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
-/** What the first bytes tell. What is in a container (zip archive, compound file) is known only once it is opened. */
+/** Format by the first bytes. The format inside a container (zip archive, compound file) is known only once it is opened. */
 export type FileFormat =
   | 'txt'
   | 'md'
@@ -46,7 +46,7 @@ export type FileFormat =
   | 'cfb'
   | PictureFormat;
 
-/** Files that are a picture as a whole. */
+/** Formats of files that are a picture. */
 export type PictureFormat = Extract<DocumentFormat, 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff'>;
 
 const PICTURE_FORMATS: ReadonlySet<FileFormat> = new Set<PictureFormat>(['png', 'jpeg', 'webp', 'gif', 'tiff']);
@@ -57,17 +57,17 @@ export function isPictureFormat(format: FileFormat): format is PictureFormat {
 
 export interface DetectedFormat {
   readonly format: FileFormat;
-  /** `charset` of the declared content type, where it names one. */
+  /** `charset` of the declared content type; null if there is none. */
   readonly charset: string | null;
 }
 
-/** Names a file by its signature, where that is of a known type. */
+/** Function that returns the type of a file by its signature; null if it is unknown. */
 export type Recognise = (head: Uint8Array) => Promise<{ ext: string; mime: string } | null>;
 
-/** How many bytes of the start of a file `detectFormat` wants to see. */
+/** Number of bytes from the start of a file that `detectFormat` needs. */
 export const HEAD_BYTES = 4096;
 
-/** Kinds of text by what their names end in, and by their media types. */
+/** Kinds of text by the extension of their names, and by their media types. */
 const TEXT_NAMES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('md', 'md markdown mdown mkd mdx'),
   ...names('html', 'html htm xhtml'),
@@ -85,14 +85,14 @@ const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('json', 'application/json application/geo+json'),
   ...names('jsonl', 'application/jsonl application/x-ndjson application/x-jsonlines'),
 ]);
-/** Names that promise a binary format: plain text under such a name is a broken file, not a text. */
+/** Extensions of binary formats: plain text under such a name is a damaged file, not a text. */
 const BINARY_NAMES: ReadonlySet<string> = new Set(
   (
     'pdf docx docm pptx pptm ppsx xlsx xlsm doc ppt xls odt ods odp epub hwp hwpx png jpg jpeg webp gif tif tiff bmp ' +
     'zip gz 7z'
   ).split(' '),
 );
-/** Recognised formats that consist of text and are still no text to read. */
+/** Recognised formats that consist of text characters but hold no text to read. */
 const TEXTUAL_UNSUPPORTED: ReadonlySet<string> = new Set(['ps', 'eps', 'svg', 'pgp']);
 
 const HTML_START = /^(?:\s|<!--[\s\S]*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html[\s>])/i;
@@ -100,12 +100,12 @@ const JSON_START = /^\s*[[{"\-\dtfn]/;
 const HWP_3 = 'HWP Document File V';
 
 /**
- * What a file is, by its first bytes; its name and declared type only tell kinds of text apart.
+ * Detects the format of a file by its first bytes; its name and declared type only distinguish kinds of text.
  *
  * @param file `head`: the first 4 KiB (all of a shorter file)
- * @param recognise for the message about a type that is known and not read
- * @throws ExtractError `corrupt` for an empty file and for one that is not what its name promises,
- *   `unsupported_type` for all that is recognised, or plainly binary, and not read here
+ * @param recognise names a type that is known but not supported, for the message
+ * @throws ExtractError `corrupt` for an empty file and for one whose content does not match its name,
+ *   `unsupported_type` for a recognised type or binary data that cannot be read
  */
 export async function detectFormat(
   file: { head: Uint8Array; fileName: string; contentType?: string | null },
@@ -115,41 +115,41 @@ export async function detectFormat(
   if (head.length === 0) throw new ExtractError('corrupt', 'the file is empty');
   const extension = extensionOf(file.fileName);
   const { type, charset } = parseContentType(file.contentType);
-  const promisesPdf = extension === 'pdf' || type === 'application/pdf';
+  const isNamedPdf = extension === 'pdf' || type === 'application/pdf';
   const signature = formatBySignature(head);
   if (signature !== null) return { format: signature, charset: null };
 
   const isText = looksLikeText(head);
   const known = await recognise(head);
-  // Two-byte signatures ("BM", "MZ") also start English words, so clean text outvotes them.
+  // Two-byte signatures ("BM", "MZ") also start English words, so clean text takes precedence over them.
   if (known !== null && (!isText || TEXTUAL_UNSUPPORTED.has(known.ext))) {
     throw new ExtractError('unsupported_type', `files of type ${known.mime} (.${known.ext}) are not supported`);
   }
-  // Readers of PDF accept junk before the header; as this could be any text that mentions it, the name decides.
-  if (promisesPdf && startOf(head, 1024 + 5).includes('%PDF-')) return { format: 'pdf', charset: null };
+  // Readers of PDF accept other bytes before the header; since any text may mention "%PDF-", the name decides.
+  if (isNamedPdf && startOf(head, 1024 + 5).includes('%PDF-')) return { format: 'pdf', charset: null };
   if (!isText) {
-    if (promisesPdf) throw new ExtractError('corrupt', 'the file is named as a PDF but its content is not one');
+    if (isNamedPdf) throw new ExtractError('corrupt', 'the file is named as a PDF but its content is not a PDF');
     throw new ExtractError('unsupported_type', 'the file is binary data of an unknown type');
   }
 
   const start = decodeText(head).text;
   if (HTML_START.test(start)) return { format: 'html', charset };
-  if (promisesPdf || BINARY_NAMES.has(extension)) {
+  if (isNamedPdf || BINARY_NAMES.has(extension)) {
     throw new ExtractError('corrupt', `the file is named .${extension || 'pdf'} but holds plain text`);
   }
   const isNamedMail = /^(eml|mht|mhtml)$/.test(extension) || type === 'message/rfc822';
   if (looksLikeMail(start, isNamedMail)) return { format: 'eml', charset: null };
   const format = TEXT_NAMES.get(extension) ?? TEXT_TYPES.get(type) ?? 'txt';
-  // A file that only is called so is still a text.
-  const isOnlyCalled = (format === 'json' || format === 'jsonl') && !JSON_START.test(start);
-  return { format: isOnlyCalled ? 'txt' : format, charset };
+  // A file that only has the name of JSON is still a text.
+  const isOnlyNamed = (format === 'json' || format === 'jsonl') && !JSON_START.test(start);
+  return { format: isOnlyNamed ? 'txt' : format, charset };
 }
 
 function names(format: FileFormat, list: string): Array<[string, FileFormat]> {
   return list.split(' ').map((name) => [name, format]);
 }
 
-/** @throws ExtractError `unsupported_type` for the one old format that looks like no other */
+/** Detects a format by its signature. @throws ExtractError `unsupported_type` for Hancom documents before version 5 */
 function formatBySignature(head: Uint8Array): FileFormat | null {
   const start = startOf(head, 32);
   if (start.startsWith('%PDF-')) return 'pdf';
@@ -162,7 +162,7 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   if (/^RIFF....WEBP/s.test(start)) return 'webp';
   if (start.startsWith('II*\0') || start.startsWith('MM\0*')) return 'tiff';
   if (start.startsWith(HWP_3)) {
-    throw new ExtractError('unsupported_type', 'Hancom documents before version 5 are not supported; save it anew');
+    throw new ExtractError('unsupported_type', 'Hancom documents before version 5 are not supported; save the document in a newer version');
   }
   return null;
 }
@@ -172,8 +172,8 @@ function startOf(head: Uint8Array, bytes: number): string {
 }
 
 /**
- * A mail begins with header fields (RFC 5322). As notes may begin with "From:" and "Subject:" too, fields that only
- * programs write are asked for, unless the name says that it is a mail.
+ * Returns true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:" too,
+ * so fields that only programs write are required, unless the name is that of a mail.
  */
 function looksLikeMail(start: string, isNamed: boolean): boolean {
   const fields = new Set<string>();
@@ -188,8 +188,8 @@ function looksLikeMail(start: string, isNamed: boolean): boolean {
 }
 
 /**
- * Text in any encoding: few bytes below 0x20 beyond the blanks. Valid UTF-8 may hold more of them (a log with NULs),
- * since binary data of some length never is valid UTF-8.
+ * Returns true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8 may have more of them (a
+ * log with NULs), since binary data of some length is never valid UTF-8.
  */
 function looksLikeText(head: Uint8Array): boolean {
   const wide = byteOrderMark(head) ?? utf16ByPattern(head);
@@ -202,7 +202,7 @@ function looksLikeText(head: Uint8Array): boolean {
   return control <= head.length * (isUtf8(head) ? 0.3 : 0.02);
 }
 
-/** How many of `length` code units are control characters that text does not use. */
+/** Counts the control characters among `length` code units that text does not use. */
 function controlCount(length: number, unitAt: (index: number) => number): number {
   let count = 0;
   for (let i = 0; i < length; i++) {
@@ -214,7 +214,7 @@ function controlCount(length: number, unitAt: (index: number) => number): number
 
 function isUtf8(head: Uint8Array): boolean {
   try {
-    // `stream` forgives a character that is cut at the end of the window.
+    // `stream` accepts a character that is cut off at the end of the window.
     new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
     return true;
   } catch {

@@ -4,7 +4,7 @@ import { ExtractError } from './errors.ts';
 import type { ContainedDocument } from './mail/read-mail.ts';
 import { type ImageSink, type Reading, type ReadResult, resultOf } from './reader.ts';
 
-/** What a reader needs to know beside the bytes. */
+/** Options of a reader. */
 export interface ReadOptions {
   readonly charset: string | null;
   readonly cmapFolder: string | null;
@@ -16,7 +16,7 @@ export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: Read
 
 type Loader = () => Promise<DocumentReader>;
 
-/** Each loads its own code only: that is what a child process takes its time for. */
+/** Loaders by format. Each loads only its scoped code, since loading takes most of the start of a child process. */
 const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
     const { readHtml } = await import('./read-html.ts');
@@ -79,35 +79,35 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** The reader of a format, with all code loaded that it will ever need. */
+/** Loads the reader of a format with all code that it will ever need. */
 export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
   return format === 'eml' ? loadMailReader() : LOADERS[format]();
 }
 
-async function handOverPicture(file: Uint8Array, images: ImageSink | null): Promise<void> {
-  if (images === null) throw new ExtractError('unsupported_type', 'pictures are not to be read');
+async function addPicture(file: Uint8Array, images: ImageSink | null): Promise<void> {
+  if (images === null) throw new ExtractError('unsupported_type', 'the picture is not read, since ocr_strategy is never');
   if (!(await images.take({ file, page: 1 })))
-    throw new ExtractError('too_large', 'it is too large, or one picture too many');
+    throw new ExtractError('too_large', 'the picture is too large, or the document has too many pictures');
 }
 
-/** Anything may be attached to a mail. */
+/** Loads the reader of mail with all other readers, since a document of any format may be attached. */
 async function loadMailReader(): Promise<DocumentReader> {
   const { readMail } = await import('./mail/read-mail.ts');
   const formats = Object.keys(LOADERS) as Array<keyof typeof LOADERS>;
   const loaded = await Promise.all(formats.map(async (format) => [format, await LOADERS[format]()] as const));
   const readers = new Map<FileFormat, DocumentReader>(loaded);
   return (bytes, reading, options) => {
-    const readContained = async (document: ContainedDocument, own: Reading): Promise<ReadResult> => {
+    const readContained = async (document: ContainedDocument, scoped: Reading): Promise<ReadResult> => {
       const { bytes: content, fileName, contentType, depth } = document;
       const { format, charset } = await detectFormat({ head: content, fileName, contentType });
       if (isPictureFormat(format)) {
-        await handOverPicture(content, own.images);
+        await addPicture(content, scoped.images);
         return resultOf('txt');
       }
       const reader = readers.get(format);
       return reader === undefined
-        ? readMail(content, own, depth, readContained)
-        : reader(content, own, { ...options, charset });
+        ? readMail(content, scoped, depth, readContained)
+        : reader(content, scoped, { ...options, charset });
     };
     return readMail(bytes, reading, 0, readContained);
   };

@@ -1,6 +1,6 @@
 import type { ErrorCategory } from '../../jobs/schema.ts';
 
-/** The part of the job error categories that reading a document can end in. */
+/** Job error categories of reading a document. */
 export type ExtractCategory = Extract<
   ErrorCategory,
   | 'unsupported_type'
@@ -13,7 +13,7 @@ export type ExtractCategory = Extract<
   | 'internal'
 >;
 
-/** What can be wrong with one part of a document, such as an attachment, while the others are read. */
+/** Error categories of one part of a document, such as an attachment, while the other parts are read. */
 export const PART_CATEGORIES = [
   'unsupported_type',
   'encrypted',
@@ -28,12 +28,12 @@ export function isPartCategory(category: ExtractCategory): category is PartCateg
   return (PART_CATEGORIES as readonly ExtractCategory[]).includes(category);
 }
 
-/** Only these may go better next time: a slow host, a child that died for a reason of ours. */
+/** Categories of which a retry may succeed: a slow host, a child that died for an internal reason. */
 const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['timeout', 'internal']);
 
 /**
- * A document that could not be read. `message` is safe to show to the uploader: it never holds a path or a stack.
- * Recognise it by `category`.
+ * Error for a document that could not be read. `message` is safe to show to the uploader: it never contains a path or a
+ * stack. Recognise it by `category`.
  */
 export class ExtractError extends Error {
   override readonly name = 'ExtractError';
@@ -47,28 +47,28 @@ export class ExtractError extends Error {
   }
 }
 
-/** A document ran out of memory while its pictures were decoded, too: its text alone may fit. */
+/** Error for a document that ran out of memory while its text and pictures were decoded; its text alone may fit. */
 export class PicturesDoNotFit extends ExtractError {
   constructor({ category, message, cause }: ExtractError) {
     super(category, message, cause);
   }
 }
 
-/** V8 reports a buffer or string that does not fit and an exhausted stack alike as RangeError: only the words differ. */
+/** Returns true for a failed allocation. V8 reports it and an exhausted stack both as RangeError, so only the message differs. */
 export function isOutOfMemory(message: string): boolean {
   return /allocation failed|Invalid (?:string|array|typed array) length/i.test(message);
 }
 
 export function outOfMemory(cause?: unknown): ExtractError {
-  return new ExtractError('out_of_memory', 'reading the document takes more memory than is allowed', cause);
+  return new ExtractError('out_of_memory', 'reading the document takes more memory than is allowed; divide it into smaller files', cause);
 }
 
-/** The object store gave more or fewer bytes than the document's record says. */
+/** Error for a stored file with more or fewer bytes than the record of the document says. */
 export function wrongSize(): ExtractError {
   return new ExtractError('internal', 'the stored file does not have the size that was recorded');
 }
 
-/** Reading went past its deadline. */
+/** Error for a document that was not read before its deadline. */
 export function tooSlow(deadlineMs: number): ExtractError {
   return new ExtractError('timeout', `reading the document took longer than ${Math.ceil(deadlineMs / 1000)} s`);
 }

@@ -1,6 +1,6 @@
 import { ExtractError } from '../errors.ts';
 
-const FREE = 0xfffffffa; // This and above: no sector (free, end of chain, parts of the tables).
+const FREE = 0xfffffffa; // Values from here on mark no sector (free, end of chain, parts of the tables).
 const NO_ENTRY = 0xffffffff;
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
@@ -16,8 +16,8 @@ interface Stream {
 }
 
 /**
- * A compound file ([MS-CFB]): a file system in a file, with streams by their path (`BodyText/Section0`). Chains of
- * sectors and the tree of names are followed no further than the file has sectors and entries.
+ * Compound file ([MS-CFB]): a file system in a file, with streams by their path (`BodyText/Section0`). The length of
+ * chains of sectors and of the tree of names is bounded by the number of sectors and entries in the file.
  */
 export class CompoundFile {
   readonly #bytes: Buffer;
@@ -47,12 +47,12 @@ export class CompoundFile {
     this.#miniFat = wordsOf(miniFat);
   }
 
-  /** @param path in any case, as names are compared there */
+  /** @param path its case does not matter, since compound files compare names so */
   has(path: string): boolean {
     return this.#streams.has(path.toLowerCase());
   }
 
-  /** Null where there is no such stream. @throws ExtractError `corrupt` where it is cut short */
+  /** Reads a stream; null if it does not exist. @throws ExtractError `corrupt` if it is cut off */
   read(path: string): Buffer | null {
     const stream = this.#streams.get(path.toLowerCase());
     if (stream === undefined) return null;
@@ -67,7 +67,7 @@ export class CompoundFile {
     return this.#bytes.subarray(start, start + this.#sectorBytes);
   }
 
-  /** The table of all chains, whose own sectors are listed in the header and in a chain of further lists. */
+  /** Reads the table of all chains; its own sectors are listed in the header and in a chain of further lists. */
   #readFat(): Uint32Array {
     const sectors = Math.ceil(this.#bytes.length / this.#sectorBytes);
     const numbers: number[] = [];
@@ -83,13 +83,13 @@ export class CompoundFile {
     return wordsOf(Buffer.concat(used.map((number) => this.#sector(number))));
   }
 
-  /** Bytes of a chain of sectors, `bytesMax` of them or somewhat more. */
+  /** Reads a chain of sectors up to `bytesMax` bytes or up to one sector more. */
   #chain(start: number, bytesMax: number): Buffer {
     const parts: Buffer[] = [];
     let length = 0;
     for (let at = start; at < FREE && length < bytesMax; at = this.#fat[at] ?? NO_ENTRY) {
       const sector = this.#sector(at);
-      // A chain that runs in a circle is longer than the file.
+      // A circular chain becomes longer than the file.
       if (sector.length === 0 || length > this.#bytes.length) throw damaged();
       parts.push(sector);
       length += sector.length;
@@ -110,7 +110,7 @@ export class CompoundFile {
     return Buffer.concat(parts);
   }
 
-  /** Each storage holds a binary tree of names, tied together by the numbers of their entries. */
+  /** Reads the directory: each storage holds a binary tree of names that are linked by the numbers of their entries. */
   #readEntries(table: Buffer, isVersion3: boolean): void {
     const count = Math.min(Math.floor(table.length / ENTRY_BYTES), ENTRIES_MAX);
     const seen = new Set<number>();
@@ -124,7 +124,7 @@ export class CompoundFile {
       const name = record.toString('utf16le', 0, nameBytes & ~1);
       const type = record.readUInt8(66);
       const start = record.readUInt32LE(116);
-      // Version 3 may leave anything in the upper half.
+      // The upper half is undefined in version 3.
       const size = record.readUInt32LE(120) + (isVersion3 ? 0 : record.readUInt32LE(124) * 2 ** 32);
       if (type === TYPE_ROOT) this.#miniStream = this.#chain(start, size);
       else open.push({ id: record.readUInt32LE(68), folder }, { id: record.readUInt32LE(72), folder });

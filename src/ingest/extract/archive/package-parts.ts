@@ -2,16 +2,16 @@ import { ExtractError } from '../errors.ts';
 import { parseXml } from './xml.ts';
 import type { Zip } from './zip.ts';
 
-/** A relationship of an Open Packaging Conventions part (ISO/IEC 29500-2). */
+/** Relationship of an Open Packaging Conventions part (ISO/IEC 29500-2). */
 export interface Relationship {
   readonly id: string;
   /** Last segment of the type's address, such as `slide` or `notesSlide`. */
   readonly type: string;
-  /** Name of the entry that it leads to, inside the archive. */
+  /** Name of the archive entry that it points to. */
   readonly target: string;
 }
 
-/** Content types of parts by the names of their entries, of those that are listed one by one. */
+/** Reads the content types of parts that are listed individually, by the names of their entries. */
 export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, string>> {
   const types = new Map<string, string>();
   await parseXml(zip.stream('[Content_Types].xml'), {
@@ -24,7 +24,7 @@ export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, st
   return types;
 }
 
-/** Relationships of a part (`''`: of the package) that stay inside the archive, in the file's order. */
+/** Reads the relationships of a part (`''`: of the package) to parts inside the archive, in the order of the file. */
 export async function readRelationships(zip: Zip, part: string): Promise<Relationship[]> {
   const slash = part.lastIndexOf('/') + 1;
   const folder = part.slice(0, slash);
@@ -42,7 +42,7 @@ export async function readRelationships(zip: Zip, part: string): Promise<Relatio
   return found;
 }
 
-/** Entry that a reference in an entry of `folder` names. It is only looked up, so that `..` leads nowhere. */
+/** Name of the entry that a reference in an entry of `folder` points to. It is only looked up, so `..` cannot leave the archive. */
 export function entryName(folder: string, reference: string): string {
   const path = reference.replace(/[?#].*$/s, '');
   const segments = path.startsWith('/') ? [] : folder.split('/').filter((segment) => segment !== '');
@@ -54,11 +54,11 @@ export function entryName(folder: string, reference: string): string {
   try {
     return decodeURIComponent(name);
   } catch {
-    return name; // A percent sign that is one.
+    return name; // The percent sign is literal.
   }
 }
 
-/** The part that the package is about. @throws ExtractError `corrupt` where it names none */
+/** Name of the main part of the package. @throws ExtractError `corrupt` if the package names none */
 export async function readMainPart(zip: Zip): Promise<string> {
   const main = (await readRelationships(zip, '')).find(({ type }) => type === 'officeDocument');
   if (main === undefined) throw new ExtractError('corrupt', 'the office document has no main part');

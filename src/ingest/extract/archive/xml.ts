@@ -2,24 +2,24 @@ import { SaxesParser } from 'saxes';
 import { byteOrderMark, utf16ByPattern } from '../decode-text.ts';
 import { ExtractError } from '../errors.ts';
 
-/** By name, with the prefix of `NAMESPACES` whatever prefix the file uses; without one where it has no namespace. */
+/** Attributes by name: with the prefix of `NAMESPACES` whatever prefix the file uses; without a prefix if there is no namespace. */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
-/** Called in document order. Names carry the prefix of `NAMESPACES`; `-:` stands for every other namespace. */
+/** Handler that is called in document order. Names have the prefix of `NAMESPACES`; `-:` is the prefix of every other namespace. */
 export interface XmlHandler {
   open?(name: string, attributes: XmlAttributes): void;
   close?(name: string): void;
-  /** Text and CDATA; one text may come in several pieces. */
+  /** Receives text and CDATA; one text may arrive in several parts. */
   text?(text: string): void;
 }
 
 const DEPTH_MAX = 1_000;
 const DECLARATION_BYTES = 256;
-/** A file may make up as many names as it likes; no more are remembered. */
+/** Maximum of cached names, since a file may contain any number of them. */
 const NAMES_MAX = 1_000;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 
-/** Both the transitional and the strict namespaces of ISO/IEC 29500, those of ODF 1.x, EPUB, OWPML and XML encryption. */
+/** Transitional and strict namespaces of ISO/IEC 29500, and those of ODF 1.x, EPUB, OWPML and XML encryption. */
 const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
   [/\/wordprocessingml\/(2006\/)?main$/, 'w'],
   [/\/spreadsheetml\/(2006\/)?main$/, 'x'],
@@ -48,22 +48,22 @@ const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
 ];
 
 /**
- * Parses XML as it comes. Only the five entities of XML itself and character references are known: a document type's
- * own entities, internal or external, are never defined, so that using one is a fault and nothing is ever fetched.
+ * Parses XML as a stream. Only the five predefined entities and character references are known: entities of a document
+ * type, internal or external, are never defined, so the use of one is an error and nothing is ever fetched.
  *
- * @param rest awaited after every piece, for the handler's output to be taken
- * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; what the handler throws
+ * @param drain awaited after every part of the input, so that the output of the handler is consumed
+ * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; errors of the handler
  */
 export async function parseXml(
   source: AsyncIterable<Uint8Array>,
   handler: XmlHandler,
-  rest?: () => Promise<void>,
+  drain?: () => Promise<void>,
 ): Promise<void> {
   const parser = new SaxesParser({ xmlns: true });
   const names = new CanonicalNames();
   let depth = 0;
   parser.on('error', (error) => {
-    throw new ExtractError('corrupt', 'a part of the document is no well-formed XML', error);
+    throw new ExtractError('corrupt', 'a part of the document is not well-formed XML', error);
   });
   parser.on('opentag', (tag) => {
     if (++depth > DEPTH_MAX) throw new ExtractError('corrupt', 'the document is nested too deeply');
@@ -89,13 +89,13 @@ export async function parseXml(
   for await (const bytes of source) {
     decoder ??= decoderFor(bytes);
     parser.write(decoder.decode(bytes, { stream: true }));
-    await rest?.();
+    await drain?.();
   }
   parser.write(decoder?.decode() ?? '');
   parser.close();
 }
 
-/** By byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix F). */
+/** Chooses the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix F). */
 function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {
   const found = byteOrderMark(start) ?? utf16ByPattern(start);
   if (found !== null) return new TextDecoder(found);
@@ -110,7 +110,7 @@ function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {
 
 class CanonicalNames {
   readonly #prefixes = new Map<string, string>();
-  /** Composed names by namespace and local name: the same few come millions of times. */
+  /** Cache of composed names by namespace and local name: a few names occur millions of times. */
   readonly #names = new Map<string, Map<string, string>>();
 
   of(uri: string, local: string): string {

@@ -4,12 +4,12 @@ import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { ExtractError, isOutOfMemory } from '../errors.ts';
 import type { UnpackBudget } from '../reader.ts';
 
-/** Compressed parts of an archive may claim this many times what is unpacked of it: pictures are left where they are. */
+/** Factor by which the declared size of compressed entries may exceed the unpack budget: pictures are never unpacked. */
 const DECLARED_FACTOR = 4;
 
 /**
- * An open zip archive. Names of entries are only looked up, never used as paths. Nothing is unpacked before the number
- * of entries and the sizes that the archive declares are within bounds, and no entry gives more than it declared.
+ * Open zip archive. Names of entries are only looked up, never used as paths. Nothing is unpacked before the number of
+ * entries and the sizes that the archive declares are within bounds, and no entry yields more than it declared.
  */
 export class Zip {
   readonly #file: ZipFile;
@@ -32,7 +32,7 @@ export class Zip {
       let declared = 0;
       for await (const entry of file.eachEntry()) {
         if (--budget.entriesLeft < 0) throw tooManyEntries();
-        // What is stored as it is cannot be larger than the file.
+        // An entry that is stored without compression cannot be larger than the file.
         if (entry.compressionMethod !== 0) declared += entry.uncompressedSize;
         if (declared > budget.bytesLeft * DECLARED_FACTOR) throw tooLarge();
         if (!entries.has(entry.fileName)) entries.set(entry.fileName, entry);
@@ -51,30 +51,30 @@ export class Zip {
     return this.#entries.has(name);
   }
 
-  /** Whether any entry is encrypted by the archive itself. */
+  /** Returns true if the archive encrypts any entry. */
   hasEncrypted(): boolean {
     return [...this.#entries.values()].some((entry) => entry.isEncrypted());
   }
 
   /**
-   * Unpacked bytes of an entry, piece by piece.
+   * Streams the unpacked bytes of an entry.
    *
-   * @throws ExtractError `corrupt` (also where there is no such entry), `encrypted`, `too_large`
+   * @throws ExtractError `corrupt` (also if there is no such entry), `encrypted`, `too_large`
    */
   async *stream(name: string): AsyncGenerator<Uint8Array> {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw new ExtractError('corrupt', 'a part of the document is missing');
-    if (entry.isEncrypted()) throw new ExtractError('encrypted', 'the file is protected by a password');
+    if (entry.isEncrypted()) throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
     if (entry.uncompressedSize > this.#budget.bytesLeft) throw tooLarge();
     let checksum = 0;
     let stream: Readable | null = null;
     try {
       stream = await this.#file.openReadStreamPromise(entry);
-      for await (const piece of stream as AsyncIterable<Buffer>) {
-        this.#budget.bytesLeft -= piece.length;
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        this.#budget.bytesLeft -= chunk.length;
         if (this.#budget.bytesLeft < 0) throw tooLarge();
-        checksum = crc32(piece, checksum);
-        yield piece;
+        checksum = crc32(chunk, checksum);
+        yield chunk;
       }
     } catch (error) {
       throw fault(error);
@@ -84,27 +84,27 @@ export class Zip {
     if (checksum !== entry.crc32) throw new ExtractError('corrupt', 'a part of the document is damaged');
   }
 
-  /** An entry as a whole. @throws as `stream`, and `too_large` past `bytesMax` */
+  /** Reads a whole entry. @throws the errors of `stream`, and `too_large` past `bytesMax` */
   async bytes(name: string, bytesMax: number): Promise<Buffer> {
     const declared = this.#entries.get(name)?.uncompressedSize ?? 0;
     if (declared > bytesMax) {
       throw new ExtractError('too_large', `a part of the document has more than ${bytesMax} bytes`);
     }
-    const pieces: Uint8Array[] = [];
-    for await (const piece of this.stream(name)) pieces.push(piece);
-    return Buffer.concat(pieces);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.stream(name)) chunks.push(chunk);
+    return Buffer.concat(chunks);
   }
 }
 
 function tooManyEntries(): ExtractError {
-  return new ExtractError('too_large', 'the archive has more entries than are read');
+  return new ExtractError('too_large', 'the archive has more entries than may be read; divide it into smaller files');
 }
 
 function tooLarge(): ExtractError {
-  return new ExtractError('too_large', 'the document unpacks to more bytes than are read');
+  return new ExtractError('too_large', 'the document unpacks to more bytes than may be read; divide it into smaller files');
 }
 
-/** yauzl and zlib report whatever is wrong with an archive as plain errors. */
+/** Converts an error of yauzl or zlib, which report every fault of an archive as a plain error. */
 function fault(error: unknown): unknown {
   if (error instanceof ExtractError || isOutOfMemory(String(error))) return error;
   return new ExtractError('corrupt', 'the archive is damaged', error);

@@ -10,8 +10,8 @@ const ROW_CHARS_MAX = 16 * 1024 * 1024;
 type State = 'start' | 'plain' | 'quoted' | 'quote_seen';
 
 /**
- * Rows of comma-separated values (RFC 4180) from text that comes in pieces. Newlines of every system, newlines and
- * doubled quotes in quoted fields; a quote elsewhere stands for itself.
+ * Streaming parser of comma-separated values (RFC 4180). It accepts the newlines of every system, and newlines and
+ * doubled quotes in quoted fields; a quote elsewhere is literal.
  */
 export class CsvParser {
   readonly #delimiter: number;
@@ -28,7 +28,7 @@ export class CsvParser {
     this.#onRow = onRow;
   }
 
-  /** @throws ExtractError `corrupt` for a field without an end, `too_large` for a row of too many cells or characters */
+  /** Parses the next part of the text. @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters */
   write(text: string): void {
     let start = 0;
     for (let at = 0; at < text.length; at++) {
@@ -85,7 +85,7 @@ export class CsvParser {
   }
 
   end(): void {
-    if (this.#state === 'quoted') throw this.#endless();
+    if (this.#state === 'quoted') throw this.#unterminated();
     if (this.#cells.length > 0 || this.#field !== '') {
       this.#endField('');
       this.#endRow(LF);
@@ -94,7 +94,7 @@ export class CsvParser {
 
   #append(text: string): void {
     this.#field += text;
-    if (this.#field.length > FIELD_CHARS_MAX) throw this.#endless();
+    if (this.#field.length > FIELD_CHARS_MAX) throw this.#unterminated();
   }
 
   #endField(text: string): void {
@@ -120,7 +120,7 @@ export class CsvParser {
     this.#onRow(cells);
   }
 
-  #endless(): ExtractError {
+  #unterminated(): ExtractError {
     return new ExtractError('corrupt', `row ${this.#rows + 1} has a field that does not end`);
   }
 }

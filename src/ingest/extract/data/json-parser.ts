@@ -9,41 +9,41 @@ export interface JsonHandler {
   open(kind: 'object' | 'array'): void;
   close(kind: 'object' | 'array'): void;
   key(key: string): void;
-  /** @param isString otherwise a number, `true`, `false` or `null`, as written */
+  /** Receives a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
   value(text: string, isString: boolean): void;
 }
 
-/** What may come next inside the innermost array or object, or outside of all. */
+/** Next expected token inside the innermost array or object, or outside of all. */
 type Expected = 'value' | 'first_value' | 'key' | 'first_key' | 'colon' | 'comma';
 
 /**
- * Events of JSON (RFC 8259) from text that comes in pieces; any number of values may follow each other, as in JSON
- * Lines. The text is never held as a whole.
+ * Streaming parser of JSON (RFC 8259) that emits events. Any number of values may follow each other, as in JSON Lines.
+ * The text is never held as a whole.
  */
 export class JsonParser {
   readonly #handler: JsonHandler;
   readonly #stack: Array<'object' | 'array'> = [];
   #expected: Expected = 'value';
   #line = 1;
-  /** Pieces of a string that is open; null: none is. */
+  /** Parts of the open string; null if none is open. */
   #string: string[] | null = null;
   #stringChars = 0;
   #hasEscape = false;
   #isEscaped = false;
-  /** A number or word that may go on in the next piece. */
+  /** Number or word that may continue in the next part of the text. */
   #token = '';
 
   constructor(handler: JsonHandler) {
     this.#handler = handler;
   }
 
-  /** @throws ExtractError `corrupt` for what is no JSON, `too_large` for a string of more than 16 Mi characters */
+  /** Parses the next part of the text. @throws ExtractError `corrupt` for invalid JSON, `too_large` for a string of more than 16 Mi characters */
   write(text: string): void {
     let at = 0;
     while (at < text.length) at = this.#string === null ? this.#takeToken(text, at) : this.#takeString(text, at);
   }
 
-  /** @param isCutOff allowed: the last value may be incomplete, as in a log that is being written */
+  /** @param options.mayBeCutOff the last value may be incomplete, as in a log that is being written */
   end(options: { mayBeCutOff: boolean }): void {
     if (this.#token !== '') this.#endToken();
     if (this.#string === null && this.#stack.length === 0) return;
@@ -108,7 +108,7 @@ export class JsonParser {
   #endToken(): void {
     const token = this.#token;
     this.#token = '';
-    if (!SCALAR.test(token)) throw this.#fault(`"${token.slice(0, 20)}" is no value`);
+    if (!SCALAR.test(token)) throw this.#fault(`"${token.slice(0, 20)}" is not a value`);
     this.#expectValue();
     this.#expected = this.#stack.length === 0 ? 'value' : 'comma';
     this.#handler.value(token, false);
@@ -143,7 +143,7 @@ export class JsonParser {
     this.#string?.push(text.slice(start));
     this.#stringChars += text.length - start;
     if (this.#stringChars > STRING_CHARS_MAX)
-      throw new ExtractError('too_large', 'the document holds too long a string');
+      throw new ExtractError('too_large', 'the document has a string of too many characters');
     return at;
   }
 
@@ -162,7 +162,7 @@ export class JsonParser {
 
   #unescape(raw: string): string {
     try {
-      // Tabs and the like, which a string may not hold, are let pass.
+      // Control characters such as tabs are tolerated, although JSON forbids them in a string.
       return JSON.parse(`"${raw.replace(CONTROL, ' ')}"`) as string;
     } catch {
       throw this.#fault('a string has an unknown escape');
@@ -170,7 +170,7 @@ export class JsonParser {
   }
 
   #fault(what: string): ExtractError {
-    return new ExtractError('corrupt', `the file is no JSON: line ${this.#line}: ${what}`);
+    return new ExtractError('corrupt', `the file is not valid JSON: line ${this.#line}: ${what}`);
   }
 }
 

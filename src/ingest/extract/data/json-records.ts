@@ -1,33 +1,33 @@
 import type { BlockDraft } from '../blocks.ts';
 import type { JsonHandler } from './json-parser.ts';
 
-/** A string of more characters, or of several lines, is prose and a paragraph of its own. */
+/** Length above which a string is prose and a paragraph of its own; so is a string of several lines. */
 const PROSE_CHARS = 1_000;
-/** A record of no more characters is one line. */
+/** Maximal length of a record that is written as one line. */
 const LINE_CHARS_MAX = 2_000;
 const BLOCK_CHARS = 16 * 1024;
-/** Containers around a record: elements of an array in an object are records, those of arrays further down are not. */
+/** Maximum of containers around a record: elements of an array in an object are records, those of deeper arrays are not. */
 const RECORD_DEPTH_MAX = 2;
 const LIST_CHARS_MAX = 1_000;
 
 interface Container {
   readonly kind: 'object' | 'array';
-  /** Keys from the root to here, joined by dots; elements of an array have its path. */
+  /** Keys from the root to this container, joined by dots; elements of an array have its path. */
   readonly path: string;
   readonly isRecord: boolean;
   key: string;
 }
 
-/** Turns JSON events into blocks. */
+/** Converts JSON events to blocks. */
 export class JsonRecords implements JsonHandler {
   readonly #add: (block: BlockDraft) => void;
   readonly #isSequence: boolean;
   readonly #stack: Container[] = [];
-  /** Lines of the record that is open. */
+  /** Lines of the open record. */
   #lines: string[] = [];
   #lineChars = 0;
   #recordIsCut = false;
-  /** Short records, one a line. */
+  /** Short records, one line each. */
   #records: string[] = [];
   #recordChars = 0;
   /** Scalars of an array, which share a line. */
@@ -114,7 +114,7 @@ export class JsonRecords implements JsonHandler {
     this.#endLines();
   }
 
-  /** What is there of a record that is too long for a line. */
+  /** Adds the lines so far of a record that is too long for one line. */
   #endLines(): void {
     this.#recordIsCut = true;
     this.#endRecords();
@@ -123,7 +123,7 @@ export class JsonRecords implements JsonHandler {
     this.#lineChars = 0;
   }
 
-  /** @param mayShareBlock one of many, so that several short ones make a block */
+  /** @param mayShareBlock the record is one of many, so several short ones share a block */
   #endRecord(mayShareBlock = true): void {
     if (this.#lines.length > 0) {
       if (this.#recordIsCut || !mayShareBlock || this.#lineChars > LINE_CHARS_MAX) {

@@ -7,11 +7,11 @@ const SNIFF_CHARS = 64 * 1024;
 const SNIFF_ROWS_MAX = 50;
 
 /**
- * A file of separated values as a table; in a large one the names of the columns become a heading, so that every part
- * of it has them. Nothing is held but the window that is being read and some rows.
+ * Reads a file of separated values as a table. In a large table the names of the columns become a heading, so that
+ * every part of it has them. Only the current window and some rows are held.
  *
- * @param windows the text, piece by piece
- * @param delimiter null: the one of `, ; tab |` that divides the first rows most evenly
+ * @param windows the text in consecutive windows
+ * @param delimiter null for the one of `, ; tab |` that divides the first rows most evenly
  * @throws ExtractError `corrupt`, `too_large`
  */
 export async function readCsv(
@@ -43,7 +43,7 @@ export async function readCsv(
   table.end();
 }
 
-/** The one by which most rows have the same number of cells, more than one. */
+/** Finds the delimiter by which most rows have the same number of cells, more than one. */
 function sniffDelimiter(text: string): string {
   let best = ',';
   let bestScore = 0;

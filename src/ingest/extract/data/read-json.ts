@@ -3,10 +3,10 @@ import { JsonParser } from './json-parser.ts';
 import { JsonRecords } from './json-records.ts';
 
 /**
- * JSON or JSON Lines as lines of `path.to.key: value`, record by record: a record is a value of the file, or an element
- * of an array in its first two levels. Nothing is held but the record that is being read.
+ * Reads JSON or JSON Lines as lines of `path.to.key: value`, record by record: a record is a value of the file, or an
+ * element of an array in its first two levels. Only the current record is held.
  *
- * @param windows the text, piece by piece
+ * @param windows the text in consecutive windows
  * @throws ExtractError `corrupt`, `too_large`
  */
 export async function readJson(
