@@ -39,7 +39,7 @@ const SECTION_BREAK_RATIO = 1 / 8;
  * document order; it has at most `chunkTokens` tokens.
  *
  * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit into a chunk.
- * - A heading is in one chunk with the text after it (unless their separate counts exceed the budget sectionTokens), and
+ * - A heading is in one chunk with the text after it (unless their separate counts exceed the budget together), and
  *   opens a new chunk when the current one is at least an eighth full or ends on another page: a citation names one
  *   section, and few sections are too short to be found on their own.
  * - A paragraph that would be cut begins a new chunk when the current one is three quarters full.
@@ -211,7 +211,10 @@ class Packer {
 
   /** Selects whole sentences from the end of a chunk, as many as the overlap and the space before `next` allow. */
   #repeat(taken: readonly PlacedUnit[], rest: readonly Unit[], next: Unit): PlacedUnit[] {
-    const tokensMax = Math.min(this.#overlapTokens, this.#budget.tokens - (rest.length > 0 ? sumTokens(rest) : next.tokens));
+    const tokensMax = Math.min(
+      this.#overlapTokens,
+      this.#budget.tokens - (rest.length > 0 ? sumTokens(rest) : next.tokens),
+    );
     let from = taken.length;
     let tokens = 0;
     // A chunk is never repeated as a whole: the next one would then contain it and make it useless.

@@ -1,14 +1,14 @@
-// IEEE 754 binary16 as bits in a Uint16Array: Float16Array is there from Node.js 24 on only.
+// IEEE 754 binary16 as bits in a Uint16Array, since Float16Array is only available from Node.js 24 on.
 
 const ONE_HALF_BITS = 0x3f00_0000;
-/** 2^16 and 2^-14: what is not below the one becomes an infinity, what is below the other a subnormal number. */
+/** Bits of 2^16 and 2^-14: a value from the first on becomes infinity, one below the second becomes subnormal. */
 const INFINITE_BITS = 0x4780_0000;
 const NORMAL_BITS = 0x3880_0000;
 const NAN_BITS = 0x7f80_0000;
 const REBIAS = (127 - 15) << 23;
 
 /**
- * Halve the size of vectors: to binary16, rounded to nearest, ties to even. For |x| < 65,520 the error is at most
+ * Convert vectors to binary16, rounded to nearest, ties to even. For |x| < 65,520 the error is at most
  * max(2^-11 |x|, 2^-25), so a unit vector of up to 16,384 dimensions keeps its direction: cosine above 1 - 2^-22.
  */
 export function toHalves(values: Float32Array): Uint16Array<ArrayBuffer> {
@@ -23,12 +23,12 @@ export function toHalves(values: Float32Array): Uint16Array<ArrayBuffer> {
     let half: number;
     if (magnitude >= INFINITE_BITS) half = magnitude > NAN_BITS ? 0x7e00 : 0x7c00;
     else if (magnitude < NORMAL_BITS) {
-      // The sum with 1/2 has 2^-24, the step of subnormal numbers, for its last place: the adder rounds.
+      // The last place of the sum with 1/2 is 2^-24, the step of subnormal numbers, so the addition rounds correctly.
       asBits[0] = magnitude;
       floats[0] = (floats[0] as number) + 0.5;
       half = (asBits[0] as number) - ONE_HALF_BITS;
     } else {
-      // Just under half of the last place that stays, and the rest where that place is odd: ties go to even.
+      // Adds just under half of the last kept place, and one more if that place is odd, so that ties go to even.
       half = (magnitude - REBIAS + 0xfff + ((magnitude >>> 13) & 1)) >>> 13;
     }
     halves[i] = sign | half;
@@ -38,7 +38,7 @@ export function toHalves(values: Float32Array): Uint16Array<ArrayBuffer> {
 
 let table: Float32Array | null = null;
 
-/** The value of each of the 65,536 numbers. */
+/** Table of the values of all 65,536 numbers. */
 function makeTable(): Float32Array {
   return Float32Array.from({ length: 0x1_0000 }, (_, half) => {
     const exponent = (half >>> 10) & 0x1f;
@@ -50,7 +50,7 @@ function makeTable(): Float32Array {
   });
 }
 
-/** Back to float32, exactly. */
+/** Convert binary16 to float32, exactly. */
 export function fromHalves(halves: Uint16Array): Float32Array<ArrayBuffer> {
   table ??= makeTable();
   const values = new Float32Array(halves.length);
@@ -59,10 +59,10 @@ export function fromHalves(halves: Uint16Array): Float32Array<ArrayBuffer> {
 }
 
 /**
- * Back to float32, each row L2-normalised again.
+ * Convert binary16 to float32 and L2-normalise each row again.
  *
  * @param halves binary16 [n x dimension], row-major
- * @returns Float32Array [n x dimension]; a row of zeros stays one
+ * @returns Float32Array [n x dimension]; a row of zeros stays unchanged
  */
 export function unitRowsOf(halves: Uint16Array, dimension: number): Float32Array<ArrayBuffer> {
   const rows = fromHalves(halves);

@@ -6,7 +6,7 @@ import type { ArtifactChunk } from './artifact.ts';
 const ANALYSE_CHUNKS = 512;
 
 /**
- * What keyword search matches, of each chunk of some artifacts: it is not kept, since the index has it.
+ * Analyses the chunks of some artifacts for keyword search; the tokens are not in the artifacts, since the index has them.
  *
  * @returns a list for each artifact, in the order of its chunks
  */
@@ -33,7 +33,7 @@ export async function analyseArtifacts(
   });
 }
 
-/** What the index says of each chunk of a document. */
+/** Source of the index rows of a document. */
 export interface RowSource {
   readonly documentId: string;
   readonly generation: number;
@@ -41,18 +41,18 @@ export interface RowSource {
   readonly privacyLevel: number;
   readonly eventTimeMs: number | null;
   readonly chunks: readonly ArtifactChunk[];
-  /** Of each chunk. */
+  /** Tokens of each chunk. */
   readonly tokens: readonly string[];
   /** Float32Array [chunks x dimensions], row-major. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
 }
 
-/** Rows of a document, as many at a time as are handed to the index at once. */
-export function* rowsOf(source: RowSource, atOnce: number): Generator<IndexedGeneration> {
+/** Yields the rows of a document in batches of `batchRows`, which are appended to the index together. */
+export function* rowsOf(source: RowSource, batchRows: number): Generator<IndexedGeneration> {
   const { documentId, generation, collectionId, privacyLevel, eventTimeMs, dimensions } = source;
-  for (let start = 0; start < source.chunks.length; start += atOnce) {
-    const slice = source.chunks.slice(start, start + atOnce);
+  for (let start = 0; start < source.chunks.length; start += batchRows) {
+    const slice = source.chunks.slice(start, start + batchRows);
     yield {
       vectors: source.vectors.subarray(start * dimensions, (start + slice.length) * dimensions),
       chunks: slice.map((chunk, at) => ({

@@ -32,28 +32,28 @@ export interface IngestContext {
   readonly embedder: Embedder;
   readonly index: IndexWriter;
   readonly pictures: DocumentImages;
-  /** Where documents are read that have a parser of their own. */
+  /** Pool of processes for documents that need a complex parser. */
   readonly children: ChildPool;
   readonly limits: { readonly documentMemoryBytes: number; readonly documentMs: number };
 }
 
 /**
- * The ingest job: extract -> chunk -> embed -> index. Nothing of it is found before the one transaction that
- * finishes the job and makes its generation the document's active one.
+ * Handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it before the one transaction
+ * that finishes the job and makes its generation the active one of the document.
  */
 export function ingestHandler(context: IngestContext): JobHandler {
   // Each child may use a whole core and its full memory cap.
-  const inTurn = pLimit(Math.max(1, availableParallelism()));
+  const withSlot = pLimit(Math.max(1, availableParallelism()));
   return {
     kind: 'ingest',
     firstPhase: 'extracting',
-    run: (lease) => ingest({ ...context, inTurn }, lease),
+    run: (lease) => ingest({ ...context, withSlot }, lease),
     onFailed: (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string),
   };
 }
 
 interface WorkContext extends IngestContext {
-  readonly inTurn: <T>(run: () => Promise<T>) => Promise<T>;
+  readonly withSlot: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
@@ -61,21 +61,21 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { job, signal } = lease;
   const source = await beginIngest(sql, job.orgId, job.documentId as string, lease.held);
   if (!source) {
-    await lease.advance('extracting'); // or the job was lost
+    await lease.advance('extracting'); // Throws if the job was lost.
     throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
   }
 
-  const { spool, ...extracted } = await extract(context, source, signal);
+  const { buffer, ...extracted } = await extract(context, source, signal);
   await lease.advance('chunking');
-  if (extracted.last !== null) await cut(spool, extracted.last, signal);
-  if (spool.count === 0) throw noText(extracted, source);
+  if (extracted.last !== null) await cut(buffer, extracted.last, signal);
+  if (buffer.count === 0) throw noText(extracted, source);
 
   await lease.advance('embedding');
-  const { generation, cost } = await write(context, lease, source, spool);
+  const { generation, cost } = await write(context, lease, source, buffer);
 
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
-    await lease.complete(tx, { chunksCount: spool.count, fileType: extracted.format, actualCost: cost });
+    await lease.complete(tx, { chunksCount: buffer.count, fileType: extracted.format, actualCost: cost });
     await recordExtraction(tx, job.orgId, job.id, extracted);
     if (!(await lockIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
     const found = { fileType: extracted.format, pageCount: extracted.pages };
@@ -83,8 +83,8 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   });
 }
 
-/** What is known of a document, its chunks, and its last window, which is most often its only one. */
-type Extracted = ExtractSummary & { readonly spool: ChunkBuffer; readonly last: TextWindow | null };
+/** Result of reading a document, its chunks so far, and its last window, which is usually the only one. */
+type Extracted = ExtractSummary & { readonly buffer: ChunkBuffer; readonly last: TextWindow | null };
 
 async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<Extracted> {
   const pictures = pictureReading(context.pictures, source.options.ocr_strategy);
@@ -92,14 +92,14 @@ async function extract(context: WorkContext, source: IngestSource, signal: Abort
     return await extractOnce(context, source, pictures, signal);
   } catch (error) {
     if (!(error instanceof JobError) || !(error.cause instanceof PicturesDoNotFit)) throw error;
-    // Most of its text is better than nothing of it.
+    // The text without the pictures is better than no text.
     const withoutPictures = await extractOnce(context, source, null, signal);
     if (withoutPictures.last?.text) return withoutPictures;
     throw error;
   }
 }
 
-/** Windows are cut while the document is read, all but the last. */
+/** Extracts a document, and cuts all windows except the last into chunks while it is read. */
 async function extractOnce(
   context: WorkContext,
   source: IngestSource,
@@ -107,10 +107,10 @@ async function extractOnce(
   signal: AbortSignal,
 ): Promise<Extracted> {
   const { chunk_size: chunkTokens, chunk_overlap: overlapTokens } = source.options;
-  const spool = new ChunkBuffer(context.threads, { chunkTokens, overlapTokens });
+  const buffer = new ChunkBuffer(context.threads, { chunkTokens, overlapTokens });
   let last: TextWindow | null = null;
   const take = async (window: TextWindow) => {
-    if (last !== null) await cut(spool, last, signal);
+    if (last !== null) await cut(buffer, last, signal);
     last = window;
   };
   try {
@@ -121,14 +121,14 @@ async function extractOnce(
         fileName: source.fileName,
         contentType: source.contentType,
         signal,
-        inTurn: context.inTurn,
+        withSlot: context.withSlot,
         children: context.children,
         pictures,
         limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
       },
       take,
     );
-    return { ...summary, spool, last };
+    return { ...summary, buffer, last };
   } catch (error) {
     if (error instanceof ExtractError) {
       const { category, message, retryable } = error;
@@ -144,41 +144,41 @@ async function extractOnce(
   }
 }
 
-async function cut(spool: ChunkBuffer, window: TextWindow, signal: AbortSignal): Promise<void> {
-  if (!(await spool.add(window, signal))) throw tooManyChunks();
+async function cut(buffer: ChunkBuffer, window: TextWindow, signal: AbortSignal): Promise<void> {
+  if (!(await buffer.add(window, signal))) throw tooManyChunks();
 }
 
-/** Embeds and writes the chunks, a page at a time; the first page tells what the generation is made of. */
+/** Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation. */
 async function write(
   context: WorkContext,
   lease: Lease,
   source: IngestSource,
-  spool: ChunkBuffer,
+  buffer: ChunkBuffer,
 ): Promise<{ generation: NewGeneration; cost: number }> {
   const { job, signal } = lease;
   const embedder = new ChunkEmbedder(context.embedder, source.orgId, {
     signal,
     checkSpace: (space) =>
       context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
-        throw incomparable(error);
+        throw toJobError(error);
       }),
   });
   let generation: NewGeneration | null = null;
   let writer: GenerationWriter | null = null;
   let written = 0;
   try {
-    for await (const page of spool.pages()) {
+    for await (const page of buffer.pages()) {
       const embedded = await embedder.embed(page.map((chunk) => chunk.embedText));
       if (generation === null || writer === null) {
-        generation = generationOf(job, source, spool.count, embedded);
+        generation = generationOf(job, source, buffer.count, embedded);
         if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
         writer = new GenerationWriter(context, source, generation, signal);
       }
       written += page.length;
-      const isLast = written === spool.count;
+      const isLast = written === buffer.count;
       if (isLast) await lease.advance('indexing');
       await writer.write(page, embedded, isLast).catch((error: unknown) => {
-        throw incomparable(error);
+        throw toJobError(error);
       });
     }
   } catch (error) {
@@ -209,14 +209,15 @@ function generationOf(job: Job, source: IngestSource, chunksCount: number, embed
   };
 }
 
-/** Its rows are in a table, or beside vectors, that no search compares with them any more. */
+/** Error for rows that were written to a table, or beside vectors, of another latent space than that of the bucket. */
 function indexMoved(): JobError {
-  const message = "the bucket's index moved to another latent space meanwhile; it will be tried again";
+  const message =
+    "the bucket's index moved to another latent space while the document was processed; the job will be retried";
   return new JobError({ category: 'not_comparable', message, retryable: true });
 }
 
 function tooManyChunks(): JobError {
-  const message = `the document makes more than ${CHUNKS_MAX} chunks; split it, or ask for a larger chunk_size`;
+  const message = `the document has more than ${CHUNKS_MAX} chunks; split it, or upload it with a larger chunk_size`;
   return new JobError({ category: 'too_large', message, retryable: false });
 }
 
@@ -224,13 +225,13 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
   const unread = failedPages.length === 0 ? '' : ` (${failedPages.length} of its pages could not be read)`;
   const message =
     format === 'pdf' && source.options.ocr_strategy === 'never'
-      ? 'the PDF has no text layer, and ocr_strategy is never'
+      ? 'the PDF has no text layer, and ocr_strategy is never; upload it again with ocr_strategy auto'
       : `the file has no text${unread}`;
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-/** Vectors of another space than the bucket's go nowhere: the job says what to run. */
-function incomparable(error: unknown): unknown {
+/** Converts an error of a latent space that differs from the bucket's to a job error that says which command to run. */
+function toJobError(error: unknown): unknown {
   const isKnown = error instanceof AppError && error.code === 'not_comparable';
   return asJobError(error, isKnown ? { category: 'not_comparable', retryable: true } : null);
 }

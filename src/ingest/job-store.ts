@@ -2,11 +2,11 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /**
- * Put a document in order after one of its jobs ended without a result, in that job's transaction: it stays findable
- * if an earlier generation is live, keeps its state while another job works on it, and has failed otherwise.
+ * Set the status of a document after one of its jobs ended without a result, in the transaction of that job: it stays
+ * ready if an earlier generation is live, keeps its status while another job works on it, and becomes failed otherwise.
  */
 export async function settleDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  // First the lock, then the look: of two jobs that end at once the second must see the end of the first.
+  // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the first.
   const [row] = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE`;
   if (!row) return;
@@ -21,7 +21,7 @@ export async function settleDocument(sql: Sql, orgId: string, documentId: string
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }
 
-/** What a new job tells of a document that is ingested again. */
+/** Fields of a document that is ingested again, for its new job. */
 export interface RequeuedDocument {
   readonly objectKey: string;
   readonly fileName: string;
@@ -30,7 +30,7 @@ export interface RequeuedDocument {
   readonly metadata: Record<string, string>;
 }
 
-/** Show that a document waits to be ingested again; one that can be found stays as it is. Null: it is gone or going. */
+/** Mark a document as queued to be ingested again unless it can be found; null if it is deleted or being deleted. */
 export async function requeueDocument(sql: Sql, orgId: string, documentId: string): Promise<RequeuedDocument | null> {
   const [row] = await sql`
     UPDATE documents SET status = CASE WHEN status = 'failed' THEN 'queued' ELSE status END, updated_at = now()
@@ -46,19 +46,19 @@ export async function requeueDocument(sql: Sql, orgId: string, documentId: strin
   };
 }
 
-/** What reading a document came to, for its job's snapshot; lists are of pages, from 1. */
+/** Outcome of reading a document, for the snapshot of its job; lists are of pages, from 1. */
 export interface ExtractionRecord {
   readonly pages: number | null;
   readonly failedPages: readonly number[];
   readonly emptyPages: readonly number[];
-  /** Pages whose text was read in pictures. */
+  /** Pages whose text was recognised in pictures. */
   readonly recognisedPages: readonly number[];
   readonly skipped: readonly { readonly name: string; readonly category: string }[];
 }
 
 const LISTED_MAX = 1_000;
 
-/** Add to a job's snapshot what was not read of its document; in the transaction that finishes the job. */
+/** Add the parts of a document that were not read to the snapshot of its job, in the transaction that finishes the job. */
 export async function recordExtraction(sql: Sql, orgId: string, jobId: string, found: ExtractionRecord): Promise<void> {
   const lists = {
     failed_pages: found.failedPages,

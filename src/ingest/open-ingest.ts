@@ -17,11 +17,11 @@ import { ingestOperations } from './job-operations.ts';
 import type { ReprojectContext } from './reproject-bucket.ts';
 import type { UploadContext } from './upload.ts';
 
-/** The way of documents into the index. */
+/** Services that bring documents into the index. */
 export interface Ingest {
   readonly uploads: UploadContext;
   readonly jobs: JobDefinition;
-  /** Context of projecting a bucket anew. */
+  /** Context for reprojecting a bucket. */
   readonly reprojection: ReprojectContext;
   close(): Promise<void>;
 }

@@ -6,45 +6,45 @@ import { type Threads, transferResult } from '../platform/threads.ts';
 import { type Chunk, headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
 import type { TextWindow } from './extract/blocks.ts';
 
-/** A chunk ready to be embedded and indexed. Its index counts from the first chunk of its window. */
+/** Chunk that is ready to be embedded and indexed. Its index counts from the first chunk of its window. */
 export interface PreparedChunk extends Chunk {
-  /** What the model reads: the headings that the chunk stands under, then its text. */
+  /** Input of the model: the headings that enclose the chunk, then its text. */
   readonly embedText: string;
-  /** What keyword search matches: the same, analysed, joined by spaces. */
+  /** Tokens for keyword search: the analysed `embedText`, joined by spaces. */
   readonly tokens: string;
 }
 
 export interface PrepareRequest {
   readonly window: TextWindow;
-  /** Headings that the window stands under. */
+  /** Headings that enclose the start of the window. */
   readonly openHeadings: readonly OpenHeading[];
   readonly chunkTokens: number;
   readonly overlapTokens: number;
 }
 
-/** Some chunks that follow each other. `packed`: as `unpackPage` reads them. */
+/** Consecutive chunks. `packed` is the format that `unpackPage` reads. */
 export type ChunkPage =
   | { readonly count: number; readonly chunks: readonly PreparedChunk[] }
   | { readonly count: number; readonly packed: Uint8Array };
 
-/** The chunks of a window, in pages of `PAGE_CHUNKS`. */
+/** Chunks of a window, in pages of `PAGE_CHUNKS`. */
 export interface PreparedWindow {
   readonly pages: readonly ChunkPage[];
-  /** Headings that what follows stands under. */
+  /** Headings that enclose the start of the next window. */
   readonly openHeadings: readonly OpenHeading[];
 }
 
-/** Texts below this are chunked where they are; longer ones would hold the event loop for more than 10 ms. */
+/** Maximal length of a text that is chunked on this thread; a longer one would block the event loop for more than 10 ms. */
 const INLINE_CHARS_MAX = 16_384;
-/** From here on the chunks of a window are packed: they wait for others, and there may be a hundred times as many. */
+/** Length of a window from which its chunks are packed, since they may be held together with those of a hundred other windows. */
 const PACKED_CHARS_MIN = 1024 * 1024;
 
-/** Bound on the chunks of one document. */
+/** Maximum of chunks of one document. */
 export const CHUNKS_MAX = 200_000;
-/** Chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB as the model gave them. */
+/** Chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB of native vectors. */
 export const PAGE_CHUNKS = 512;
 
-/** Cut a window into chunks and analyse them, on a worker thread when it is long. Null: more than `CHUNKS_MAX`. */
+/** Cut a window into chunks and analyse them, on a worker thread if it is long. Null if there are more than `CHUNKS_MAX`. */
 export function prepareWindow(
   threads: Threads,
   request: PrepareRequest,
@@ -56,7 +56,7 @@ export function prepareWindow(
   return threads.run(new URL(import.meta.url), name, request, { signal });
 }
 
-/** The same work on the calling thread. */
+/** Cut and analyse a window on the calling thread. */
 export function prepareHere({
   window,
   openHeadings,
@@ -79,12 +79,12 @@ export function prepareHere({
   return { pages, openHeadings: headingsAfter(window.blocks, openHeadings) };
 }
 
-/** The same, of a window among many: its pages are packed. For a worker thread. */
+/** Cut and analyse one window of many, and pack its pages; called on a worker thread. */
 export function preparePacked(request: PrepareRequest): unknown {
   const prepared = prepareHere(request);
   if (prepared === null) return null;
   const pages = prepared.pages.map((page) => {
-    // What the model reads follows from the rest.
+    // `embedText` can be derived from the other fields.
     const kept = 'chunks' in page ? page.chunks.map(({ embedText: _, ...chunk }) => chunk) : [];
     const packed = Uint8Array.from(deflateRawSync(JSON.stringify(kept), { level: 1 }));
     return { count: page.count, packed };
@@ -101,7 +101,7 @@ export async function unpackPage(page: ChunkPage): Promise<readonly PreparedChun
 
 const inflate = promisify<Uint8Array, Buffer>(inflateRaw);
 
-/** On the thread that calls: `tokens` of chunks that were kept. */
+/** Compute `tokens` of stored chunks on the calling thread. */
 export function analyseKept(chunks: readonly { text: string; headingPath: readonly string[] }[]): string[] {
   return chunks.map(({ text, headingPath }) => tokensOf(embedTextOf(text, headingPath)));
 }

@@ -6,14 +6,14 @@ import type { DocumentImages } from '../recognition/document-images.ts';
 import { type ExtractCategory, ExtractError } from './extract/errors.ts';
 import type { ImageReading } from './extract/image-texts.ts';
 
-/** What is wrong with one picture; everything else keeps all of them from being read. */
+/** Categories of errors that concern one picture; any other error concerns all of them. */
 const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
   image_unreadable: 'corrupt',
   image_too_slow: 'too_large',
   upstream_rejected: 'upstream_rejected',
 };
 
-/** How the pictures of a document are read that was uploaded with `strategy`; null: not at all. */
+/** Recognition for the pictures of a document that was uploaded with `strategy`; null if they are not read. */
 export function pictureReading(images: DocumentImages, strategy: IngestOptions['ocr_strategy']): ImageReading | null {
   if (strategy === 'never') return null;
   return {

@@ -18,33 +18,33 @@ import { analyseArtifacts, rowsOf } from './index-rows.ts';
 import { type LiveGeneration, selectLiveGenerations, selectLiveIds, selectPendingIds } from './rebuild-store.ts';
 import type { ReprojectContext } from './reproject-bucket.ts';
 
-/** Documents of one batch, and chunks of one batch unless a single document has more: what is in memory at once. */
+/** Maximum of documents and chunks in one batch, which is in memory at once; a document with more chunks is a batch by itself. */
 const BATCH_DOCUMENTS = 256;
 const BATCH_CHUNKS = 2_000;
-/** Chunks handed to the index at once. */
+/** Chunks appended to the index at once. */
 const APPEND_CHUNKS = 1_000;
-const OBJECTS_UNDER_WAY_MAX = 8;
-/** Documents that come or change under a run make it look again; those who never stop coming are not waited for. */
+const OBJECT_READS_MAX = 8;
+/** Maximum of rounds. Documents that are added or changed during a round make another one necessary. */
 const ROUNDS_MAX = 10;
 
 export interface RebuildReport {
   readonly bucket_id: string;
   readonly documents: number;
   readonly chunks: number;
-  /** Documents whose stored chunks are damaged or gone; they are found by nobody until they are reprocessed. */
+  /** Documents whose stored chunks are damaged or missing; no search finds them until they are reprocessed. */
   readonly left_out: readonly string[];
 }
 
 type RebuildContext = Omit<ReprojectContext, 'projections' | 'findModel'>;
 
 /**
- * Make a bucket's index anew from the chunk artifacts in object storage; no provider is called. The new table is built
- * beside the present one, if that is still there, and takes its place in one transaction: searches go on meanwhile.
- * A run that was killed is taken up by the next one.
+ * Rebuild the index of a bucket from the chunk artifacts in object storage; no provider is called. The new table is built
+ * beside the current one, if that still exists, and replaces it in one transaction, so searches continue meanwhile. The
+ * next run resumes one that was killed.
  *
- * @param options.leaveOutDamaged go on without documents whose artifact cannot be read
+ * @param options.leaveOutDamaged leave out documents whose artifact cannot be read
  * @param options.onProgress chunks done so far
- * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed, `artifact_corrupt` (409),
+ * @throws AppError `bucket_not_found` (404), `index_empty` (409) if nothing was ever indexed, `artifact_corrupt` (409),
  *   `index_busy` (409), `reprojection_gone` (409); the signal's reason
  */
 export async function rebuildIndex(
@@ -58,7 +58,7 @@ export async function rebuildIndex(
     const signal = AbortSignal.any([options.signal, lost]);
     return new Rebuild(context, caller, bucket.id, { ...options, signal }).run();
   };
-  // One at a time, and none beside a reprojection, which replaces the table too.
+  // The lock excludes other rebuilds and reprojections of the bucket, which replace the table too.
   return withAdvisoryLock(context.direct, `reproject/${bucket.id}`, run, { signal: options.signal });
 }
 
@@ -96,16 +96,20 @@ class Rebuild {
         };
       }
     }
-    throw conflict('documents were added or changed faster than they could follow; run it again', 'index_busy');
+    throw conflict(
+      'documents were added or changed faster than they could be written to the new index; run the command again',
+      'index_busy',
+    );
   }
 
   async #begin(): Promise<Reprojection> {
     const { sql } = this.#context;
     const held = await getIndexTable(sql, this.#bucketId);
-    if (held?.space == null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
+    if (held?.space == null)
+      throw conflict('nothing was indexed in this bucket yet; upload documents first', 'index_empty');
     const resumed = await findResumable(sql, this.#bucketId, held.space);
     if (resumed) {
-      await this.#takeUp(resumed);
+      await this.#resume(resumed);
       return resumed;
     }
     const id = newId('rpj');
@@ -114,8 +118,8 @@ class Rebuild {
     return run;
   }
 
-  /** Keep what a killed run has written whole, and remove what it had only begun. */
-  async #takeUp(run: Reprojection): Promise<void> {
+  /** Keep the generations that a killed run wrote completely, and remove the incomplete ones. */
+  async #resume(run: Reprojection): Promise<void> {
     const { sql, index } = this.#context;
     const rows = await countWritten(this.#context, run);
     const scope = { orgId: this.#caller.orgId, bucketId: this.#bucketId };
@@ -142,7 +146,9 @@ class Rebuild {
       const last = page.at(-1);
       if (!last) return;
       afterId = last.documentId;
-      for (const batch of inBatches(page.filter(({ id }) => !this.#written.has(id) && !this.#leftOut.has(id)))) {
+      for (const batch of divideIntoBatches(
+        page.filter(({ id }) => !this.#written.has(id) && !this.#leftOut.has(id)),
+      )) {
         this.#options.signal.throwIfAborted();
         if (!(await touchReprojection(sql, run.id))) throw gone();
         await this.#write(run, batch);
@@ -153,8 +159,8 @@ class Rebuild {
   async #write(run: Reprojection, batch: readonly LiveGeneration[]): Promise<void> {
     const { threads, index } = this.#context;
     const { signal } = this.#options;
-    const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
-    const read = await settled(batch.map((live) => limit(() => this.#read(live, run.space))));
+    const limit = pLimit(OBJECT_READS_MAX);
+    const read = await awaitAll(batch.map((live) => limit(() => this.#read(live, run.space))));
     const works = read.filter((work) => work !== null);
     const tokens = await analyseArtifacts(
       threads,
@@ -169,7 +175,7 @@ class Rebuild {
           await index.append(run.bucketId, rows, run.space, { reprojection: run.id });
         }
       } catch (error) {
-        // The document was deleted, or ingested anew, meanwhile.
+        // The document was deleted or ingested again in the meantime.
         if (error instanceof AppError && error.code === 'generation_gone') return;
         throw error;
       }
@@ -177,10 +183,10 @@ class Rebuild {
       this.#chunks += live.chunksCount;
       this.#options.onProgress?.(this.#chunks);
     };
-    await settled(works.map(append));
+    await awaitAll(works.map(append));
   }
 
-  /** Null: the document went away, or is left out. */
+  /** Read the artifact of a generation; null if its document was deleted or is left out. */
   async #read(live: LiveGeneration, space: string) {
     try {
       const artifact = await readArtifact(this.#context.objects, live.artifactKey);
@@ -189,7 +195,7 @@ class Rebuild {
     } catch (error) {
       if (!(error instanceof AppError) || error.retryable) throw error;
       const ids = await selectLiveIds(this.#context.sql, this.#caller.orgId, this.#bucketId);
-      // A document that goes away takes its artifact along.
+      // The artifact is deleted together with its document.
       if (!ids.includes(live.id)) return null;
       if (!this.#options.leaveOutDamaged) throw damaged(live.documentId, error);
       this.#leftOut.set(live.id, live.documentId);
@@ -197,13 +203,13 @@ class Rebuild {
     }
   }
 
-  /** False: documents came meanwhile. */
+  /** Replace the table; false if documents were added in the meantime. */
   #swap(run: Reprojection): Promise<boolean> {
     const { orgId, actor } = this.#caller;
     return swapTable(this.#context, orgId, run, async (tx, table) => {
       const live = await selectLiveIds(tx, orgId, this.#bucketId);
       if (live.some((id) => !this.#written.has(id) && !this.#leftOut.has(id))) return false;
-      // Jobs under way have written to the present table, and will write the rest to the new one.
+      // Jobs in progress have written some rows to the current table, and will write the others to the new one.
       await copyGenerations(this.#context, run, table, await selectPendingIds(tx, orgId, this.#bucketId));
       await recordAudit(tx, {
         ...{ orgId, actor, action: 'index.rebuild', target: this.#bucketId },
@@ -214,7 +220,7 @@ class Rebuild {
   }
 }
 
-function* inBatches(page: readonly LiveGeneration[]): Generator<LiveGeneration[]> {
+function* divideIntoBatches(page: readonly LiveGeneration[]): Generator<LiveGeneration[]> {
   let batch: LiveGeneration[] = [];
   let chunks = 0;
   for (const live of page) {
@@ -229,8 +235,8 @@ function* inBatches(page: readonly LiveGeneration[]): Generator<LiveGeneration[]
   if (batch.length > 0) yield batch;
 }
 
-/** As `Promise.all`, but nothing goes on in the background once it has failed. */
-async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+/** Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the background. */
+async function awaitAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }
@@ -239,12 +245,12 @@ function damaged(documentId: string, cause?: unknown): AppError {
   return new AppError({
     code: 'artifact_corrupt',
     status: 409,
-    message: `the stored chunks of ${documentId} are damaged or gone; reprocess it, or go on without such documents`,
+    message: `the stored chunks of the document ${documentId} are damaged or missing; reprocess it, or leave out such documents`,
     details: { document_id: documentId },
     cause,
   });
 }
 
 function gone(): AppError {
-  return conflict('this run was given up, or its bucket is gone; start it again', 'reprojection_gone');
+  return conflict('this rebuild was abandoned or its bucket was deleted; start it again', 'reprojection_gone');
 }

@@ -1,7 +1,7 @@
 import { isInProgress } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** A generation that searches find, and what the index says of its document. */
+/** Generation that searches find, with the fields of its document that the index holds. */
 export interface LiveGeneration {
   readonly id: number;
   readonly documentId: string;
@@ -12,7 +12,7 @@ export interface LiveGeneration {
   readonly chunksCount: number;
 }
 
-/** By document id, after `afterId`. */
+/** Select live generations in the order of document ids, after `afterId`. */
 export async function selectLiveGenerations(
   sql: Sql,
   { orgId, bucketId }: { orgId: string; bucketId: string },
@@ -41,7 +41,7 @@ export async function selectLiveIds(sql: Sql, orgId: string, bucketId: string): 
   return rows.map((row) => Number(row['id']));
 }
 
-/** Generations that a job in progress has made known: some of their rows may be written, and they are found by nobody. */
+/** Select generations that a job in progress has registered: some of their rows may be written, and no search finds them. */
 export async function selectPendingIds(sql: Sql, orgId: string, bucketId: string): Promise<number[]> {
   const rows = await sql`
     SELECT g.id FROM generations g JOIN jobs ON jobs.id = g.job_id AND jobs.generation = g.id

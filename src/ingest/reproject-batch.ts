@@ -14,11 +14,11 @@ import { analyseArtifacts, rowsOf } from './index-rows.ts';
 import { isActive, nextGenerations, type PendingDocument, type RunScope } from './reproject-store.ts';
 import { registerGeneration } from './store.ts';
 
-/** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
+/** Rows projected at once; with 3,072 dimensions they are 24 MB of native vectors. */
 const PROJECT_ROWS = 2_048;
-/** Chunks handed to the index at once. */
+/** Chunks appended to the index at once. */
 const APPEND_CHUNKS = 1_000;
-const OBJECTS_UNDER_WAY_MAX = 8;
+const OBJECT_CALLS_MAX = 8;
 
 export interface BatchContext {
   readonly sql: Sql;
@@ -29,13 +29,13 @@ export interface BatchContext {
   readonly signal: AbortSignal;
 }
 
-/** A document that could not be projected anew, and why. */
+/** Document that could not be reprojected, with the error. */
 export interface Failure {
   readonly documentId: string;
   readonly error: unknown;
 }
 
-/** A generation that is written, in the index and beside its document. */
+/** Generation that is written to the index and to object storage. */
 export interface WrittenGeneration {
   readonly id: number;
   readonly documentId: string;
@@ -47,20 +47,20 @@ export interface BatchResult {
   readonly failures: readonly Failure[];
 }
 
-/** A document with all that its new generation needs. */
+/** Document with the data of its new generation. */
 interface Work {
   readonly document: PendingDocument;
   readonly generation: number;
   readonly artifact: ChunkArtifact & { readonly native: NativeChunkVectors };
-  /** Float32Array [chunks x INDEX_DIMENSIONS]: the new ones. */
+  /** New vectors: Float32Array [chunks x INDEX_DIMENSIONS]. */
   readonly vectors: Float32Array;
 }
 
 /**
- * Project the chunks of some documents anew, from their stored native vectors, and write them as generations that
- * nothing finds yet. A document that is deleted or ingested anew meanwhile is left out.
+ * Reproject the chunks of some documents from their stored native vectors, and write them as generations that no search
+ * finds yet. A document that is deleted or ingested again in the meantime is left out.
  *
- * @throws AppError what the index and the storage throw; the signal's reason
+ * @throws AppError of the index and the storage; the signal's reason
  */
 export async function writeBatch(
   context: BatchContext,
@@ -77,8 +77,8 @@ export async function writeBatch(
     works.map(({ artifact }) => artifact),
     signal,
   );
-  const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
-  const written = await settled(
+  const limit = pLimit(OBJECT_CALLS_MAX);
+  const written = await awaitAll(
     works.map(async (work, at) => {
       const isStored = await limit(() => storeWork(context, scope, work));
       if (!isStored || !(await appendWork(context, scope, work, tokens[at] as string[]))) return null;
@@ -104,17 +104,17 @@ async function readWorks(
       return { document, generation: ids[at] as number, artifact: { ...artifact, native }, vectors };
     } catch (error) {
       if (!(error instanceof AppError) || error.retryable) throw error;
-      // A document that goes away takes its artifact along.
+      // The artifact is deleted together with its document.
       if (await isActive(sql, document.id, document.generation)) failures.push({ documentId: document.id, error });
       return null;
     }
   };
-  const limit = pLimit(OBJECTS_UNDER_WAY_MAX);
-  const works = await settled(documents.map((document, at) => limit(() => read(document, at))));
+  const limit = pLimit(OBJECT_CALLS_MAX);
+  const works = await awaitAll(documents.map((document, at) => limit(() => read(document, at))));
   return { works: works.filter((work) => work !== null), failures };
 }
 
-/** Fill in the new vectors: many small documents in one product, a large one in several. */
+/** Compute the new vectors: those of many small documents in one matrix product, those of a large one in several. */
 async function projectWorks({ signal }: BatchContext, map: ActiveMap, works: readonly Work[]): Promise<void> {
   const k = works[0]?.artifact.native.dimension ?? 0;
   let parts: { work: Work; from: number; to: number }[] = [];
@@ -150,7 +150,7 @@ async function projectWorks({ signal }: BatchContext, map: ActiveMap, works: rea
   await flush();
 }
 
-/** Registered before it is written, so that whatever a crash leaves is swept. False: the document is gone. */
+/** Store an artifact. Its generation is registered first, so that remains of a crash are swept. False if the document was deleted. */
 async function storeWork(context: BatchContext, scope: RunScope, work: Work): Promise<boolean> {
   const { document, generation, artifact } = work;
   const { native, model } = artifact;
@@ -162,16 +162,16 @@ async function storeWork(context: BatchContext, scope: RunScope, work: Work): Pr
     ...{ space: scope.space, mapVersion, nativeDimension: native.dimension, replaces: document.generation },
   });
   if (!isKnown) return false;
-  const anew: ChunkArtifact = {
+  const updated: ChunkArtifact = {
     ...artifact,
     ...{ generation, space: scope.space, mapVersion, vectors: work.vectors },
     chunks: artifact.chunks.map((chunk) => ({ ...chunk, id: idOf(work, chunk.index) })),
   };
-  await context.objects.put(key, await encodeOnThread(context.threads, anew, context.signal));
+  await context.objects.put(key, await encodeOnThread(context.threads, updated, context.signal));
   return true;
 }
 
-/** False: the document was deleted or ingested anew meanwhile. */
+/** Append the rows of a generation to the index; false if the document was deleted or ingested again in the meantime. */
 async function appendWork(
   context: BatchContext,
   scope: RunScope,
@@ -196,8 +196,8 @@ async function appendWork(
   }
 }
 
-/** As `Promise.all`, but nothing goes on in the background once it has failed. */
-async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+/** Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the background. */
+async function awaitAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }
@@ -207,5 +207,9 @@ function idOf({ document, generation }: Work, index: number): string {
 }
 
 function noNative(): AppError {
-  return new AppError({ code: 'no_native_vectors', status: 409, message: 'its artifact has no native vectors' });
+  return new AppError({
+    code: 'no_native_vectors',
+    status: 409,
+    message: 'the chunk artifact of the document has no native vectors; reprocess the document',
+  });
 }

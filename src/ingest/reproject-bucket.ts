@@ -13,12 +13,12 @@ import { type BatchContext, type Failure, writeBatch } from './reproject-batch.t
 import { type PlanContext, planReprojection, type ReprojectPlan, type ReprojectRequest } from './reproject-plan.ts';
 import * as store from './reproject-store.ts';
 
-/** Chunks and documents of one batch: what is in memory at once, twice. A larger document is a batch by itself. */
+/** Maximum of chunks and documents in one batch, two of which are in memory at once. A larger document is a batch by itself. */
 const BATCH_CHUNKS = 2_000;
 const BATCH_DOCUMENTS = 256;
-/** While one batch is written, the next one is computed. */
-const BATCHES_UNDER_WAY = 2;
-/** Documents that come or change under a run make it look again; those who never stop coming are not waited for. */
+/** Number of concurrent batches: while one is written, the next one is computed. */
+const CONCURRENT_BATCHES = 2;
+/** Maximum of rounds. Documents that are added or changed during a round make another one necessary. */
 const ROUNDS_MAX = 10;
 
 export interface ReprojectContext extends PlanContext, TableContext {
@@ -33,19 +33,19 @@ export interface ReprojectReport {
   readonly space: string;
   readonly map_versions: readonly number[];
   readonly mode: ReprojectPlan['mode'];
-  /** Done by this run; one that took up another's counts its own. */
+  /** Documents that this run processed, without those of a run that it resumed. */
   readonly documents: number;
   readonly chunks: number;
 }
 
 /**
- * Project a bucket's vectors anew from the native vectors that are stored with its chunks; no provider is called. Where
- * the latent space stays, documents change over a batch at a time. Where it changes, a second table is built and takes
- * the first one's place in one transaction: until then searches find what they found before. Killed at any point, it is
- * taken up by the next run, and the sweeps remove what nothing needs.
+ * Reproject the vectors of a bucket from the native vectors that are stored with its chunks; no provider is called. If
+ * the latent space stays the same, documents get their new vectors a batch at a time. If it changes, a second table is
+ * built and replaces the first one in one transaction; until then searches find the old vectors. The next run resumes
+ * one that was killed, and sweeps remove its unused data.
  *
- * @param onProgress chunks done so far, of how many
- * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what could not be done;
+ * @param options.onProgress called with the number of chunks done and the total
+ * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming the documents that failed;
  *   `reprojection_gone` (409); the signal's reason
  */
 export async function reprojectBucket(
@@ -56,7 +56,7 @@ export async function reprojectBucket(
 ): Promise<ReprojectReport> {
   const { bucketId } = await planReprojection(context, caller, request);
   const run = async (_stillHeld: unknown, lost: AbortSignal) => {
-    // Looked at again: another run may have been at it until now.
+    // The plan is made again, since another run may have held the lock until now.
     const plan = await planReprojection(context, caller, request);
     const signal = AbortSignal.any([options.signal, lost]);
     const done = await new Run(context, caller, plan, { ...options, signal }).run();
@@ -77,8 +77,8 @@ class Run {
   readonly #failures: Failure[] = [];
   #documents = 0;
   #chunks = 0;
-  /** Chunks that an earlier run had done. */
-  #before = 0;
+  /** Chunks that an earlier run completed. */
+  #resumedChunks = 0;
 
   constructor(
     context: ReprojectContext,
@@ -120,47 +120,47 @@ class Run {
     const resumed = await findResumable(sql, bucketId, space);
     const id = newId('rpj');
     const run = resumed ?? { id, bucketId, space, tableName: nextTableName(bucketId, id) };
-    if (resumed) await this.#takeUp(resumed);
+    if (resumed) await this.#resume(resumed);
     else await inTransaction(sql, (tx) => startReprojection(tx, run));
     const scope = this.#scope(run.id, true);
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const done = await this.#writeAll(scope);
       this.#refuseFailures();
       const isSwapped = await swapTable(this.#context, this.#caller.orgId, run, async (tx) => {
-        if (await store.hasStragglers(tx, scope)) return false;
-        await store.flipGenerations(tx, scope, null);
+        if (await store.hasUnwrittenDocuments(tx, scope)) return false;
+        await store.activateGenerations(tx, scope, null);
         await this.#audit(tx);
         return true;
       });
       if (isSwapped) return;
-      // Documents that came meanwhile and cannot come along: the plan of a new run says which.
+      // Documents that were added in the meantime cannot be reprojected; the plan of a new run names them.
       if (done === 0) break;
     }
     throw conflict(
-      'documents were added or changed faster than they could follow; run it again',
+      'documents were added or changed faster than they could be reprojected; run the command again',
       'reproject_incomplete',
     );
   }
 
-  /** Keep what a killed run had finished by the same maps, and forget what it had only begun. */
-  async #takeUp(run: Parameters<typeof countWritten>[1]): Promise<void> {
+  /** Keep the generations that a killed run completed with the same maps, and forget the incomplete ones. */
+  async #resume(run: Parameters<typeof countWritten>[1]): Promise<void> {
     const { sql, objects, index } = this.#context;
     const rows = await countWritten(this.#context, run);
-    const half: number[] = [];
+    const incomplete: number[] = [];
     const versions = new Map(this.#plan.targets.map((target) => [target.id, target.mapVersion]));
     for (const { id, chunksCount, artifactKey, model, mapVersion } of await store.selectWritten(sql, run.id)) {
       if (rows.get(id) === chunksCount && versions.get(model) === mapVersion) {
-        this.#before += chunksCount;
+        this.#resumedChunks += chunksCount;
         continue;
       }
       await objects.delete(artifactKey);
-      half.push(id);
+      incomplete.push(id);
     }
-    await forgetGenerations(sql, half);
-    await index.dropGenerations(run.bucketId, half, this.#signal);
+    await forgetGenerations(sql, incomplete);
+    await index.dropGenerations(run.bucketId, incomplete, this.#signal);
   }
 
-  /** Every document that is pending now. @returns how many there were */
+  /** Reproject every document that is pending now. @returns the number of these documents */
   async #writeAll(scope: store.RunScope): Promise<number> {
     const failure = new AbortController();
     const signal = AbortSignal.any([this.#signal, failure.signal]);
@@ -176,8 +176,8 @@ class Run {
         failure.abort(error);
       }
     };
-    // All of them have stopped before a failure is told.
-    await Promise.all(Array.from({ length: BATCHES_UNDER_WAY }, work));
+    // All batches have stopped before the error is thrown.
+    await Promise.all(Array.from({ length: CONCURRENT_BATCHES }, work));
     signal.throwIfAborted();
     return pending;
   }
@@ -219,19 +219,19 @@ class Run {
     const { written, failures } = await writeBatch(this.#batchContext(signal), scope, documents);
     this.#failures.push(...failures);
     const ids = written.map(({ id }) => id);
-    const flipped = scope.moves ? null : new Set(await this.#flip(scope, ids));
+    const activated = scope.moves ? null : new Set(await this.#activate(scope, ids));
     for (const { documentId, chunks } of written) {
-      if (flipped && !flipped.has(documentId)) continue;
+      if (activated && !activated.has(documentId)) continue;
       this.#documents++;
       this.#chunks += chunks;
     }
-    this.#onProgress(this.#before + this.#chunks, this.#plan.chunks);
+    this.#onProgress(this.#resumedChunks + this.#chunks, this.#plan.chunks);
   }
 
-  #flip(scope: store.RunScope, generations: readonly number[]): Promise<string[]> {
+  #activate(scope: store.RunScope, generations: readonly number[]): Promise<string[]> {
     return inTransaction(this.#context.sql, async (tx) => {
       if (!(await lockIndexSpace(tx, scope.bucketId, scope.space))) throw gone();
-      return store.flipGenerations(tx, scope, generations);
+      return store.activateGenerations(tx, scope, generations);
     });
   }
 
@@ -240,7 +240,7 @@ class Run {
     const maps = new Map(this.#plan.targets.map(({ id, map }) => [id, map]));
     const mapOf = (model: string) => {
       const map = maps.get(model);
-      if (!map) throw new Error(`no map of ${model} in this run`);
+      if (!map) throw new Error(`this run has no map of ${model}`);
       return map;
     };
     return { sql, objects, threads, index, mapOf, signal };
@@ -267,7 +267,7 @@ class Run {
     throw new AppError({
       code: 'reproject_incomplete',
       status: 409,
-      message: `${count} ${count === 1 ? 'document' : 'documents'} could not be projected anew, ${first.documentId} first (${(first.error as Error).message}); delete ${count === 1 ? 'it' : 'them'} or reprocess, then run it again`,
+      message: `${count} ${count === 1 ? 'document' : 'documents'} could not be reprojected; the first is ${first.documentId} (${(first.error as Error).message}); delete ${count === 1 ? 'it' : 'them'} or reprocess, then run it again`,
       details: { documents: this.#failures.slice(0, 100).map(({ documentId }) => documentId) },
       cause: first.error,
     });
@@ -275,5 +275,5 @@ class Run {
 }
 
 function gone(): AppError {
-  return conflict('this reprojection was given up, or its bucket is gone; start it again', 'reprojection_gone');
+  return conflict('this reprojection was abandoned or its bucket was deleted; start it again', 'reprojection_gone');
 }

@@ -10,40 +10,40 @@ import type { TargetModel } from './reproject-store.ts';
 export interface PlanContext {
   readonly sql: Sql;
   readonly projections: Projections;
-  /** The model of this id. @throws AppError `unknown_model` */
+  /** Finds the model of an id. @throws AppError `unknown_model` */
   readonly findModel: (id: string) => Model;
 }
 
 export interface ReprojectRequest {
-  /** Name or id. */
+  /** Name or id of the bucket. */
   readonly bucket: string;
-  /** Whose documents are projected anew; all of the bucket's where it changes its space. */
+  /** Models whose documents are reprojected; if the bucket changes its space, all models of its documents. */
   readonly models: readonly string[];
 }
 
-/** What a reprojection will do. */
+/** Plan of a reprojection. */
 export interface ReprojectPlan {
   readonly bucketId: string;
   readonly bucketName: string;
   readonly targets: readonly (TargetModel & { readonly map: ActiveMap })[];
-  /** The latent space of the maps. */
+  /** Latent space of the maps. */
   readonly space: string;
   /**
-   * `in_place`: the space stays, each document changes over by itself. `new_table`: all of them at once, since vectors of
-   * two spaces cannot be in one table. `nothing`: all is as it should be.
+   * Mode. `in_place`: the space stays, and each document is changed by itself. `new_table`: all documents are changed at
+   * once, since vectors of two spaces cannot be in one table. `nothing`: no document has to be changed.
    */
   readonly mode: 'in_place' | 'new_table' | 'nothing';
-  /** To be done. */
+  /** Number of documents to reproject. */
   readonly documents: number;
   readonly chunks: number;
   readonly warnings: readonly string[];
 }
 
 /**
- * Look what projecting a bucket anew takes.
+ * Plan the reprojection of a bucket.
  *
  * @throws AppError `bucket_not_found` (404), `unknown_model`, `not_projectable` (400), `map_missing`,
- *   `cannot_reproject` (409) naming the documents that stand in the way, and what to do about them
+ *   `cannot_reproject` (409) naming the documents that prevent it, and what to do about them
  */
 export async function planReprojection(
   context: PlanContext,
@@ -58,24 +58,24 @@ export async function planReprojection(
   const other = targets.find((target) => target.map.space !== space);
   if (other) {
     throw conflict(
-      `the maps of ${first.id} (${space}) and ${other.id} (${other.map.space}) lead to two spaces; fit one of them again`,
+      `the maps of ${first.id} (${space}) and ${other.id} (${other.map.space}) lead to different latent spaces; fit one of them again`,
       'cannot_reproject',
     );
   }
   const groups = await selectLiveGroups(context.sql, caller.orgId, bucket.id);
-  const held = (await getIndexTable(context.sql, bucket.id))?.space ?? null;
-  const moves = held !== null && held !== space && groups.length > 0;
-  const sorted = groups.map((group) => ({ ...group, verdict: judge(group, targets, space, moves) }));
-  if (moves) refuseObstacles(bucket.name, held, sorted, targets);
-  const due = sorted.filter(({ verdict }) => verdict === 'due');
+  const currentSpace = (await getIndexTable(context.sql, bucket.id))?.space ?? null;
+  const moves = currentSpace !== null && currentSpace !== space && groups.length > 0;
+  const judged = groups.map((group) => ({ ...group, verdict: verdictOf(group, targets, space, moves) }));
+  if (moves) refuseObstacles(bucket.name, currentSpace, judged, targets);
+  const due = judged.filter(({ verdict }) => verdict === 'due');
   return {
     ...{ bucketId: bucket.id, bucketName: bucket.name, targets, space },
     mode: due.length === 0 ? 'nothing' : moves ? 'new_table' : 'in_place',
     documents: due.reduce((sum, { documents }) => sum + documents, 0),
     chunks: due.reduce((sum, { chunks }) => sum + chunks, 0),
-    warnings: sorted
+    warnings: judged
       .filter(({ verdict }) => verdict === 'no_native' || verdict === 'other_revision')
-      .map((group) => `${describe(group)} left as they are: ${whyNot(group, targets)}; reprocess them`),
+      .map((group) => `${describe(group)} will not be changed: ${whyNot(group, targets)}; reprocess them`),
   };
 }
 
@@ -83,7 +83,9 @@ function targetOf({ projections, findModel }: PlanContext, id: string): Reprojec
   const model = findModel(id);
   if (model.kind !== 'semantic') {
     const why =
-      model.kind === 'alias' ? 'stands for other models; name those' : 'keeps no native vectors and has no map';
+      model.kind === 'alias'
+        ? 'is an alias of other models; name those'
+        : 'has neither native vectors nor a map; name a semantic model';
     throw invalidRequest(`${id} ${why}`, 'model', 'not_projectable');
   }
   const map = projections.mapOf(model);
@@ -98,7 +100,7 @@ function targetOf({ projections, findModel }: PlanContext, id: string): Reprojec
 
 type Verdict = 'due' | 'done' | 'other_model' | 'no_native' | 'other_revision';
 
-function judge(group: LiveGroup, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
+function verdictOf(group: LiveGroup, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
   const target = targets.find(({ id }) => id === group.model);
   if (!target) return moves ? 'other_model' : 'done';
   if (!moves && group.space === space && group.mapVersion === target.mapVersion) return 'done';
@@ -112,7 +114,7 @@ type Judged = LiveGroup & { readonly verdict: Verdict };
 
 function refuseObstacles(
   bucketName: string,
-  held: string,
+  currentSpace: string,
   groups: readonly Judged[],
   targets: readonly TargetModel[],
 ): void {
@@ -122,7 +124,7 @@ function refuseObstacles(
   throw new AppError({
     code: 'cannot_reproject',
     status: 409,
-    message: `bucket ${bucketName} leaves the space ${held}, and all of its documents must come along:\n${lines.join('\n')}`,
+    message: `bucket ${bucketName} would leave the latent space ${currentSpace}, but these documents cannot be moved with it:\n${lines.join('\n')}`,
     details: { models: [...new Set(obstacles.map(({ model }) => model))] },
   });
 }
@@ -133,9 +135,9 @@ function describe({ documents, model }: LiveGroup): string {
 
 function obstacleOf(group: Judged, targets: readonly TargetModel[]): string {
   const { model, verdict } = group;
-  if (model === LEXICAL_ID) return 'a lexical model keeps no native vectors; upload them again, into a new bucket';
+  if (model === LEXICAL_ID) return 'a lexical model has no native vectors; upload them again into a new bucket';
   if (verdict === 'other_model') {
-    return `name it with --model, too ("service projections fit --model ${model}" where it has no map)`;
+    return `name this model with --model too (run "service projections fit --model ${model}" first if it has no map)`;
   }
   return `${whyNot(group, targets)}; delete them, run this again, and upload them again`;
 }
@@ -143,5 +145,5 @@ function obstacleOf(group: Judged, targets: readonly TargetModel[]): string {
 function whyNot({ model, revision, verdict }: Judged, targets: readonly TargetModel[]): string {
   if (verdict === 'no_native') return 'no native vectors are stored with them';
   const target = targets.find(({ id }) => id === model);
-  return `embedded by revision ${revision}, and the map is of revision ${target?.revision}`;
+  return `they were embedded by revision ${revision}, but the map is for revision ${target?.revision}`;
 }

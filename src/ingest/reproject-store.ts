@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** A model whose documents are projected anew: only native vectors of this revision and length fit its map. */
+/** Model whose documents are reprojected: only native vectors of this revision and length fit its map. */
 export interface TargetModel {
   readonly id: string;
   readonly revision: string;
@@ -8,18 +8,18 @@ export interface TargetModel {
   readonly mapVersion: number;
 }
 
-/** Which documents a run is about. */
+/** Selection of the documents of a run. */
 export interface RunScope {
   readonly runId: string;
   readonly orgId: string;
   readonly bucketId: string;
   readonly space: string;
   readonly targets: readonly TargetModel[];
-  /** Every document, into another table; else those whose map is another one, where they are. */
+  /** True if every document is written to a new table; false if only documents of another map version are changed in place. */
   readonly moves: boolean;
 }
 
-/** A live generation to be projected anew. */
+/** Live generation that is to be reprojected. */
 export interface PendingDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -31,7 +31,7 @@ export interface PendingDocument {
   readonly model: string;
 }
 
-/** Documents that the run has yet to do, by id, after `afterId`. */
+/** Select documents that the run has not processed yet, in the order of ids, after `afterId`. */
 export async function selectPending(
   sql: Sql,
   { runId, orgId, bucketId, targets, moves }: RunScope,
@@ -66,7 +66,7 @@ export async function selectPending(
   }));
 }
 
-/** Whether this is what searches find of the document. */
+/** Return true if this is the generation of the document that searches find. */
 export async function isActive(sql: Sql, documentId: string, generation: number): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents WHERE id = ${documentId} AND active_generation = ${generation} AND status <> 'deleting'`;
@@ -78,7 +78,7 @@ export async function nextGenerations(sql: Sql, count: number): Promise<number[]
   return rows.map((row) => Number(row['id']));
 }
 
-/** Of a run that was killed: what it registered. */
+/** Select the generations that a killed run registered. */
 export async function selectWritten(
   sql: Sql,
   runId: string,
@@ -95,12 +95,12 @@ export async function selectWritten(
 }
 
 /**
- * In a transaction: have searches find these generations of the run (null: all of it) in place of those that they were
- * made from. A document that was ingested anew, or deleted, meanwhile keeps what it has.
+ * Activate generations of the run (null for all of them) in place of those that they were made from, in a transaction. A
+ * document that was ingested again or deleted in the meantime keeps its generation.
  *
- * @returns ids of the documents that were moved
+ * @returns ids of the documents that were changed
  */
-export async function flipGenerations(
+export async function activateGenerations(
   tx: Sql,
   { runId, bucketId }: Pick<RunScope, 'runId' | 'bucketId'>,
   generations: readonly number[] | null,
@@ -115,8 +115,8 @@ export async function flipGenerations(
   return rows.map((row) => row['id'] as string);
 }
 
-/** Whether searches find a document of the bucket for which the run has nothing. */
-export async function hasStragglers(tx: Sql, { runId, bucketId }: RunScope): Promise<boolean> {
+/** Return true if searches find a document of the bucket for which the run has no generation. */
+export async function hasUnwrittenDocuments(tx: Sql, { runId, bucketId }: RunScope): Promise<boolean> {
   const rows = await tx`
     SELECT 1 FROM documents d
     WHERE d.bucket_id = ${bucketId} AND d.active_generation IS NOT NULL AND d.status <> 'deleting'

@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { readArtifact } from './artifact-store.ts';
 import { selectLiveArtifacts } from './store.ts';
 
-/** Texts of chunks that are found by searches of a bucket, of documents picked at random; `max` of them or fewer. */
+/** Sample at most `max` texts of searchable chunks of a bucket, from documents picked at random. */
 export async function sampleChunks(
   { sql, objects }: { sql: Sql; objects: Objects },
   orgId: string,

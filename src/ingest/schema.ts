@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CLASSIFICATIONS, DOCUMENT_STATUSES, formBoolean, formNumber, IngestOptions } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
-/** The uploader's name for a file: shown and searched for, never used as a path. */
+/** Name of a file as given by the uploader: shown and searched for, never used as a path. */
 export const FileName = z
   .string()
   .min(1, 'must not be empty')
@@ -11,7 +11,7 @@ export const FileName = z
   .refine((name) => name !== '.' && name !== '..', 'must be a name')
   .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path');
 
-/** A multipart field is text; JSON in it is what the same field would be in a JSON request. */
+/** Accepts a field of a JSON request also as JSON text, since a multipart field is text. */
 function orJsonText<T extends z.ZodType>(schema: T) {
   return z.preprocess((value, context) => {
     if (typeof value !== 'string') return value;
@@ -42,7 +42,7 @@ const UploadFields = z.object({
   ...IngestOptions.shape,
 });
 
-/** `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content. */
+/** Body of `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content. */
 export const UploadRequest = UploadFields.extend({
   filename: FileName.optional(),
   text: z.string().optional(),

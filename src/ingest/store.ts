@@ -2,7 +2,7 @@ import type { IngestOptions } from '../documents/schema.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** What ingest needs of a document. */
+/** Fields of a document that ingest needs. */
 export interface IngestSource {
   readonly documentId: string;
   readonly orgId: string;
@@ -18,9 +18,9 @@ export interface IngestSource {
 }
 
 /**
- * Mark a document as being worked on by a held job and read it; null when it is gone or going, or the job is no longer
- * held. The job's row is locked first: who cancels the job puts the document in order after this, or before and then
- * this changes nothing.
+ * Mark a document as being processed by a held job and read it; null if it is deleted or being deleted, or the job is no
+ * longer held. The row of the job is locked first: a cancellation sets the status of the document either after this
+ * statement, or before it, and then this statement changes nothing.
  */
 export async function beginIngest(
   sql: Sql,
@@ -59,20 +59,20 @@ export interface NewGeneration {
   readonly artifactKey: string;
   readonly chunksCount: number;
   readonly embedModel: string;
-  /** Of the model; null where no native vectors are kept. */
+  /** Revision of the model; null if no native vectors are stored. */
   readonly embedRevision: string | null;
   readonly space: string;
-  /** Null: uncalibrated. */
+  /** Version of the map; null if the vectors are uncalibrated. */
   readonly mapVersion: number | null;
-  /** Null: the artifact has no native vectors. */
+  /** Dimension of the native vectors; null if the artifact has none. */
   readonly nativeDimension: number | null;
-  /** The generation that it was projected anew from; null: it is of an ingest job. */
+  /** Generation that it was reprojected from; null if it is of an ingest job. */
   readonly replaces: number | null;
 }
 
 /**
- * Make a generation known before anything of it is written, so that whatever a crash leaves can be swept.
- * False: the document is gone or going.
+ * Register a generation before anything of it is written, so that remains of a crash can be swept. False if the
+ * document is deleted or being deleted.
  */
 export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<boolean> {
   const rows = await sql`
@@ -88,8 +88,8 @@ export async function registerGeneration(sql: Sql, generation: NewGeneration): P
 }
 
 /**
- * Make a generation the one that searches find; of a document that search was disabled for meanwhile, or before, no
- * vectors are kept. False: the document is gone or going.
+ * Make a generation the one that searches find. If search is disabled for the document, no generation becomes active.
+ * False if the document is deleted or being deleted.
  */
 export async function activateGeneration(
   sql: Sql,
@@ -105,7 +105,7 @@ export async function activateGeneration(
   return rows.length === 1;
 }
 
-/** The chunk artifacts behind a bucket's live generations, in random order. */
+/** Select the chunk artifacts of the live generations of a bucket, in random order. */
 export async function selectLiveArtifacts(
   sql: Sql,
   orgId: string,

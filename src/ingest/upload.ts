@@ -20,7 +20,7 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
 
-/** Ingest jobs run in the order of plans only among bulk jobs; here everyone has the default priority. */
+/** Default priority, which every ingest job has; only bulk jobs are ordered by plan. */
 const INGEST_PRIORITY = 2;
 
 export interface UploadContext {
@@ -30,14 +30,14 @@ export interface UploadContext {
   readonly logger: Logger;
 }
 
-/** The bytes: a local file that may be moved away, memory, or a stream that is opened once. */
+/** Content of an upload: a local file that may be moved away, bytes in memory, or a stream that is opened once. */
 export type UploadContent = { readonly fileName: string; readonly contentType: string | null } & (
   | { readonly file: string }
   | { readonly bytes: Uint8Array }
   | { readonly openStream: () => Readable }
 );
 
-/** What a JSON upload carries. @throws AppError 400 unless there is exactly one kind of content and a name */
+/** Content of a JSON upload. @throws AppError 400 unless there is exactly one kind of content and a name */
 export function contentOfJson(request: UploadRequest): UploadContent {
   const kinds = [request.text, request.content, request.content_base64].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) {
@@ -53,8 +53,8 @@ export function contentOfJson(request: UploadRequest): UploadContent {
 }
 
 /**
- * Take a document in: store its bytes, then write the document and its job in one transaction. A crash in
- * between leaves bytes that nobody points at, never a document without bytes or without a job.
+ * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between leaves
+ * unreferenced bytes, but never a document without bytes or without a job.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours` (403), 400
  */
@@ -84,14 +84,16 @@ export async function uploadDocument(
   } catch (error) {
     await objects
       .delete(key)
-      .catch((cause) => context.logger.warn({ err: cause, key }, 'unused upload was left behind'));
+      .catch((cause) =>
+        context.logger.warn({ err: cause, key }, 'the stored bytes of a refused upload could not be deleted'),
+      );
     throw error;
   }
   if (reply.duplicate_of !== undefined) await objects.delete(key);
   else
     await context.notifier
       .notifyQueued('ingest')
-      .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
+      .catch((error) => context.logger.debug({ err: error }, 'the notification of a queued job could not be sent'));
   return reply;
 }
 
@@ -120,10 +122,10 @@ function register(
   return sql.begin(async (tx) => {
     const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);
     const { access, warnings } = clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
-    // Left out, as an edit would, it would show the document to every department.
+    // An edit ignores such a scope; here that would show the document to every department.
     if (scope !== undefined && access.scope !== scope) {
       const listed = policy.departments?.join(', ');
-      throw invalidRequest(`metadata.scope: is none of the bucket's departments (${listed})`, 'metadata.scope');
+      throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
     }
     if (request.on_duplicate !== 'allow') {
       await lockContent(tx, bucket.id, sha256);
@@ -132,7 +134,7 @@ function register(
         throw new AppError({
           code: 'duplicate_document',
           status: 409,
-          message: `the bucket has these bytes already, as ${duplicate.id}`,
+          message: `the bucket already contains the same bytes as document ${duplicate.id}`,
         });
       }
       if (duplicate) {
@@ -197,7 +199,7 @@ function register(
   });
 }
 
-/** What is known of a document when its job is queued (contract 2.6). */
+/** Snapshot of a document at the time when its job is queued (contract 2.6). */
 export function snapshotOf(document: {
   fileName: string;
   sourcePath: string | null;

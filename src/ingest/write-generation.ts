@@ -21,8 +21,8 @@ export interface WriteContext {
 }
 
 /**
- * Writes the chunks of a generation, page by page: beside the original file first, since an index can be rebuilt from
- * that and not the other way round, then into the index. Nothing of it is found before the generation is active.
+ * Writes the chunks of a generation, page by page: first to object storage, since the index can be rebuilt from there
+ * but not the other way round, then to the index. Searches find nothing of it before the generation is active.
  */
 export class GenerationWriter {
   readonly #context: WriteContext;
@@ -40,7 +40,9 @@ export class GenerationWriter {
   }
 
   /**
-   * @throws LeaseLost where the generation was swept meanwhile; AppError of the index (`not_comparable`) and of the
+   * Writes a page of chunks.
+   *
+   * @throws LeaseLost if the generation was swept in the meantime; AppError of the index (`not_comparable`) and of the
    *   storage; the signal's reason
    */
   async write(page: readonly PreparedChunk[], embedded: EmbeddedChunks, isLast: boolean): Promise<void> {
@@ -56,7 +58,7 @@ export class GenerationWriter {
     }
   }
 
-  /** Gives up what is not written to its end. */
+  /** Removes an artifact that was not written completely. */
   async abandon(reason: unknown): Promise<void> {
     await this.#artifact.abandon(reason);
   }
@@ -83,7 +85,7 @@ export class GenerationWriter {
     }
   }
 
-  /** A generation whose job was lost may have been swept already, before its artifact was there. */
+  /** Returns true if the generation was swept; after its job was lost, that may happen before its artifact is stored. */
   async #isGone(error: unknown): Promise<boolean> {
     if (error instanceof AppError && error.code === 'generation_gone') return true;
     if (!this.#signal.aborted) return false;

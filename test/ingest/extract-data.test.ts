@@ -120,7 +120,7 @@ describe('json', () => {
     ['{"a" 1}', 'line 1: a value is out of place'],
     ['[1,\n2,\n}', 'line 3: "}" is out of place'],
     ['[1 2]', 'line 1: a value is out of place'],
-    ['{"a":01}', 'line 1: "01" is no value'],
+    ['{"a":01}', 'line 1: "01" is not a value'],
     ['{"a":"x\ny"}', 'line 1: a string does not end'],
     ['{"a":"\\q"}', 'line 1: a string has an unknown escape'],
     ['[1,]', 'line 1: "]" is out of place'],

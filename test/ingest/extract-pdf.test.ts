@@ -131,7 +131,7 @@ test('a PDF that asks for a password is encrypted; one that only restricts is re
   await expect(extract(await makePdf(pages, { userPassword: 'open sesame' }))).rejects.toMatchObject({
     category: 'encrypted',
     retryable: false,
-    message: 'the PDF is protected by a password',
+    message: 'the PDF is protected by a password; remove the password and upload it again',
   });
   expect((await extract(await makePdf(pages, { ownerPassword: 'change me' }))).text).toContain('Secret');
 });

@@ -99,7 +99,7 @@ describe('the access policy of an upload', () => {
     const reply = await upload('strict', { metadata: { scope: 'finance' } });
     expect(reply).toEqual({
       status: 400,
-      detail: "metadata.scope: is none of the bucket's departments (sales, legal)",
+      detail: "metadata.scope: must be one of the bucket's departments (sales, legal)",
     });
     for await (const { key: object } of test.appliance.objects.list('documents/')) {
       const [row] = await test.appliance.sql`SELECT 1 FROM documents WHERE id = ${object.split('/')[2] as string}`;

@@ -162,7 +162,10 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   if (/^RIFF....WEBP/s.test(start)) return 'webp';
   if (start.startsWith('II*\0') || start.startsWith('MM\0*')) return 'tiff';
   if (start.startsWith(HWP_3)) {
-    throw new ExtractError('unsupported_type', 'Hancom documents before version 5 are not supported; save the document in a newer version');
+    throw new ExtractError(
+      'unsupported_type',
+      'Hancom documents before version 5 are not supported; save the document in a newer version',
+    );
   }
   return null;
 }

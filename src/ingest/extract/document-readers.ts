@@ -16,7 +16,7 @@ export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: Read
 
 type Loader = () => Promise<DocumentReader>;
 
-/** Loaders by format. Each loads only its scoped code, since loading takes most of the start of a child process. */
+/** Loaders by format. Each loads only its own code, since loading takes most of the start of a child process. */
 const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
     const { readHtml } = await import('./read-html.ts');
@@ -85,7 +85,8 @@ export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
 }
 
 async function addPicture(file: Uint8Array, images: ImageSink | null): Promise<void> {
-  if (images === null) throw new ExtractError('unsupported_type', 'the picture is not read, since ocr_strategy is never');
+  if (images === null)
+    throw new ExtractError('unsupported_type', 'reading the text of pictures is disabled for this document');
   if (!(await images.take({ file, page: 1 })))
     throw new ExtractError('too_large', 'the picture is too large, or the document has too many pictures');
 }

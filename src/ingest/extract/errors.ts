@@ -60,7 +60,11 @@ export function isOutOfMemory(message: string): boolean {
 }
 
 export function outOfMemory(cause?: unknown): ExtractError {
-  return new ExtractError('out_of_memory', 'reading the document takes more memory than is allowed; divide it into smaller files', cause);
+  return new ExtractError(
+    'out_of_memory',
+    'reading the document takes more memory than is allowed; divide it into smaller files',
+    cause,
+  );
 }
 
 /** Error for a stored file with more or fewer bytes than the record of the document says. */

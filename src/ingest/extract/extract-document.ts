@@ -15,24 +15,24 @@ import { type ImageLine, runChild } from './run-child.ts';
 import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
 
 export interface StoredFile {
-  /** Called once; the stream is destroyed when it is not read to its end. */
+  /** Opens the file for reading; called once. The stream is destroyed if it is not read to its end. */
   readonly open: () => Readable;
   readonly sizeBytes: number;
-  /** Only a hint at the kind of text; never used as a path. */
+  /** Hint at the kind of text; never used as a path. */
   readonly fileName: string;
   readonly contentType?: string | null;
 }
 
-/** What is known of a document once it was read. */
+/** Result of reading a document, without its text. */
 export interface ExtractSummary extends ReadResult {
-  /** Pages, from 1, whose text was read in their pictures. */
+  /** Pages, from 1, whose text was recognised in pictures. */
   readonly recognisedPages: number[];
-  /** Largest resident memory of the child; null where there was none or the system does not tell. */
+  /** Largest resident memory of the child; null without a child or if the system does not report it. */
   readonly peakMemoryBytes: number | null;
 }
 
 export interface ExtractedDocument extends ExtractSummary {
-  /** The text that all character ranges refer to. */
+  /** Text that all character ranges refer to. */
   readonly text: string;
   readonly blocks: Block[];
 }
@@ -40,15 +40,15 @@ export interface ExtractedDocument extends ExtractSummary {
 export interface ExtractRequest extends StoredFile {
   readonly signal?: AbortSignal | undefined;
   readonly limits?: Partial<ExtractLimits>;
-  /** Waits for a turn to run a child process; the waiting does not count against the deadline. */
-  readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
-  /** Where a process to read in is taken from; left out, one is started. */
+  /** Runs a child process once a slot is free; the time until then does not count against the deadline. */
+  readonly withSlot?: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Pool that child processes are taken from; if it is left out, a process is started. */
   readonly children?: ChildPool;
-  /** Null: the text in pictures is not wanted. */
+  /** Recognition of text in pictures; null if their text is not wanted. */
   readonly pictures?: ImageReading | null;
 }
 
-/** `extractWindows` with all windows in one. */
+/** Extracts the whole text in one window; see `extractWindows`. */
 export async function extractDocument(file: ExtractRequest): Promise<ExtractedDocument> {
   let whole: TextWindow = { start: 0, text: '', blocks: [] };
   const take = async (window: TextWindow) => {
@@ -59,9 +59,10 @@ export async function extractDocument(file: ExtractRequest): Promise<ExtractedDo
 }
 
 /**
- * Bytes of a stored file to text and blocks, handed to `take` in windows of `windowChars` or somewhat more, so that
- * a long document is never held as a whole. Plain text, csv and json are read here, in slices that let the event loop
- * turn; every other format in a child process of its own. What `take` spends does not count against the deadline.
+ * Extracts text and blocks of a stored file and passes them to `take` in windows of `windowChars` or somewhat more, so
+ * that a long document is never in memory as a whole. Plain text, csv and json are read in this process, with yields to
+ * the event loop between slices; every other format in a child process of its own. The time of `take` does not count
+ * against the deadline.
  *
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  *   and of `take`
@@ -72,16 +73,16 @@ export async function extractWindows(
   windowChars: number = WINDOW_CHARS,
 ): Promise<ExtractSummary> {
   const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
-  const { signal, sizeBytes, inTurn = (run) => run(), pictures = null } = file;
+  const { signal, sizeBytes, withSlot = (run) => run(), pictures = null } = file;
   signal?.throwIfAborted();
   if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
   const stream = file.open();
-  stream.on('error', () => {}); // Seen by whoever reads the stream; nobody does once the document is read.
+  stream.on('error', () => {}); // The reader of the stream handles errors; none remains once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // For a store that stalls; a child has a clock of its own.
-  const late = () => tooSlow(limits.deadlineMs);
-  const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(late()));
+  // This deadline is for a store that stalls; a child process has its own.
+  const deadlineError = () => tooSlow(limits.deadlineMs);
+  const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(deadlineError()));
   let deadline = newDeadline();
   let texts: ImageTexts | null = null;
   try {
@@ -91,7 +92,7 @@ export async function extractWindows(
     refuseLarge(format, sizeBytes, limits);
     const sink = new WindowSink({ ...limits, textCharsMax: charsMaxOf(format, limits), windowChars, take, signal });
     if (isTextFormat(format)) {
-      sink.watch(deadline, late);
+      sink.watch(deadline, deadlineError);
       const result = await readInWorker({ format, charset, source: whole, sizeBytes }, sink);
       await sink.finish();
       return { ...result, recognisedPages: [], peakMemoryBytes: null };
@@ -103,28 +104,31 @@ export async function extractWindows(
     texts = pictures && new ImageTexts(pictures, { ms: limits.imagesMs, signal, put });
     if (isPictureFormat(format)) {
       if (texts === null)
-        throw new ExtractError('unsupported_type', 'the file is a picture, and ocr_strategy is never');
+        throw new ExtractError(
+          'unsupported_type',
+          'the file is a picture, and ocr_strategy is never; upload it again with ocr_strategy auto',
+        );
       const pages = await readPicture({ source: whole, sizeBytes, pagesMax: limits.imagesMax }, texts);
       await sink.finish();
-      return { ...texts.settle(resultOf(format, pages)), peakMemoryBytes: null };
+      return { ...texts.mergeInto(resultOf(format, pages)), peakMemoryBytes: null };
     }
     deadline.stop();
-    const order = texts;
-    const result = await inTurn(() => {
+    const orderedTexts = texts;
+    const result = await withSlot(() => {
       signal?.throwIfAborted();
       deadline = newDeadline();
       const ocrStrategy = pictures?.strategy ?? null;
       const reading = runChild(taskOf({ format, charset, ocrStrategy }, sizeBytes, limits), whole, {
         ...{ limits, signal, children: file.children },
-        onBlocks: (blocks) => deadline.pause(order === null ? put(blocks) : order.addBlocks(blocks)),
-        onImage: (image) => deadline.pause(addPicture(order as ImageTexts, image, limits.imagesMax)),
+        onBlocks: (blocks) => deadline.pause(orderedTexts === null ? put(blocks) : orderedTexts.addBlocks(blocks)),
+        onImage: (image) => deadline.pause(addPicture(orderedTexts as ImageTexts, image, limits.imagesMax)),
       });
-      return order !== null && (format === 'pdf' || format === 'eml') ? reading.catch(blamePictures) : reading;
+      return orderedTexts !== null && (format === 'pdf' || format === 'eml') ? reading.catch(asPictureFault) : reading;
     });
     deadline.stop();
-    await order?.finish();
+    await orderedTexts?.finish();
     await sink.finish();
-    return order === null ? { ...result, recognisedPages: [] } : order.settle(result);
+    return orderedTexts === null ? { ...result, recognisedPages: [] } : orderedTexts.mergeInto(result);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -136,7 +140,7 @@ export async function extractWindows(
   }
 }
 
-/** One of a page, or one that is attached, which has pages of its own where it is a TIFF file. */
+/** Adds a picture of a page or of an attachment; an attached TIFF file may have several pages. */
 async function addPicture(texts: ImageTexts, { data, page, part }: ImageLine, pagesMax: number): Promise<void> {
   const file = Uint8Array.from(Buffer.from(data, 'base64'));
   const pages = [...pagesOfPicture(file, pagesMax)];
@@ -144,7 +148,7 @@ async function addPicture(texts: ImageTexts, { data, page, part }: ImageLine, pa
   else await texts.addImage({ file, page, part });
 }
 
-function blamePictures(error: unknown): never {
+function asPictureFault(error: unknown): never {
   throw error instanceof ExtractError && error.category === 'out_of_memory' ? new PicturesDoNotFit(error) : error;
 }
 
@@ -174,10 +178,7 @@ function taskOf(
 function refuseLarge(format: FileFormat, sizeBytes: number, limits: ExtractLimits): void {
   const bytesMax = bytesMaxOf(format, limits);
   if (sizeBytes <= bytesMax) return;
-  throw new ExtractError(
-    'too_large',
-    `the file has ${sizeBytes} bytes; at most ${bytesMax} are read of a ${format} file`,
-  );
+  throw new ExtractError('too_large', `the file has ${sizeBytes} bytes; a ${format} file may have at most ${bytesMax}`);
 }
 
 function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
@@ -207,7 +208,7 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
   }
 }
 
-/** The first bytes of a stream, and an iterator over all of it, these bytes included. */
+/** Reads the first bytes of a stream, and returns them with an iterator over the whole stream, these bytes included. */
 async function peek(stream: Readable): Promise<{ head: Uint8Array; whole: AsyncIterable<Uint8Array> }> {
   const iterator = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];

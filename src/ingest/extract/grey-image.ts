@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** 8-bit grey, row-major [height x width]; 255 is white. */
+/** Image in 8-bit grey, row-major [height x width]; 255 is white. */
 export interface GreyImage {
   readonly width: number;
   readonly height: number;
@@ -11,19 +11,19 @@ export interface GreyImage {
 export interface RawImage {
   readonly width: number;
   readonly height: number;
-  /** 1: one bit a pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Left out for masks, which are of kind 1. */
+  /** Pixel format. 1: one bit a pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Left out for masks, which are of kind 1. */
   readonly kind?: number;
   readonly data?: Uint8Array | Uint8ClampedArray;
 }
 
-/** A4 at 300 dots per inch has 3,508 rows; recognition gains nothing from more, and takes longer. */
+/** Maximal side: A4 at 300 dots per inch has 3,508 rows, and recognition with more pixels is slower but not better. */
 const SIDE_PIXELS_MAX = 3_600;
 const DEFLATE_LEVEL = 3;
 
 /**
- * Grey of any image, each side divided by the smallest whole number that brings both below 3,600 pixels.
+ * Converts an image to grey, and divides its sides by the smallest whole number that brings both below 3,600 pixels.
  *
- * @returns null where there is nothing left of it, or fewer bytes than pixels
+ * @returns null if the result would be empty, or if there are fewer bytes than pixels
  */
 export function toGrey(raw: RawImage): GreyImage | null {
   const addRow = rowReader(raw);
@@ -44,7 +44,7 @@ export function toGrey(raw: RawImage): GreyImage | null {
   return { width, height, pixels };
 }
 
-/** Adds the greys of a row of pixels to sums over `factor` pixels each. */
+/** Function that adds the grey values of a row of pixels to sums over `factor` pixels each. */
 type AddRow = (row: number, factor: number, sums: Float64Array) => void;
 
 function rowReader({ width, height, kind = 1, data }: RawImage): AddRow | null {
@@ -74,7 +74,7 @@ function bitRows(data: Uint8Array | Uint8ClampedArray, stride: number): AddRow {
   };
 }
 
-/** Luma by ITU-R BT.601, in 256ths, so that a grey stays what it is; what is transparent shows white. */
+/** Luma by ITU-R BT.601, in 256ths, so that grey values do not change; transparent pixels become white. */
 function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channels: 3 | 4): AddRow {
   return (row, factor, sums) => {
     let at = row * stride;
@@ -90,28 +90,28 @@ function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channe
   };
 }
 
-/** The image as it is meant to be seen. @param orientation by EXIF's numbers, 1 (upright) to 8 */
-export function turnUpright(image: GreyImage, orientation: number): GreyImage {
+/** Rotates and mirrors an image to its upright position. @param orientation EXIF orientation, 1 (upright) to 8 */
+export function applyOrientation(image: GreyImage, orientation: number): GreyImage {
   if (orientation === 1) return image;
   const { width, height, pixels } = image;
-  const isTurned = orientation >= 5;
-  const turned = { width: isTurned ? height : width, height: isTurned ? width : height };
+  const swapsAxes = orientation >= 5;
+  const rotated = { width: swapsAxes ? height : width, height: swapsAxes ? width : height };
   const isRightToLeft = orientation === 2 || orientation === 3 || orientation === 7 || orientation === 8;
   const isBottomUp = orientation === 3 || orientation === 4 || orientation === 6 || orientation === 7;
   const upright = new Uint8Array(pixels.length);
-  for (let y = 0; y < turned.height; y++) {
-    for (let x = 0; x < turned.width; x++) {
-      const column = isTurned ? y : x;
-      const row = isTurned ? x : y;
+  for (let y = 0; y < rotated.height; y++) {
+    for (let x = 0; x < rotated.width; x++) {
+      const column = swapsAxes ? y : x;
+      const row = swapsAxes ? x : y;
       const sourceX = isRightToLeft ? width - 1 - column : column;
       const sourceY = isBottomUp ? height - 1 - row : row;
-      upright[y * turned.width + x] = pixels[sourceY * width + sourceX] as number;
+      upright[y * rotated.width + x] = pixels[sourceY * width + sourceX] as number;
     }
   }
-  return { ...turned, pixels: upright };
+  return { ...rotated, pixels: upright };
 }
 
-/** Images of one width, one below the other. */
+/** Joins images of one width, one below the other. */
 export function stack(images: readonly GreyImage[]): GreyImage {
   const [first] = images;
   if (first === undefined) throw new Error('nothing to stack');
@@ -126,7 +126,7 @@ export function stack(images: readonly GreyImage[]): GreyImage {
   return { width: first.width, height, pixels };
 }
 
-/** PNG, 8-bit grey, no filter (W3C PNG, third edition, 5 and 11.2). */
+/** Encodes a PNG file: 8-bit grey, no filter (W3C PNG, third edition, 5 and 11.2). */
 export function encodeGreyPng({ width, height, pixels }: GreyImage): Buffer {
   const rows = new Uint8Array(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);

@@ -3,52 +3,54 @@ import { Deadline } from './deadline.ts';
 import { ExtractError, isPartCategory, type PartCategory } from './errors.ts';
 import type { OcrStrategy, ReadResult } from './reader.ts';
 
-/** A picture of a document, as the file that it is. */
+/** Picture of a document, as an image file. */
 export interface DocumentImage {
   readonly file: Uint8Array<ArrayBuffer>;
-  /** From 1. */
+  /** Page from 1. */
   readonly page: number;
-  /** The attachment that it is, or that the page is of; left out, the page is one of the document itself. */
+  /** Attachment that is the picture or contains it; left out for a page of the document itself. */
   readonly part?: string | undefined;
 }
 
-/** Reads the text in pictures. */
+/** Recognition of the text in pictures. */
 export interface ImageReading {
-  /** `always`: pictures on pages that have text, too. */
+  /** Strategy; `always` includes pictures on pages that have text. */
   readonly strategy: OcrStrategy;
   /**
+   * Recognises the text of one picture.
+   *
    * @param file an image file
-   * @returns text, lines apart; empty where there is none
-   * @throws ExtractError for a picture that cannot be read; what keeps every picture from being read; the signal's
-   *   reason once it is aborted
+   * @returns text with line breaks; empty if there is none
+   * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's reason
+   *   once it is aborted
    */
   read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string>;
 }
 
 type Drafts = BlockDraft[];
 
-/** Pictures that are read at a time, and blocks that wait for them. */
-const AHEAD_MAX = 4;
+/** Maximum of pictures in recognition, and of groups of blocks that wait for them. */
+const PENDING_MAX = 4;
 
 /**
- * Puts the text of pictures where they stood among the blocks of a document. Several are read at a time; blocks are
- * handed on in order.
+ * Inserts the text of pictures at their positions among the blocks of a document. Several pictures are read
+ * concurrently; blocks are passed on in order.
  */
 export class ImageTexts {
   readonly #reading: ImageReading;
-  readonly #giveUp = new AbortController();
+  readonly #abandonment = new AbortController();
   readonly #signal: AbortSignal;
   readonly #put: (blocks: Drafts) => Promise<void>;
   readonly #clock: Deadline;
   #isLate = false;
-  #waiting: Promise<Drafts>[] = [];
+  #pending: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
-  /** Attachments with a picture that could not be read, and what was wrong with the first. */
+  /** Attachments with a picture that could not be read, with the category of the first error. */
   readonly #failedParts = new Map<string, PartCategory>();
   #fault: ExtractError | null = null;
 
-  /** @param options.ms wall clock of all pictures; those that are left then count as not readable */
+  /** @param options.ms wall clock of all pictures; the remaining pictures then count as not readable */
   constructor(
     reading: ImageReading,
     options: { readonly ms: number; readonly signal: AbortSignal | undefined; put(blocks: Drafts): Promise<void> },
@@ -56,15 +58,15 @@ export class ImageTexts {
     this.#reading = reading;
     this.#put = options.put;
     const { signal } = options;
-    this.#signal = signal ? AbortSignal.any([signal, this.#giveUp.signal]) : this.#giveUp.signal;
+    this.#signal = signal ? AbortSignal.any([signal, this.#abandonment.signal]) : this.#abandonment.signal;
     this.#clock = new Deadline(options.ms, () => {
       this.#isLate = true;
     });
   }
 
-  /** Blocks that were extracted behind all that was added so far; settles when there is room for more. */
+  /** Adds blocks after all that was added so far; settles when more can be added. */
   async addBlocks(blocks: Drafts): Promise<void> {
-    if (this.#waiting.length === 0) await this.#put(blocks);
+    if (this.#pending.length === 0) await this.#put(blocks);
     else await this.#add(Promise.resolve(blocks));
   }
 
@@ -72,27 +74,27 @@ export class ImageTexts {
     await this.#add(this.#read(image));
   }
 
-  /** Waits for all pictures. */
+  /** Waits until all pictures are read and all blocks are passed on. */
   async finish(): Promise<void> {
-    await this.#handOn(0);
+    await this.#passOn(0);
     this.#clock.stop();
   }
 
-  /** Ends what is under way; to be called whatever happened. */
+  /** Stops the recognition in progress; must be called in every case. */
   async abandon(): Promise<void> {
     this.#clock.stop();
-    this.#giveUp.abort();
-    await Promise.allSettled(this.#waiting.splice(0));
+    this.#abandonment.abort();
+    await Promise.allSettled(this.#pending.splice(0));
   }
 
-  /** @throws ExtractError the first fault, where none of `pages` pages could be read */
+  /** Requires that at least one of `pages` pages could be read. @throws ExtractError the first error otherwise */
   requireOne(pages: number): void {
     if (this.#failedPages.size < pages) return;
-    throw this.#fault ?? tooLate();
+    throw this.#fault ?? imagesTimeout();
   }
 
-  /** What is known of a document's pages once its pictures were read. */
-  settle<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
+  /** Adds the outcome of its pictures to the result of a document. */
+  mergeInto<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
     found: Found,
   ): Found & { recognisedPages: number[] } {
     const failed = [...new Set([...found.failedPages, ...this.#failedPages])].sort((a, b) => a - b);
@@ -106,15 +108,15 @@ export class ImageTexts {
   }
 
   async #add(blocks: Promise<Drafts>): Promise<void> {
-    blocks.catch(() => {}); // Seen when its turn comes.
-    this.#waiting.push(blocks);
-    await this.#handOn(AHEAD_MAX - 1);
+    blocks.catch(() => {}); // The error is handled when these blocks are passed on.
+    this.#pending.push(blocks);
+    await this.#passOn(PENDING_MAX - 1);
   }
 
-  async #handOn(leave: number): Promise<void> {
-    while (this.#waiting.length > leave) {
-      await this.#put(await (this.#waiting[0] as Promise<Drafts>));
-      this.#waiting.shift();
+  async #passOn(remainingMax: number): Promise<void> {
+    while (this.#pending.length > remainingMax) {
+      await this.#put(await (this.#pending[0] as Promise<Drafts>));
+      this.#pending.shift();
     }
   }
 
@@ -132,7 +134,7 @@ export class ImageTexts {
   }
 
   async #textOf(file: DocumentImage['file']): Promise<string | ExtractError> {
-    if (this.#isLate) return tooLate();
+    if (this.#isLate) return imagesTimeout();
     try {
       return await this.#reading.read(file, this.#signal);
     } catch (error) {
@@ -142,15 +144,15 @@ export class ImageTexts {
   }
 }
 
-function tooLate(): ExtractError {
-  return new ExtractError('timeout', 'reading the pictures took longer than is allowed');
+function imagesTimeout(): ExtractError {
+  return new ExtractError('timeout', 'reading the pictures of the document took longer than is allowed');
 }
 
 function partCategoryOf({ category }: ExtractError): PartCategory {
   return isPartCategory(category) ? category : 'corrupt';
 }
 
-/** Recognised lines between empty ones are a paragraph. */
+/** Divides recognised text into paragraphs at empty lines. */
 export function paragraphsOf(text: string): string[] {
   return text
     .split(/\n[^\S\n]*\n/)

@@ -1,34 +1,35 @@
 /** Bounds on the reading of one document. */
 export interface ExtractLimits {
-  /** txt and md are held in the worker's memory, once as bytes and once as text. */
+  /** Bytes of txt and md files, which are in the worker's memory twice: as bytes and as text. */
   readonly textBytesMax: number;
-  /** The tree of a page full of tags takes about thirty times its bytes, so memory may end first. */
+  /** Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may apply first. */
   readonly htmlBytesMax: number;
-  /** A PDF is held in the child's memory as a whole. */
+  /** Bytes of PDF files, which are in the child's memory as a whole. */
   readonly pdfBytesMax: number;
-  /** Office documents, books and Hancom documents: held in the child's memory, with what is unpacked of them beside. */
+  /** Bytes of office documents, books and Hancom documents, which are in the child's memory together with their unpacked parts. */
   readonly officeBytesMax: number;
-  /** Mail and rich text: the child holds them several times over, in bytes and in text. */
+  /** Bytes of mail and rich text, which are in the child's memory several times, as bytes and as text. */
   readonly mailBytesMax: number;
   readonly rtfBytesMax: number;
-  /** csv and json, of which a window is held at a time, and their text. */
+  /** Bytes of csv and json files, of which one window is held at a time. */
   readonly dataBytesMax: number;
+  /** Characters of text extracted from csv and json files. */
   readonly dataCharsMax: number;
-  /** Bytes unpacked of one document, with all that is attached to it. */
+  /** Bytes unpacked from one document and its attachments. */
   readonly unpackedBytesMax: number;
-  /** Entries of its archives. */
+  /** Entries of the archives of one document. */
   readonly entriesMax: number;
   readonly pagesMax: number;
   readonly blocksMax: number;
-  /** Pictures of a document whose text is read. */
+  /** Pictures of a document whose text is recognised. */
   readonly imagesMax: number;
-  /** Wall clock of reading them, beside the deadline of the document. */
+  /** Wall clock of recognising them, in addition to the deadline of the document. */
   readonly imagesMs: number;
-  /** A picture that is uploaded as a document. */
+  /** Bytes of a picture that is uploaded as a document. */
   readonly imageBytesMax: number;
   /** Characters (UTF-16 units) of extracted text. */
   readonly textCharsMax: number;
-  /** What a child may print before it is killed. */
+  /** Bytes that a child may print before it is killed. */
   readonly outputBytesMax: number;
   /** Wall clock of one document, from the first byte to the last block. */
   readonly deadlineMs: number;

@@ -7,8 +7,8 @@ const HEADING_SIZE_RATIO = 1.15;
 const LEVEL_MAX = 6;
 
 /**
- * Paragraphs to blocks, a window of pages at a time. Body size is the median font size by character of all that was
- * seen so far; short paragraphs set at least 15 % larger are headings, their level the rank of their size.
+ * Converts paragraphs to blocks, a window of pages at a time. The body size is the median font size by character of all
+ * text so far; short paragraphs at least 15 % larger are headings, and the rank of their size is their level.
  */
 export class PdfHeadings {
   /** Characters by font size. */

@@ -1,12 +1,12 @@
-/** One piece of text as pdf.js reports it, in PDF space: origin bottom left, y grows upwards, unit 1/72 inch. */
+/** Text item as pdf.js reports it, in PDF space: origin bottom left, y grows upwards, unit 1/72 inch. */
 export interface PdfTextItem {
   readonly str: string;
-  /** Baseline start. */
+  /** Start of the baseline. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly fontSize: number;
-  /** Degrees, 0 for upright text. */
+  /** Angle in degrees, 0 for upright text. */
   readonly angle: number;
   readonly endsLine: boolean;
 }
@@ -20,12 +20,12 @@ export interface PdfLine {
   fontSize: number;
 }
 
-/** Lines of a page in reading order. */
+/** Sorts the text of a page into lines in reading order. */
 export function linesInReadingOrder(items: readonly PdfTextItem[], pageWidth: number): PdfLine[] {
   return order(toLines(items), pageWidth);
 }
 
-/** Joins items on one baseline, in the order of the content stream. Gaps become a blank. */
+/** Joins items on one baseline, in the order of the content stream. A gap becomes a blank. */
 function toLines(items: readonly PdfTextItem[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let parts: string[] = [];
@@ -51,12 +51,12 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
     }
     const blank = item.str.trim() === '';
     if (line !== null && !blank) {
-      const reach = Math.max(line.fontSize, item.fontSize);
-      const sameBaseline = Math.abs(item.y - line.y) <= reach * 0.5 && item.angle === angle;
+      const size = Math.max(line.fontSize, item.fontSize);
+      const sameBaseline = Math.abs(item.y - line.y) <= size * 0.5 && item.angle === angle;
       const gap = item.x - line.right;
-      // An end of line within one baseline is a cell or column boundary when the gap is wide, else a superscript.
-      if (!sameBaseline || gap < -reach * 2 || gap > reach * (broken ? 1.5 : 8)) close();
-      else if (gap > reach * 0.25 || broken) parts.push(' ');
+      // An end of line within one baseline is a cell or column boundary if the gap is wide, else a superscript.
+      if (!sameBaseline || gap < -size * 2 || gap > size * (broken ? 1.5 : 8)) close();
+      else if (gap > size * 0.25 || broken) parts.push(' ');
     }
     if (line === null) {
       if (blank) continue;
@@ -67,8 +67,8 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
     if (!blank) {
       line.right = Math.max(line.right, item.x + item.width);
       line.left = Math.min(line.left, item.x);
-      const size = Math.round(item.fontSize * 2) / 2;
-      sizes.set(size, (sizes.get(size) ?? 0) + item.str.length);
+      const roundedSize = Math.round(item.fontSize * 2) / 2;
+      sizes.set(roundedSize, (sizes.get(roundedSize) ?? 0) + item.str.length);
     }
     broken = item.endsLine;
   }
@@ -77,8 +77,9 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
 }
 
 /**
- * The content stream mostly is in reading order, columns included, and is trusted as long as it runs downwards. Where
- * it jumps back up within a column, lines are sorted by position instead, column by column if the page has two.
+ * Orders lines for reading. The content stream is usually in reading order, including columns, and is kept as long as it
+ * runs downwards. If it jumps back up within a column, lines are sorted by position instead, column by column if the
+ * page has two.
  */
 function order(lines: PdfLine[], pageWidth: number): PdfLine[] {
   let jumps = 0;
@@ -92,7 +93,7 @@ function order(lines: PdfLine[], pageWidth: number): PdfLine[] {
   const gutter = findGutter(lines, pageWidth);
   if (gutter === null) return lines.toSorted(byPosition);
 
-  // Lines that cross the gutter (titles) split the page into bands; each band is read left column first.
+  // Lines that cross the gutter (titles) divide the page into bands; the left column of each band is read first.
   const ordered: PdfLine[] = [];
   let leftColumn: PdfLine[] = [];
   let rightColumn: PdfLine[] = [];
@@ -113,7 +114,7 @@ function byPosition(a: PdfLine, b: PdfLine): number {
   return Math.abs(a.y - b.y) > Math.min(a.fontSize, b.fontSize) * 0.3 ? b.y - a.y : a.left - b.left;
 }
 
-/** The x in the middle third that fewest lines cross, if nearly none does and both sides hold text. */
+/** Finds the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text. */
 function findGutter(lines: readonly PdfLine[], pageWidth: number): number | null {
   let best: { x: number; crossing: number } | null = null;
   for (let step = 0; step <= 40; step++) {

@@ -12,8 +12,8 @@ const BULLET = /^(?:[•‣◦▪▫●○■□▶►∙·⁃※]|[-–*](?=\s)
 const SENTENCE_END = /[.!?…:;。！？]["'”’)\]]?$/;
 
 /**
- * Lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
- * changes, the text moves to another column, a bullet follows, or a line is indented after one that ended early.
+ * Joins lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
+ * changes, the text moves to another column, a bullet follows, or an indented line follows one that ended early.
  */
 export function toParagraphs(lines: readonly PdfLine[], page: number): PdfParagraph[] {
   const pitch = typicalPitch(lines);
@@ -57,7 +57,7 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
 }
 
-/** Median distance of baselines, in font sizes. */
+/** Median distance of baselines, in units of the font size. */
 function typicalPitch(lines: readonly PdfLine[]): number {
   const pitches: number[] = [];
   for (let i = 1; i < lines.length; i++) {
@@ -71,8 +71,8 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 }
 
 /**
- * One text of several lines: a word divided by a hyphen is joined (a soft hyphen always goes; a hard one before a small
- * letter), Chinese and Japanese lines are joined without a blank, all others (Korean among them) with one.
+ * Joins several lines to one text: a word divided by a hyphen is joined (a soft hyphen is always removed, a hard one
+ * before a small letter); Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';

@@ -4,15 +4,16 @@ import { readHwp } from './hwp/read-hwp.ts';
 import type { Reading, ReadResult } from './reader.ts';
 
 /**
- * The document in a compound file: a Hancom document, or an office document that is encrypted ([MS-OFFCRYPTO] wraps
- * it so). The binary formats of older offices are told by name and not read.
+ * Reads the document in a compound file, which is a Hancom document or an encrypted office document ([MS-OFFCRYPTO]).
+ * The binary formats of older office programs are named in the error and not read.
  *
- * @throws ExtractError `encrypted`, `unsupported_type`, and what is wrong with the document
+ * @throws ExtractError `encrypted`, `unsupported_type`, and errors of the document
  */
 export async function readCfb(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
   const file = new CompoundFile(bytes);
   if (file.has('FileHeader')) return readHwp(file, reading);
-  if (file.has('EncryptedPackage')) throw new ExtractError('encrypted', 'the file is protected by a password');
+  if (file.has('EncryptedPackage'))
+    throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   throw new ExtractError('unsupported_type', `${kindOf(file)} is not supported; save it in a newer format`);
 }
 

@@ -11,7 +11,7 @@ const DROPPED: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-/** Elements that do not end a paragraph; all others do (unknown elements are inline, as in a browser). */
+/** Elements that end a paragraph; all others are inline, including unknown ones, as in a browser. */
 const BLOCK: ReadonlySet<string> = new Set(
   (
     'address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
@@ -21,23 +21,23 @@ const BLOCK: ReadonlySet<string> = new Set(
 );
 const HEADING = /^h[1-6]$/;
 const CHARSET_SCAN_BYTES = 4096;
-/** Elements that XHTML may write as `<title/>`, which HTML takes for the beginning of one. */
+/** Elements that XHTML may write as `<title/>`, which HTML parses as a start tag. */
 const SELF_CLOSED =
   /<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z][\w:-]*)([^<>]*?)\/>/g;
 
 export interface HtmlOptions {
-  /** Written by the rules of XML. */
+  /** True if the page follows the rules of XML. */
   readonly isXhtml?: boolean;
-  /** Whether the page's title stands in for a first heading that is missing. */
+  /** Use of the page's title as the first heading; `without_h1` is the default. */
   readonly title?: 'without_h1' | 'never';
 }
 
 /**
- * Readable blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables as one line a
- * row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched. The
- * title becomes the first heading where there is no `h1`. Walks without recursion: depth costs no stack.
+ * Reads the blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables with one line
+ * per row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched. The
+ * title becomes the first heading if there is no `h1`. The tree is walked without recursion, so depth needs no stack.
  *
- * @param declaredCharset from the content type; a byte order mark wins over it, a `<meta>` does not
+ * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` does not
  */
 export function readHtml(bytes: Uint8Array, declaredCharset: string | null, options: HtmlOptions = {}): BlockDraft[] {
   const charset = byteOrderMark(bytes) === null ? (declaredCharset ?? metaCharset(bytes)) : null;
@@ -52,7 +52,7 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
   return walk.blocks;
 }
 
-/** `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
+/** Finds `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
 function metaCharset(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, CHARSET_SCAN_BYTES)).toString(
     'latin1',
@@ -67,7 +67,7 @@ function metaCharset(bytes: Uint8Array): string | null {
 interface Survey {
   title: string | null;
   hasH1: boolean;
-  /** Tables that only place other blocks; they are read as blocks, not as rows. */
+  /** Tables that only position other blocks; they are read as blocks, not as rows. */
   layoutTables: Set<Node>;
 }
 
@@ -93,7 +93,7 @@ function surveyTree(roots: readonly Node[]): Survey {
   return survey;
 }
 
-/** Left on the stack below the children of an element, to know when they are done. */
+/** Entry on the stack below the children of an element, which marks their end. */
 interface Leave {
   readonly leave: Element;
 }
@@ -101,13 +101,13 @@ interface Leave {
 class Walk {
   readonly blocks: BlockDraft[] = [];
   readonly #layoutTables: ReadonlySet<Node>;
-  /** Text of the block being read. */
+  /** Text of the current block. */
   #text: string[] = [];
   #headingLevel = 0;
   #preDepth = 0;
   readonly #lists: Array<{ ordered: boolean; next: number }> = [];
   #bullet: string | null = null;
-  /** The table being read as rows; tables inside it are part of its cells (they make it a layout table). */
+  /** Table that is read as rows; it contains no table, since a nested one makes it a layout table. */
   #table: Element | null = null;
   #rows: string[] = [];
   #cells: string[] = [];
@@ -197,7 +197,7 @@ class Walk {
     this.#cells = [];
   }
 
-  /** Ends the block being read. */
+  /** Ends the current block. */
   #flush(): void {
     if (this.#text.length === 0) return;
     const raw = this.#text.join('');
@@ -229,7 +229,7 @@ function collapse(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Blanks become one, a `br` one newline. */
+/** Collapses blanks to one, and those with a line break (`br`) to one newline. */
 function collapseKeepingBreaks(text: string): string {
   return text.replace(/\s+/g, (blank) => (blank.includes('\n') ? '\n' : ' ')).trim();
 }

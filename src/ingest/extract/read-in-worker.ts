@@ -8,7 +8,7 @@ import { readMarkdown } from './read-markdown.ts';
 import { readText } from './read-text.ts';
 import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
 
-/** Formats that need no parser to be afraid of. */
+/** Formats that need no complex parser and are therefore read without a child process. */
 export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'md' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
 
 const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'md', 'csv', 'tsv', 'json', 'jsonl']);
@@ -18,8 +18,8 @@ export function isTextFormat(format: FileFormat): format is TextFormat {
 }
 
 /**
- * Reads plain text, csv or json in this process, resting at the sink between slices. csv and json are never held as a
- * whole.
+ * Reads plain text, csv or json in this process, and waits for the sink between slices. csv and json are never held as
+ * a whole.
  *
  * @throws ExtractError; errors of the source and of the sink
  */
@@ -49,7 +49,7 @@ export async function readInWorker(
   return resultOf(format);
 }
 
-/** @throws ExtractError where there are more or fewer bytes than were recorded */
+/** Checks the size of a stream. @throws ExtractError if there are more or fewer bytes than were recorded */
 export async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
   let read = 0;
   for await (const chunk of source) {

@@ -7,15 +7,15 @@ const FRONT_MATTER_CHARS_MAX = 16 * 1024;
 const DEFINITIONS_CHARS_MAX = 256 * 1024;
 
 /**
- * Blocks of CommonMark with tables: headings, paragraphs, list items (with their bullet or number), code, and tables
- * as one line a row, `a | b | c`. Marks are removed: links give their text, images their description, HTML tags
- * nothing. Front matter stays, as a paragraph.
+ * Reads the blocks of CommonMark with tables: headings, paragraphs, list items (with their bullet or number), code, and
+ * tables with one line per row, `a | b | c`. Markup is removed: only the text of links and the description of images
+ * remain, HTML tags are dropped. Front matter becomes a paragraph.
  */
 export function* readMarkdown(text: string): Generator<BlockDraft> {
   const source = normalizeNewlines(text);
   const parser = new MarkdownIt({ html: true });
   const env: Env = {};
-  // Definitions of links stand mostly at the end, beyond the window that uses them.
+  // Definitions of links are usually at the end, outside the window that uses them.
   parser.parse(linkDefinitions(source), env);
 
   const front = frontMatter(source);
@@ -33,7 +33,7 @@ interface ListState {
 function* blocksOf(tokens: readonly Token[]): Generator<BlockDraft> {
   const lists: ListState[] = [];
   let headingLevel = 0;
-  /** What stands before the next paragraph of a list item; null once it is used. */
+  /** Bullet or number before the next paragraph of a list item; null once it is used. */
   let bullet: string | null = null;
   let rows: string[] = [];
   let cells: string[] | null = null;
@@ -117,7 +117,7 @@ function inlineText(tokens: readonly Token[]): string {
 
 const { unescapeAll } = new MarkdownIt().utils;
 
-/** Text of an HTML block: tags, comments, scripts and styles dropped. One pass. */
+/** Removes tags, comments, scripts and styles from an HTML block in one pass. */
 function withoutTags(html: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];
@@ -143,7 +143,7 @@ function withoutTags(html: string): string {
     .replace(/\n\s+/g, '\n');
 }
 
-/** YAML between `---` lines at the very start, and where the document proper begins. */
+/** Finds YAML between `---` lines at the very start, and the offset at which the document proper begins. */
 function frontMatter(source: string): { content: string; end: number } | null {
   if (!source.startsWith('---\n')) return null;
   const match = /\n---[ \t]*(?:\n|$)/.exec(source.slice(0, FRONT_MATTER_CHARS_MAX));

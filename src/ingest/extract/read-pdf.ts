@@ -6,7 +6,7 @@ import { linesInReadingOrder, type PdfTextItem } from './pdf-lines.ts';
 import { type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
 import type { BlockSink, ImageSink } from './reader.ts';
 
-/** What is known of a PDF once its text was handed on. */
+/** Result of reading a PDF, without its text. */
 export interface PdfSummary {
   readonly pages: number;
   /** Pages, from 1, that hold no text (scans, pictures). */
@@ -19,22 +19,22 @@ export interface PdfOptions {
   readonly pagesMax: number;
   readonly textCharsMax: number;
   readonly cmapFolder: string | null;
-  /** Null: fax, JBIG2 and JPEG 2000 images cannot be decoded. */
+  /** Folder of image decoders; if null, fax, JBIG2 and JPEG 2000 images cannot be decoded. */
   readonly wasmFolder: string | null;
-  /** Null: pages without text stay empty. */
+  /** Sink of pictures; if null, pages without text stay empty. */
   readonly images: ImageSink | null;
 }
 
-/** Text is handed on after so many pages or characters; fonts and other shared resources are dropped then. */
+/** Size of a window, in pages and characters; after each one, fonts and other shared resources are dropped. */
 const WINDOW_PAGES = 50;
 const WINDOW_CHARS = 1024 * 1024;
-/** A4 at 600 dots per inch has 35 million; decoding takes up to ten bytes of each. */
+/** Maximum of pixels of an image: A4 at 600 dots per inch has 35 million, and decoding takes up to ten bytes of each. */
 const IMAGE_PIXELS_MAX = 36_000_000;
 
 /**
- * Text of a PDF, handed to `sink` a window of pages at a time, so that what is held does not grow with their number.
- * `data` is taken over (it is detached). Without `cmapFolder` the text of fonts in a predefined East Asian encoding
- * is lost.
+ * Reads the text of a PDF and passes it to `sink` a window of pages at a time, so that memory does not grow with the
+ * number of pages. `data` is transferred (it is detached). Without `cmapFolder` the text of fonts in a predefined East
+ * Asian encoding is lost.
  *
  * @throws ExtractError `encrypted` (a password is needed), `corrupt`, `too_large`
  */
@@ -52,18 +52,18 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   let windowChars = 0;
   let charsLeft = options.textCharsMax;
   let hasText = false;
-  const transferResult = async () => {
+  const flushWindow = async () => {
     for (const block of headings.toBlocks(window)) sink.add(block);
     window = [];
     windowChars = 0;
     await sink.flush();
   };
-  const handOverImages = async (page: PdfPage, to: ImageSink) => {
+  const addImages = async (page: PdfPage, to: ImageSink) => {
     const { files, isDamaged } = await imagesOf(page);
-    if (files.length > 0) await transferResult();
-    let areTaken = true;
-    for (const file of files) areTaken &&= await to.take({ file, page: page.pageNumber });
-    return areTaken && !isDamaged;
+    if (files.length > 0) await flushWindow();
+    let areAccepted = true;
+    for (const file of files) areAccepted &&= await to.take({ file, page: page.pageNumber });
+    return areAccepted && !isDamaged;
   };
   for (let number = 1; number <= pages; number++) {
     try {
@@ -77,7 +77,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
       charsLeft -= chars;
       windowChars += chars;
       const mayShowText = images !== null && (found.length === 0 || images.strategy === 'always');
-      if (mayShowText && !(await handOverImages(page, images))) failedPages.push(number);
+      if (mayShowText && !(await addImages(page, images))) failedPages.push(number);
       else if (found.length === 0) emptyPages.push(number);
       page.cleanup();
     } catch (error) {
@@ -85,12 +85,12 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
       failedPages.push(number);
     }
     if (number % WINDOW_PAGES !== 0 && windowChars < WINDOW_CHARS) continue;
-    await transferResult();
+    await flushWindow();
     await document.cleanup();
   }
-  // Of a page with text it may be only the pictures that cannot be read.
+  // A failed page may have text, if only its pictures could not be read.
   if (failedPages.length === pages && !hasText) throw new ExtractError('corrupt', 'no page of the PDF can be read');
-  await transferResult();
+  await flushWindow();
   return { pages, emptyPages, failedPages };
 }
 
@@ -99,12 +99,12 @@ async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): P
   const task = getDocument({
     data,
     verbosity: VerbosityLevel.WARNINGS,
-    // Glyph outlines are of no interest, and no resource may be looked for elsewhere.
+    // Glyph outlines are not needed, and no resource may be fetched.
     disableFontFace: true,
     useSystemFonts: false,
     useWorkerFetch: false,
     enableXfa: false,
-    // Pictures come as plain pixels, and never more than fit.
+    // Pictures are decoded to plain pixels, with a bound on their number.
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
     maxImageSize: IMAGE_PIXELS_MAX,
@@ -112,7 +112,7 @@ async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): P
     ...(cmapFolder === null ? {} : { cMapUrl: cmapFolder, cMapPacked: true }),
   });
   return task.promise.catch((error: unknown) => {
-    throw openingFault(error);
+    throw toOpeningError(error);
   });
 }
 
@@ -126,25 +126,30 @@ async function textOf(page: PdfPage, charsLeft: number): Promise<PdfTextItem[]> 
       const own = toItem(item as RawItem);
       if (own === null) continue;
       chars += own.str.length;
-      if (chars > charsLeft) throw new ExtractError('too_large', 'the PDF holds more text than is allowed');
+      if (chars > charsLeft)
+        throw new ExtractError('too_large', 'the PDF has more text than is allowed; divide it into smaller files');
       items.push(own);
     }
   }
   return items;
 }
 
-function openingFault(error: unknown): unknown {
+function toOpeningError(error: unknown): unknown {
   if (error instanceof Error && error.name === 'PasswordException') {
-    return new ExtractError('encrypted', 'the PDF is protected by a password', error);
+    return new ExtractError(
+      'encrypted',
+      'the PDF is protected by a password; remove the password and upload it again',
+      error,
+    );
   }
   if (isOutOfMemory(String(error))) return error;
   return new ExtractError('corrupt', 'the PDF is damaged and cannot be opened', error);
 }
 
-/** The part of pdf.js' `TextItem` that is used; marked content has no `str`. */
+/** Used fields of `TextItem` of pdf.js; marked content has no `str`. */
 interface RawItem {
   readonly str?: string;
-  /** Text space to PDF space: [a b c d e f]. */
+  /** Matrix from text space to PDF space: [a b c d e f]. */
   readonly transform: number[];
   readonly width: number;
   readonly hasEOL: boolean;

@@ -3,7 +3,7 @@ import { ExtractError } from './errors.ts';
 import type { DocumentImage, ImageTexts } from './image-texts.ts';
 import { collectBytes, ofSize } from './read-in-worker.ts';
 
-/** The pages of a TIFF file, or the one that any other picture is, from 1. */
+/** Yields the pages of a TIFF file, from 1; any other picture is one page. */
 export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number): Generator<DocumentImage> {
   let page = 1;
   if (!isTiff(file)) yield { file, page };
@@ -11,9 +11,9 @@ export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number)
 }
 
 /**
- * Text of a file that is a picture as a whole, or, as TIFF, one of several pages. Nothing of it is decoded here.
+ * Reads the text of a file that is a picture; a TIFF file may have several pages. Nothing of it is decoded here.
  *
- * @throws ExtractError where none of its pages can be read, with the category of the first; errors of the source
+ * @throws ExtractError if no page can be read, with the category of the first error; errors of the source
  */
 export async function readPicture(
   picture: { source: AsyncIterable<Uint8Array>; sizeBytes: number; pagesMax: number },
@@ -27,7 +27,7 @@ export async function readPicture(
     count++;
   }
   await texts.finish();
-  if (count === 0) throw new ExtractError('corrupt', 'the file has no page that can be found');
+  if (count === 0) throw new ExtractError('corrupt', 'no page can be found in the picture file');
   texts.requireOne(count);
   const emptyPages = Array.from({ length: count }, (_, index) => index + 1);
   return { pages: count, emptyPages };

@@ -1,11 +1,11 @@
 import type { BlockDraft } from './blocks.ts';
 
-/** Newlines of every system become `\n`; a form feed ends a page and with it a paragraph. */
+/** Converts newlines of every system to `\n`, and a form feed, which ends a page, to the end of a paragraph. */
 export function normalizeNewlines(text: string): string {
   return text.replace(/\r\n?|\u2028|\u2029/g, '\n').replaceAll('\f', '\n\n');
 }
 
-/** Paragraphs of plain text: what stands between blank lines, line breaks kept. One pass, nothing is held. */
+/** Yields the paragraphs of plain text, which are separated by blank lines; line breaks are kept. It makes one pass. */
 export function* readText(text: string): Generator<BlockDraft> {
   const source = normalizeNewlines(text);
   let start = -1;

@@ -22,10 +22,10 @@ const READERS: ReadonlyArray<readonly [RegExp, (zip: Zip, mainPart: string, read
 const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)(-template|-master)?$/;
 
 /**
- * The document in a zip archive, of the kind that the archive's own entries say: `mimetype`, or the content type of
+ * Reads the document in a zip archive. Its format is given by entries of the archive: `mimetype`, or the content type of
  * the main part.
  *
- * @throws ExtractError `unsupported_type` where it is none that is read, and what is wrong with it
+ * @throws ExtractError `unsupported_type` if the format is not supported; errors of the document
  */
 export async function readZip(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
   const zip = await Zip.open(bytes, reading.budget);
@@ -41,13 +41,17 @@ export async function readZip(bytes: Uint8Array, reading: Reading): Promise<Read
   if (mimetype === 'application/epub+zip' || (mimetype === '' && zip.has('META-INF/container.xml'))) {
     return zip.has('Contents/header.xml') ? readHwpx(zip, reading) : readEpub(zip, reading);
   }
-  if (zip.hasEncrypted()) throw new ExtractError('encrypted', 'the archive is protected by a password');
+  if (zip.hasEncrypted())
+    throw new ExtractError(
+      'encrypted',
+      'the archive is protected by a password; remove the password and upload it again',
+    );
   throw unsupported();
 }
 
 async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult> {
   const mainPart = await readMainPart(zip);
-  // Where the type is given by extension only, the customary folder tells.
+  // If the type is given only by extension, the conventional folder decides.
   const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
   const reader = READERS.find(([pattern]) => pattern.test(type))?.[1];
   if (reader === undefined) throw unsupported();

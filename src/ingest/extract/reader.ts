@@ -2,19 +2,19 @@ import type { BlockDraft } from './blocks.ts';
 import type { DocumentFormat } from './detect-format.ts';
 import type { PartCategory } from './errors.ts';
 
-/** Where the blocks of a document go, in reading order. */
+/** Sink of the blocks of a document, in reading order. */
 export interface BlockSink {
-  /** @throws ExtractError `too_large` past the bound on text */
+  /** Adds a block. @throws ExtractError `too_large` past the bound on text */
   add(block: BlockDraft): void;
-  /** Awaited between two pieces of the input: it settles when there is room for more. */
+  /** Waits until more blocks can be added; called between two slices of the input. */
   flush(): Promise<void>;
 }
 
-/** Where the pictures of a document go whose text is wanted; they are read elsewhere. */
+/** Sink of the pictures of a document whose text is wanted; it has them recognised. */
 export interface ImageSink {
-  /** `always`: pictures on pages that have text, too. */
+  /** Strategy; `always` includes pictures on pages that have text. */
   readonly strategy: OcrStrategy;
-  /** An image file in reading order among the blocks; settles when there is room for more. False: too large, or too many. */
+  /** Adds an image file in reading order among the blocks, and settles when more can be added. Returns false if it is too large or there are too many. */
   take(image: PageImage): Promise<boolean>;
 }
 
@@ -22,37 +22,37 @@ export type OcrStrategy = 'auto' | 'always';
 
 export interface PageImage {
   readonly file: Uint8Array;
-  /** From 1. */
+  /** Page from 1. */
   readonly page: number;
-  /** The attachment that it is, or that the page is of; left out, the page is one of the document itself. */
+  /** Attachment that is the picture or contains it; left out for a page of the document itself. */
   readonly part?: string;
 }
 
-/** What may still be unpacked; a mail and all that is attached to it share one. */
+/** Remaining bytes and entries that may be unpacked; a mail and its attachments share one budget. */
 export interface UnpackBudget {
   bytesLeft: number;
   entriesLeft: number;
 }
 
-/** What a reader works with. */
+/** Sinks and bounds of a reader. */
 export interface Reading {
   readonly sink: BlockSink;
   readonly budget: UnpackBudget;
-  /** Null: the text in pictures is not wanted. */
+  /** Sink of pictures; null if their text is not wanted. */
   readonly images: ImageSink | null;
   readonly pagesMax: number;
   readonly htmlBytesMax: number;
 }
 
-/** A part of a document, such as an attachment, that gave no text, and why. */
+/** Part of a document, such as an attachment, that could not be read, with the reason. */
 export interface SkippedPart {
   readonly name: string;
   readonly category: PartCategory;
 }
 
-/** What is known of a document once it was read. */
+/** Result of reading a document. */
 export interface ReadResult {
-  /** The kind of document that was found inside a container (a zip archive, a compound file). */
+  /** Format of the document; for a container (a zip archive, a compound file), that of the document in it. */
   readonly format: DocumentFormat;
   /** Pages, slides or sheets; null in formats without. */
   readonly pages: number | null;

@@ -1,11 +1,11 @@
 import { fileTypeFromBuffer } from 'file-type';
 
-/** The type that a file's signature names, of the several hundred that are known. */
+/** Recognises the type of a file by its signature, among several hundred known ones. */
 export async function recogniseType(head: Uint8Array): Promise<{ ext: string; mime: string } | null> {
   try {
     return (await fileTypeFromBuffer(head, { maxBufferSize: 64 * 1024 })) ?? null;
   } catch {
-    // A signature whose header lies about lengths; not recognised is the right answer.
+    // A file with wrong lengths in its header counts as not recognised.
     return null;
   }
 }

@@ -1,15 +1,15 @@
 import type { BlockDraft } from './blocks.ts';
 
-/** A table of more characters is given in pieces of about so many. */
-const PIECE_CHARS = 16 * 1024;
+/** Size from which a table is divided into several blocks. */
+const BLOCK_CHARS = 16 * 1024;
 const HEADER_CHARS_MAX = 400;
 const HEADER_CELL_CHARS_MAX = 64;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * A table that comes row by row. A small one becomes one block of a line a row (`a | b | c`). A large one becomes
- * several; where `headingLevel` is given and the first row names the columns, that row becomes a heading, so that
- * every chunk of the table knows what its cells are.
+ * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`). A large one becomes
+ * several blocks; if `headingLevel` is given and the first row names the columns, that row becomes a heading, so that
+ * every chunk of the table has the names of its columns.
  */
 export class RowTable {
   readonly #add: (block: BlockDraft) => void;
@@ -27,7 +27,7 @@ export class RowTable {
     this.#page = options.page === undefined ? {} : { page: options.page };
   }
 
-  /** Whether the names of the columns were given as a heading. */
+  /** True if the names of the columns were added as a heading. */
   get hasHeading(): boolean {
     return this.#hasHeading;
   }
@@ -40,7 +40,7 @@ export class RowTable {
     const line = tidy.join(' | ');
     this.#lines.push(line);
     this.#chars += line.length + 1;
-    if (this.#chars >= PIECE_CHARS) this.#cut();
+    if (this.#chars >= BLOCK_CHARS) this.#cut();
   }
 
   end(): void {
@@ -63,7 +63,7 @@ export class RowTable {
   }
 }
 
-/** Cells are one line each. What is longer than any text of a cell is cut into lines, for windows to stay small. */
+/** Reduces a cell to one line. An extremely long cell is cut into several lines, so that windows stay small. */
 function tidyCell(cell: string): string {
   const text = /\s\s|[^\S ]/.test(cell) ? cell.replace(/\s+/g, ' ').trim() : cell.trim();
   if (text.length <= CELL_CHARS_MAX) return text;
@@ -72,7 +72,7 @@ function tidyCell(cell: string): string {
   return parts.join('\n');
 }
 
-/** Short words that are no numbers, each another: a first row like this names the columns. */
+/** Returns true for a row of short, distinct texts that are not numbers, which names the columns. */
 function namesColumns(cells: readonly string[]): boolean {
   return (
     cells.length >= 2 &&

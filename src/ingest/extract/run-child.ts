@@ -11,7 +11,7 @@ import type { ReadResult } from './reader.ts';
 import { type Child, startChild } from './start-child.ts';
 
 export interface ChildResult extends ReadResult {
-  /** Largest resident memory seen; null where the system does not tell (`/proc` is Linux only). */
+  /** Largest resident memory; null if the system does not report it (`/proc` is Linux only). */
   readonly peakMemoryBytes: number | null;
 }
 
@@ -21,21 +21,21 @@ type LastLine = Exclude<ChildLine, PartLine>;
 
 type RunLimits = Pick<ExtractLimits, 'deadlineMs' | 'imagesMs' | 'memoryBytesMax' | 'outputBytesMax'>;
 
-/** Each picture that a document hands over gives it so much more time. */
+/** Extension of the deadline for each picture of the document. */
 const IMAGE_MS = 5_000;
 const MEMORY_POLL_MS = 100;
 const STDERR_CHARS_MAX = 4096;
+
 /**
- * Reads one document in a process of its own and hands its blocks to `onBlocks` as they come; while that waits, so does
- * the reading, and the deadline.
+ * Reads one document in a process of its own and passes its blocks to `onBlocks`; while `onBlocks` is pending, reading
+ * and the deadline are paused.
  *
- * The process has next to no rights (see start-child.ts). It is killed past the deadline, past `memoryBytesMax` (heap limit by V8,
- * data limit by the kernel, resident size by a watch), past `outputBytesMax`, and when `signal` aborts; it ends by
- * itself when this process dies. When the promise settles, it is gone.
+ * The process has almost no privileges (see start-child.ts). It is killed past the deadline, past `memoryBytesMax` (heap
+ * limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal` aborts; it
+ * exits by itself when this process dies. It has exited when the promise settles.
  *
- * @param source the file, of exactly `task.sizeBytes` bytes; its own errors are passed on as they are
- * @throws ExtractError for what is wrong with the document or the child; the signal's reason when aborted; whatever
- *   `onBlocks` throws
+ * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
+ * @throws ExtractError for errors of the document or the child; the signal's reason when aborted; errors of `onBlocks`
  */
 export async function runChild(
   task: ChildTask,
@@ -43,62 +43,62 @@ export async function runChild(
   options: {
     limits: RunLimits;
     signal?: AbortSignal | undefined;
-    /** Left out, a process is started for this document. */
+    /** Pool of processes; if it is left out, a process is started for this document. */
     children?: ChildPool | undefined;
     onBlocks: (blocks: BlockDraft[]) => void | Promise<void>;
-    /** Where the task asks for pictures: each in base64, in order among the blocks. */
+    /** Called for each picture, in base64, in order among the blocks, if the task asks for pictures. */
     onImage?: (image: ImageLine) => void | Promise<void>;
   },
 ): Promise<ChildResult> {
   const { limits, signal, onBlocks, onImage = () => {} } = options;
   signal?.throwIfAborted();
   const child = options.children?.take(limits, task.format) ?? startChild(limits, task.format);
-  // The first reason wins: what follows from a kill is not news.
-  const doom = Promise.withResolvers<void>();
+  // Only the first reason counts; later errors are consequences of the kill.
+  const killed = Promise.withResolvers<void>();
   let fault: { readonly reason: unknown } | null = null;
   const kill = (reason: unknown) => {
     fault ??= { reason };
     child.kill('SIGKILL');
-    doom.resolve();
+    killed.resolve();
   };
   const closed = exitOf(child, kill);
 
   const onAbort = () => kill(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   const deadline = new Deadline(limits.deadlineMs, () => kill(tooSlow(limits.deadlineMs)));
-  let forImagesMs = limits.imagesMs;
+  let imageExtensionMs = limits.imagesMs;
   const take = (line: PartLine) => {
     if (line.type === 'image') {
-      const grantMs = Math.min(IMAGE_MS, forImagesMs);
-      forImagesMs -= grantMs;
+      const grantMs = Math.min(IMAGE_MS, imageExtensionMs);
+      imageExtensionMs -= grantMs;
       deadline.extend(grantMs);
     }
-    // What is done with the blocks meanwhile is not reading.
+    // The time that the callbacks take is not time of reading.
     return deadline.pause(Promise.resolve(line.type === 'blocks' ? onBlocks(line.blocks) : onImage(line)));
   };
-  const watch = watchMemory(child, limits.memoryBytesMax, kill);
+  const memory = watchMemory(child, limits.memoryBytesMax, kill);
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < STDERR_CHARS_MAX) stderr += text.slice(0, STDERR_CHARS_MAX - stderr.length);
   });
-  child.stdin.on('error', () => {}); // The child died before it read everything; its exit tells why.
+  child.stdin.on('error', () => {}); // The child died before it read everything; its exit status is evaluated below.
   try {
-    const feeding = feed(child, task, source, closed).catch(kill);
+    const sending = sendFile(child, task, source, closed).catch(kill);
     const last = await collect(child.stdout, { ...limits, imagesMax: task.imagesMax }, take).catch((error: unknown) => {
       kill(error);
       return null;
     });
     const [code, exitSignal] = await closed;
-    // A source that stalls must not hold up the news that the child was killed.
-    await Promise.race([feeding, doom.promise]);
+    // A stalled source must not delay the error of a killed child.
+    await Promise.race([sending, killed.promise]);
     throwFault(fault);
     if (last?.type === 'failed') throw new ExtractError(last.category, last.message, stderr);
-    if (last?.type !== 'done' || code !== 0) throw deathOf(code, exitSignal, stderr);
+    if (last?.type !== 'done' || code !== 0) throw toExitError(code, exitSignal, stderr);
     const { type: _, ...result } = last;
-    return { ...result, peakMemoryBytes: watch.peak() };
+    return { ...result, peakMemoryBytes: memory.peak() };
   } finally {
     deadline.stop();
-    watch.stop();
+    memory.stop();
     signal?.removeEventListener('abort', onAbort);
   }
 }
@@ -113,14 +113,14 @@ function exitOf(child: Child, kill: (reason: unknown) => void): Promise<Exit> {
   return once(child, 'close').then(
     (exit) => exit as Exit,
     (error: unknown): Exit => {
-      kill(new ExtractError('internal', 'the reader of the document could not be started', error));
+      kill(new ExtractError('internal', 'the process that reads the document could not be started', error));
       return [null, null];
     },
   );
 }
 
-/** Writes task and file to the child, never more than a pipe holds ahead, and leaves stdin open as its lifeline. */
-async function feed(
+/** Writes task and file to the child with backpressure, and leaves stdin open so that the child notices when this process dies. */
+async function sendFile(
   child: Child,
   task: ChildTask,
   source: AsyncIterable<Uint8Array>,
@@ -139,8 +139,8 @@ async function feed(
 }
 
 /**
- * Lines of the child's stdout, no faster than they are taken. Returns the last line, `done` or `failed`, or null where
- * there is none. Images do not count as text, and are bounded by their number.
+ * Reads the lines of the child's stdout and waits for `take` after each. Returns the last line, `done` or `failed`, or
+ * null if there is none. Images do not count as text; their number is bounded.
  */
 async function collect(
   stdout: Readable,
@@ -154,7 +154,7 @@ async function collect(
   for await (const chunk of stdout as AsyncIterable<Buffer>) {
     received += chunk.length;
     if (received > bounds.outputBytesMax)
-      throw new ExtractError('too_large', 'the document unpacks to more text than is allowed');
+      throw new ExtractError('too_large', 'the document has more text than is allowed; divide it into smaller files');
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       pending.push(chunk.subarray(from, end));
@@ -171,16 +171,20 @@ async function collect(
   return last;
 }
 
-/** A child that was taken over by its document could print anything. */
+/** Parses and validates a line, since a child that is compromised by its document could print anything. */
 function parseLine(line: Buffer): ChildLine {
   try {
     return ChildLine.parse(JSON.parse(line.toString('utf8')));
   } catch (error) {
-    throw new ExtractError('internal', 'the reader of the document did not keep to its protocol', error);
+    throw new ExtractError(
+      'internal',
+      'the process that read the document broke its protocol; the job can be retried',
+      error,
+    );
   }
 }
 
-/** Kills a child whose resident memory, at any moment, was above the bound (VmHWM holds the peak between two looks). */
+/** Kills a child whose resident memory exceeded the bound at any time (VmHWM is the peak, also between two polls). */
 function watchMemory(
   child: Child,
   bytesMax: number,
@@ -188,7 +192,7 @@ function watchMemory(
 ): { peak(): number | null; stop(): void } {
   let peak: number | null = null;
   const timer = setInterval(async () => {
-    // Gone between two looks, or a system without /proc.
+    // The process may have exited since the last poll, or the system has no /proc.
     const status = await readFile(`/proc/${child.pid}/status`, 'latin1').catch(() => '');
     const kib = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN);
     if (Number.isNaN(kib)) return;
@@ -199,13 +203,17 @@ function watchMemory(
   return { peak: () => peak, stop: () => clearInterval(timer) };
 }
 
-/** What an end without a last line means. */
-function deathOf(code: number | null, exitSignal: NodeJS.Signals | null, stderr: string): ExtractError {
+/** Error for a child that exited without a last line. */
+function toExitError(code: number | null, exitSignal: NodeJS.Signals | null, stderr: string): ExtractError {
   // V8 aborts when the heap or the data limit is reached; the kernel kills when the host runs out of memory.
   if (exitSignal === 'SIGABRT' || exitSignal === 'SIGTRAP' || exitSignal === 'SIGILL' || exitSignal === 'SIGKILL') {
     return outOfMemory(stderr);
   }
   if (exitSignal === 'SIGXCPU')
     return new ExtractError('timeout', 'reading the document took too much processor time', stderr);
-  return new ExtractError('internal', 'the reader of the document died', `exit ${code ?? exitSignal}: ${stderr}`);
+  return new ExtractError(
+    'internal',
+    'the process that read the document died',
+    `exit ${code ?? exitSignal}: ${stderr}`,
+  );
 }

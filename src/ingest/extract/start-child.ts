@@ -11,15 +11,15 @@ export type Child = ConfinedProcess;
 export type ChildLimits = Pick<ExtractLimits, 'deadlineMs' | 'memoryBytesMax'>;
 
 const MIB = 1024 * 1024;
-/** For the pictures of a scanned book, beyond what reading text may take. */
+/** Processor time for the pictures of a scanned book, in addition to the time for its text. */
 const IMAGES_CPU_SECONDS = 600;
-/** Of the memory allowed, what is not for the JavaScript heap: the program itself and array buffers. */
+/** Part of the memory limit that is not for the JavaScript heap: the program itself and array buffers. */
 const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
- * Starts a process that waits for a task on stdin, and may read its own code and nothing else.
+ * Starts a process that waits for a task on stdin and may read no files except its own code.
  *
- * @param preload the format whose code it loads meanwhile; it can read any other one, too
+ * @param preload format whose code it loads while it waits; it can read any other format as well
  */
 export function startChild(limits: ChildLimits, preload: ChildFormat): Child {
   const { paths, cmapFolder, wasmFolder } = readable();
@@ -43,7 +43,7 @@ let readables: Readables | null = null;
 /** Packages that the readers import. */
 const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-dist', 'postal-mime', 'saxes', 'yauzl'];
 
-/** The child's own code: this folder and the packages of the readers, not the rest of the installation. */
+/** Paths of the child's code: this folder and the packages of the readers, not the rest of the installation. */
 function readable(): Readables {
   if (readables !== null) return readables;
   const here = dirname(fileURLToPath(import.meta.url));
@@ -59,7 +59,7 @@ function readable(): Readables {
   return readables;
 }
 
-/** A package and all that it depends on. */
+/** Adds the folders of a package and of all its dependencies. */
 function addPackage(name: string, base: string, folders: Set<string>): void {
   const folder = requiredPackage(name, base);
   if (folders.has(folder)) return;
@@ -71,7 +71,8 @@ function addPackage(name: string, base: string, folders: Set<string>): void {
 
 function requiredPackage(name: string, base: string): string {
   const folder = packageFolder(name, base);
-  if (folder === null) throw new ExtractError('internal', `the package ${name} is not installed`);
+  if (folder === null)
+    throw new ExtractError('internal', `the package ${name} is not installed; install the service again`);
   return folder;
 }
 

@@ -3,10 +3,10 @@ import { type BlockDraft, TextAssembler, type TextWindow } from './blocks.ts';
 import type { Deadline } from './deadline.ts';
 import type { BlockSink } from './reader.ts';
 
-/** A document is handed on in windows of so many characters or somewhat more. */
+/** Size of a window in characters; a window may be somewhat larger. */
 export const WINDOW_CHARS = 1024 * 1024;
-/** Between two looks at the clock and the signal, and turns of the event loop. */
-const PAUSE_CHARS = 256 * 1024;
+/** Characters between two yields to the event loop, after which deadline and signal are checked. */
+const YIELD_CHARS = 256 * 1024;
 
 export interface WindowOptions {
   readonly blocksMax: number;
@@ -16,13 +16,13 @@ export interface WindowOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Gathers the blocks of a document to windows and hands them on, one at a time. */
+/** Sink that collects the blocks of a document into windows and passes them on one at a time. */
 export class WindowSink implements BlockSink {
   readonly #assembler: TextAssembler;
   readonly #options: WindowOptions;
-  /** While the document is read in this process. */
+  /** Deadline that is checked while the document is read in this process; null otherwise. */
   #clock: { deadline: Deadline; tooSlow: () => Error } | null = null;
-  #sincePause = 0;
+  #charsSinceYield = 0;
   #windows = 0;
 
   constructor(options: WindowOptions) {
@@ -30,7 +30,7 @@ export class WindowSink implements BlockSink {
     this.#assembler = new TextAssembler(options);
   }
 
-  /** From now on `flush` throws once the time is over, and does not count what is spent on windows. */
+  /** Lets `flush` throw once the deadline is over, and pauses the deadline while windows are processed. */
   watch(deadline: Deadline, tooSlow: () => Error): void {
     this.#clock = { deadline, tooSlow };
   }
@@ -38,26 +38,26 @@ export class WindowSink implements BlockSink {
   /** @throws ExtractError `too_large` past a bound */
   add(block: BlockDraft): void {
     this.#assembler.add(block);
-    // Every block costs something, empty ones too.
-    this.#sincePause += block.text.length + 64;
+    // Every block has a cost, even an empty one.
+    this.#charsSinceYield += block.text.length + 64;
   }
 
-  /** @throws the signal's reason; what `take` throws */
+  /** Passes a complete window on, and yields to the event loop from time to time. @throws the signal's reason; errors of `take` */
   async flush(): Promise<void> {
-    if (this.#assembler.mayEndWindow(this.#options.windowChars)) await this.#transferResult();
-    if (this.#sincePause < PAUSE_CHARS) return;
-    this.#sincePause = 0;
+    if (this.#assembler.mayEndWindow(this.#options.windowChars)) await this.#passWindow();
+    if (this.#charsSinceYield < YIELD_CHARS) return;
+    this.#charsSinceYield = 0;
     await setImmediate();
     this.#options.signal?.throwIfAborted();
     if (this.#clock?.deadline.isOver) throw this.#clock.tooSlow();
   }
 
-  /** The last window; the only one of a document without text is empty. */
+  /** Passes the last window on; the only window of a document without text is empty. */
   async finish(): Promise<void> {
-    if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#transferResult();
+    if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#passWindow();
   }
 
-  async #transferResult(): Promise<void> {
+  async #passWindow(): Promise<void> {
     this.#windows++;
     const taken = this.#options.take(this.#assembler.takeWindow());
     await (this.#clock === null ? taken : this.#clock.deadline.pause(taken));

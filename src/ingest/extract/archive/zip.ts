@@ -64,7 +64,11 @@ export class Zip {
   async *stream(name: string): AsyncGenerator<Uint8Array> {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw new ExtractError('corrupt', 'a part of the document is missing');
-    if (entry.isEncrypted()) throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
+    if (entry.isEncrypted())
+      throw new ExtractError(
+        'encrypted',
+        'the file is protected by a password; remove the password and upload it again',
+      );
     if (entry.uncompressedSize > this.#budget.bytesLeft) throw tooLarge();
     let checksum = 0;
     let stream: Readable | null = null;
@@ -101,7 +105,10 @@ function tooManyEntries(): ExtractError {
 }
 
 function tooLarge(): ExtractError {
-  return new ExtractError('too_large', 'the document unpacks to more bytes than may be read; divide it into smaller files');
+  return new ExtractError(
+    'too_large',
+    'the document unpacks to more bytes than may be read; divide it into smaller files',
+  );
 }
 
 /** Converts an error of yauzl or zlib, which report every fault of an archive as a plain error. */

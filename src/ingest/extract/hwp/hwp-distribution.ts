@@ -6,9 +6,9 @@ const KEY_DATA_BYTES = 256;
 const KEY_BYTES = 16;
 
 /**
- * The still compressed records of a section of a distribution document, which anyone may read and nobody edit: its key
- * stands in the section's own first record, scrambled by a generator of random numbers whose seed comes first
- * ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
+ * Decrypts the records of a section of a distribution document, which may be read by anyone but not edited; they are
+ * still compressed. The key is in the first record of the section, scrambled by a random number generator whose seed
+ * comes first ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
  *
  * @throws ExtractError `corrupt`
  */
@@ -26,7 +26,7 @@ export function decryptDistributed(stored: Buffer): Buffer {
       value = next() & 0xff;
       left = (next() & 0x0f) + 1;
     }
-    // The seed itself is not scrambled, but counted.
+    // The bytes of the seed are not scrambled, but the generator advances for them.
     if (at >= 4) keyData[at] = (keyData[at] as number) ^ value;
   }
   const keyAt = 4 + (seed & 0x0f);
@@ -36,7 +36,7 @@ export function decryptDistributed(stored: Buffer): Buffer {
   return decipher.update(body.subarray(0, body.length - (body.length % KEY_BYTES)));
 }
 
-/** Pseudo-random numbers of the Microsoft C library: 0..32767. */
+/** Generator of the pseudo-random numbers of the Microsoft C library: 0..32767. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

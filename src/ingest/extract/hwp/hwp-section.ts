@@ -3,26 +3,27 @@ import { type HwpRecord, paragraphText, TAG } from './hwp-records.ts';
 import { type ParagraphRole, paragraphBlock } from './paragraph-block.ts';
 
 interface Control {
-  /** `tbl `, `fn  `, … */
+  /** Identifier such as `tbl ` or `fn  `. */
   readonly id: string;
   readonly level: number;
-  /** Tables: whether the properties came, after which lists are cells; and the row of the last cell. */
+  /** True once the properties of a table were read; lists after them are cells. */
   isTableOpen: boolean;
+  /** Row of the last cell of a table. */
   row: number;
   hasCell: boolean;
 }
 
 const TABLE = 'tbl ';
 const NOTES: ReadonlySet<string> = new Set(['fn  ', 'en  ']);
-/** What stands on every page alike, and comments. */
+/** Headers and footers, and comments. */
 const SKIPPED: ReadonlySet<string> = new Set(['head', 'foot', 'tcmt']);
 const ROW_OF_CELL = 10;
 
-/** Turns the records of a section into blocks. They come in document order; levels say what belongs to what. */
+/** Converts the records of a section to blocks. They are in document order; their levels define the tree. */
 export class HwpSection {
   readonly #writer: BlockWriter;
   readonly #roles: ReadonlyMap<number, ParagraphRole>;
-  /** Controls that are open, outermost first. */
+  /** Open controls, outermost first. */
   readonly #controls: Control[] = [];
   #role: ParagraphRole | null = null;
   #notes: string[] = [];
@@ -70,7 +71,7 @@ export class HwpSection {
   }
 
   #openControl(data: Buffer, level: number): void {
-    // Stored as a number, so that the letters are reversed.
+    // The identifier is stored as a little-endian number, so its letters are reversed.
     const id = data.length >= 4 ? data.toString('latin1', 0, 4).split('').reverse().join('') : '';
     this.#controls.push({ id, level, isTableOpen: false, row: 0, hasCell: false });
   }
@@ -82,7 +83,7 @@ export class HwpSection {
     this.#writer.openTable();
   }
 
-  /** A list of paragraphs right below a table is a cell; before the table's properties it is the caption. */
+  /** Opens a list of paragraphs: directly below a table it is a cell; before the properties of the table it is the caption. */
   #openList(data: Buffer, level: number): void {
     const control = this.#controls.at(-1);
     if (control === undefined || !control.isTableOpen || level !== control.level + 1) return;
@@ -105,14 +106,14 @@ export class HwpSection {
     this.#writer.closeTable();
   }
 
-  /** Script of an equation: attributes (4 bytes), length in characters (2), UTF-16. */
+  /** Adds the script of an equation: attributes (4 bytes), length in characters (2), UTF-16. */
   #addEquation(data: Buffer): void {
     if (data.length < 6) return;
     const end = Math.min(6 + data.readUInt16LE(4) * 2, data.length & ~1);
     this.#addText(data.toString('utf16le', 6, end));
   }
 
-  /** Notes come after the paragraph that refers to them, not between the cells of a table. */
+  /** Adds notes after the paragraph that refers to them, not between the cells of a table. */
   #addNotes(): void {
     if (this.#controls.length > 0) return;
     for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });

@@ -7,16 +7,16 @@ interface Paragraph {
   readonly role: ParagraphRole | null;
 }
 
-/** What stands on every page alike, comments, descriptions of pictures, values of fields. */
+/** Headers and footers, comments, descriptions of pictures, values of fields. */
 const SKIPPED: ReadonlySet<string> = new Set(
   'hp:header hp:footer hp:hiddenComment hp:shapeComment hp:parameters hp:secPr hp:memo'.split(' '),
 );
 
-/** Turns the elements of an OWPML section into blocks. */
+/** Converts the elements of an OWPML section to blocks. */
 export class HwpxBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #roles: ReadonlyMap<string, ParagraphRole>;
-  /** Paragraphs that are open: tables, text boxes and notes hold some of their own inside a run of another. */
+  /** Open paragraphs: tables, text boxes and notes contain paragraphs inside a run of another one. */
   readonly #paragraphs: Paragraph[] = [];
   #skipDepth = 0;
   #textDepth = 0;
@@ -113,7 +113,7 @@ export class HwpxBody implements XmlHandler {
     if (!this.#isDeleted && this.#textDepth > 0) this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  /** Hands over what a paragraph holds so far, before a table inside it and at its end. */
+  /** Adds the text of a paragraph so far as a block, before a table inside it and at its end. */
   #endText(): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph === undefined) return;
@@ -124,7 +124,7 @@ export class HwpxBody implements XmlHandler {
     else this.#writer.add(paragraphBlock(text, paragraph.role));
   }
 
-  /** Notes come after the paragraph that refers to them, not between the cells of a table. */
+  /** Adds notes after the paragraph that refers to them, not between the cells of a table. */
   #addNotes(): void {
     if (this.#noteDepth > 0 || this.#paragraphs.length > 0 || this.#writer.isInTable) return;
     for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });

@@ -1,15 +1,15 @@
 import type { BlockDraft } from '../blocks.ts';
 
-/** What a paragraph shape says of its paragraphs. `level` from 1. */
+/** Role that a paragraph shape gives its paragraphs. `level` is from 1. */
 export interface ParagraphRole {
   readonly kind: 'outline' | 'list';
   readonly level: number;
 }
 
-/** Official letters set whole paragraphs in outline styles, for their numbers. */
+/** Maximal length of a heading: official letters use outline styles for whole paragraphs, because of their numbers. */
 const HEADING_CHARS_MAX = 120;
 
-/** A paragraph of a Hancom document. Numbers and bullets are drawn by the program and not in the file. */
+/** Block of a paragraph of a Hancom document. Numbers and bullets are drawn by the program and are not in the file. */
 export function paragraphBlock(text: string, role: ParagraphRole | null): BlockDraft {
   const trimmed = text.trim();
   if (role?.kind === 'outline' && trimmed.length <= HEADING_CHARS_MAX) {

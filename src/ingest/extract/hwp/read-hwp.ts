@@ -12,22 +12,26 @@ import type { ParagraphRole } from './paragraph-block.ts';
 const SIGNATURE = 'HWP Document File';
 const COMPRESSED = 1 << 0;
 const DISTRIBUTED = 1 << 2;
-/** By a password, by rights management, by a certificate, by both. */
+/** Flags of encryption: by a password, by rights management, by a certificate, by both. */
 const ENCRYPTED = (1 << 1) | (1 << 4) | (1 << 8) | (1 << 10);
 
 /**
- * Text of a Hancom document of version 5 ("HWP Document File Formats 5.0" by Hancom), section by section: headings by
- * outline level, list items, tables, text boxes, equations as their script, notes. Left out: comments, headers and
- * footers. Sections that are damaged are told in `skipped`; where none can be read, the preview text that the file
- * carries is given.
+ * Reads the text of a Hancom document of version 5 ("HWP Document File Formats 5.0" by Hancom), section by section:
+ * headings by outline level, list items, tables, text boxes, equations as their script, notes. Comments, headers and
+ * footers are left out. Damaged sections are listed in `skipped`; if none can be read, the preview text of the file is
+ * used.
  */
 export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Promise<ReadResult> {
   const header = file.read('FileHeader');
   if (header === null || header.length < 40 || !header.toString('latin1').startsWith(SIGNATURE)) {
-    throw new ExtractError('unsupported_type', 'this kind of compound file is not supported');
+    throw new ExtractError(
+      'unsupported_type',
+      'this kind of compound file is not supported; save the document in another format',
+    );
   }
   const flags = header.readUInt32LE(36);
-  if ((flags & ENCRYPTED) !== 0) throw new ExtractError('encrypted', 'the file is protected by a password');
+  if ((flags & ENCRYPTED) !== 0)
+    throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const isCompressed = (flags & COMPRESSED) !== 0;
   const isDistributed = (flags & DISTRIBUTED) !== 0;
   const roles = readRoles(unpack(file.read('DocInfo'), isCompressed, budget));
@@ -53,7 +57,7 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
   return resultOf('hwp', { skipped });
 }
 
-/** Null: damaged. @throws ExtractError `too_large` */
+/** Unpacks a stream; null if it is missing or damaged. @throws ExtractError `too_large` */
 function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudget): Buffer | null {
   if (stored === null) return null;
   let stream = stored;
@@ -62,7 +66,11 @@ function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudg
       stream = inflateRawSync(stored, { maxOutputLength: Math.max(1, budget.bytesLeft) });
     } catch (error) {
       if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
-        throw new ExtractError('too_large', 'the document unpacks to more bytes than are read', error);
+        throw new ExtractError(
+          'too_large',
+          'the document unpacks to more bytes than may be read; divide it into smaller files',
+          error,
+        );
       }
       if (isOutOfMemory(String(error))) throw error;
       return null;
@@ -72,7 +80,7 @@ function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudg
   return stream;
 }
 
-/** Roles of paragraph shapes by their index. */
+/** Reads the roles of paragraph shapes by their index. */
 function readRoles(docInfo: Buffer | null): ReadonlyMap<number, ParagraphRole> {
   const roles = new Map<number, ParagraphRole>();
   if (docInfo === null) return roles;

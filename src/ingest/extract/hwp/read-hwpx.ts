@@ -12,11 +12,12 @@ const HEADER = 'Contents/header.xml';
 const SECTION = /^Contents\/section(\d+)\.xml$/;
 
 /**
- * Text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables, text boxes,
- * equations as their script, foot- and endnotes. Left out: deleted text, comments, headers and footers.
+ * Reads the text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables,
+ * text boxes, equations as their script, footnotes and endnotes. Deleted text, comments, headers and footers are left out.
  */
 export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult> {
-  if (await isEncrypted(zip)) throw new ExtractError('encrypted', 'the file is protected by a password');
+  if (await isEncrypted(zip))
+    throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const sections = await findSections(zip);
   if (sections.length === 0) throw new ExtractError('corrupt', 'the document has no section');
   const roles = await readRoles(zip);
@@ -28,7 +29,7 @@ export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult>
   return resultOf('hwpx');
 }
 
-/** In the order of the package's spine, else by number. */
+/** Finds the sections in the order of the package's spine, else by number. */
 async function findSections(zip: Zip): Promise<string[]> {
   if (zip.has(PACKAGE)) {
     // Some writers give paths from the root of the archive, others from the package's folder.
@@ -41,7 +42,7 @@ async function findSections(zip: Zip): Promise<string[]> {
   return [...zip.names()].filter((name) => SECTION.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
 }
 
-/** Roles of paragraph shapes by their id. */
+/** Reads the roles of paragraph shapes by their id. */
 async function readRoles(zip: Zip): Promise<ReadonlyMap<string, ParagraphRole>> {
   const roles = new Map<string, ParagraphRole>();
   if (!zip.has(HEADER)) return roles;

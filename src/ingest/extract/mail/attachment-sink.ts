@@ -3,10 +3,10 @@ import type { BlockSink, ImageSink, OcrStrategy, PageImage } from '../reader.ts'
 
 const HEADING_LEVEL = 2;
 
-/** Puts the blocks of an attachment under a heading of its name. */
+/** Sink that puts the blocks of an attachment under a heading with its name. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
-  /** Of the attachment. */
+  /** Name of the attachment. */
   readonly name: string;
   #isOpen = false;
   #isFull = false;
@@ -16,12 +16,12 @@ export class AttachmentSink implements BlockSink {
     this.name = name;
   }
 
-  /** Whether the document as a whole may hold no more text. */
+  /** True if the document as a whole may have no more text. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Adds the heading, unless it is there. @param page where the text that follows is */
+  /** Adds the heading unless it was added before. @param page page of the text that follows */
   open(page?: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -48,7 +48,7 @@ export class AttachmentSink implements BlockSink {
   }
 }
 
-/** Names the attachment that pictures are in, behind the heading of its name. */
+/** Sink that adds the name of the attachment to its pictures, after the heading with its name. */
 export class AttachmentImages implements ImageSink {
   readonly strategy: OcrStrategy;
   readonly #outer: ImageSink;

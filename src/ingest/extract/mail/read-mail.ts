@@ -5,28 +5,29 @@ import { readText } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
 import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
 
-/** A mail attached to a mail attached to a mail is read; what is attached deeper is named only. */
+/** Maximal depth of attached mails that are read; for deeper attachments only the name is added. */
 const DEPTH_MAX = 3;
 const ATTACHMENTS_MAX = 500;
 const PARTS_DEPTH_MAX = 50;
 
-/** A document found inside another one. */
+/** Document inside another one. */
 export interface ContainedDocument {
   readonly bytes: Uint8Array;
   readonly fileName: string;
   readonly contentType: string;
-  /** 1: attached to the mail itself. */
+  /** Depth from 1, which is an attachment of the mail itself. */
   readonly depth: number;
 }
 
 export type ReadContained = (document: ContainedDocument, reading: Reading) => Promise<ReadResult>;
 
 /**
- * Text of a mail (RFC 5322, MIME): its subject as a heading, who wrote to whom and when, the body (HTML where there is
- * any), and every attachment as a section headed by its name, read as its own format is. What cannot be read is named
- * in the text and in `skipped`. Pictures that the body shows are read where all pictures are to be.
+ * Reads the text of a mail (RFC 5322, MIME): its subject as a heading, sender, recipients and date, the body (HTML if
+ * there is one), and every attachment as a section with its name as heading, read by the reader of its format. An
+ * attachment that cannot be read is named in the text and in `skipped`. Pictures that the body shows are read only with
+ * the strategy `always`.
  *
- * @param depth 0: the mail itself; a mail attached to it: 1
+ * @param depth 0 for the mail itself, 1 for a mail attached to it
  */
 export async function readMail(
   bytes: Uint8Array,
@@ -36,7 +37,7 @@ export async function readMail(
 ): Promise<ReadResult> {
   const { sink } = reading;
   const mail = await parse(bytes);
-  if (isEnciphered(mail)) throw new ExtractError('encrypted', 'the mail is encrypted');
+  if (isEncrypted(mail)) throw new ExtractError('encrypted', 'the mail is encrypted; decrypt it and upload it again');
   const subject = mail.subject?.trim() ?? '';
   if (subject !== '') sink.add({ kind: 'heading', level: 1, text: subject });
   const head = headOf(mail);
@@ -78,12 +79,12 @@ async function readAttachment(
     const pages: SkippedPart[] = failedPages.map((page) => ({ name: `page ${page}`, category: 'corrupt' }));
     return [...pages, ...skipped].map((part) => ({ ...part, name: `${name} / ${part.name}` }));
   } catch (error) {
-    // One that cannot be read is no reason to lose the others; one that takes all there is, is.
+    // An attachment that cannot be read must not prevent the others from being read, unless it used up a bound.
     if (!(error instanceof ExtractError) || sink.isFull) throw error;
     if (!isPartCategory(error.category)) throw error;
     return [{ name, category: error.category }];
   } finally {
-    // Found by its name at least.
+    // The attachment can then be found at least by its name.
     sink.open();
   }
 }
@@ -97,8 +98,8 @@ async function parse(bytes: Uint8Array): Promise<Email> {
   }
 }
 
-/** S/MIME (RFC 8551) and PGP (RFC 3156) leave an envelope only. */
-function isEnciphered({ headers }: Email): boolean {
+/** Returns true for a mail encrypted by S/MIME (RFC 8551) or PGP (RFC 3156), of which only the envelope can be read. */
+function isEncrypted({ headers }: Email): boolean {
   const type = headers.find(({ key }) => key === 'content-type')?.value ?? '';
   return /^\s*multipart\/encrypted\b/i.test(type) || /^\s*application\/(x-)?pkcs7-mime\b.*enveloped-data/is.test(type);
 }

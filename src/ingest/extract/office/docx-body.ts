@@ -20,7 +20,7 @@ export interface DocxParts {
   readonly notes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Former states of tracked changes, moved and deleted text, second forms of the same drawing, readings of ruby. */
+/** Former states of tracked changes, moved and deleted text, fallback forms of drawings, readings of ruby. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
     'mc:Fallback w:moveFrom w:del w:pPrChange w:rPrChange w:sectPrChange w:tblPrChange w:tcPrChange w:trPrChange ' +
@@ -29,17 +29,17 @@ const SKIPPED: ReadonlySet<string> = new Set(
 );
 const HEADING_CHARS_MAX = 1_000;
 
-/** Turns the elements of a WordprocessingML story (ISO/IEC 29500-1, 17.3) into blocks. */
+/** Converts the elements of a WordprocessingML story (ISO/IEC 29500-1, 17.3) to blocks. */
 export class DocxBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #parts: DocxParts;
-  /** Paragraphs that are open: a text box holds some of its own inside a run of another. */
+  /** Open paragraphs: a text box contains paragraphs inside a run of another one. */
   readonly #paragraphs: Paragraph[] = [];
   #skipDepth = 0;
   #runDepth = 0;
   #isHidden = false;
   #isText = false;
-  /** Once there was a title, headings stand below it. */
+  /** True once a title was read; later headings are one level below it. */
   #hasTitle = false;
   #pendingNotes: string[] = [];
 
@@ -166,7 +166,7 @@ export class DocxBody implements XmlHandler {
     return { kind: 'paragraph', text };
   }
 
-  /** Notes do not come between the cells of a table. */
+  /** Adds pending notes, but not between the cells of a table. */
   #addNotes(): void {
     if (this.#pendingNotes.length === 0 || this.#writer.isInTable || this.#paragraphs.length > 0) return;
     const ids = this.#pendingNotes;

@@ -4,11 +4,11 @@ import { formatNumber } from './list-numbers.ts';
 
 interface Level {
   start: number;
-  /** `w:numFmt`: `decimal`, `bullet`, `ganada`, … */
+  /** Value of `w:numFmt`, such as `decimal`, `bullet` or `ganada`. */
   format: string;
-  /** Such as `%1.%2`, where `%1` is the number of the first level. */
+  /** Pattern such as `%1.%2`, where `%1` is the number of the first level. */
   text: string;
-  /** All numbers of the text in digits. */
+  /** True if all numbers of the label are written in digits. */
   isLegal: boolean;
 }
 
@@ -18,7 +18,8 @@ interface List {
 }
 
 const LEVELS_MAX = 9;
-/** Numbers of list items and headings, which the file leaves to the reader to count (ISO/IEC 29500-1, 17.9). */
+
+/** Counter of the numbers of list items and headings, which the file does not store (ISO/IEC 29500-1, 17.9). */
 export class DocxNumbering {
   readonly #levels = new Map<string, Level[]>();
   readonly #lists = new Map<string, List>();
@@ -31,7 +32,7 @@ export class DocxNumbering {
     return numbering;
   }
 
-  /** What stands before the next item of a list: `- `, `3. `, `1.2 `; null: no such list. Counts the item. */
+  /** Counts the next item of a list and returns its label, such as `- `, `3. ` or `1.2 `; null if the list does not exist. */
   labelOf(numId: string, level: number): string | null {
     const list = this.#lists.get(numId);
     const levels = this.#levels.get(list?.abstractId ?? '');

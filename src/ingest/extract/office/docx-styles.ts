@@ -2,15 +2,15 @@ import { parseXml, type XmlAttributes } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import { isCodeStyle } from '../code-style.ts';
 
-/** What a paragraph style says about the place of its paragraphs in the document. */
+/** Role that a paragraph style gives its paragraphs in the document. */
 export interface ParagraphStyle {
-  /** From 1. */
+  /** Level from 1. */
   readonly headingLevel: number | null;
   readonly isTitle: boolean;
   readonly isCode: boolean;
-  /** A line of a table of contents. */
+  /** True for lines of a table of contents. */
   readonly isIndex: boolean;
-  /** Where the style itself makes its paragraphs items of a list. */
+  /** List whose items the paragraphs of the style are; null if the style names none. */
   readonly numId: string | null;
   readonly listLevel: number | null;
 }
@@ -25,7 +25,7 @@ interface RawStyle {
 
 const CHAIN_MAX = 32;
 
-/** Styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never translated. */
+/** Reads the styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never translated. */
 export async function readDocxStyles(zip: Zip, part: string | null): Promise<ReadonlyMap<string, ParagraphStyle>> {
   const raw = new Map<string, RawStyle>();
   if (part === null || !zip.has(part)) return new Map();
@@ -52,13 +52,13 @@ function takeProperty(style: RawStyle, name: string, attributes: XmlAttributes):
   else if (name === 'w:ilvl') style.listLevel = Number(value);
 }
 
-/** 0..8; 9 is body text. */
+/** Parses an outline level, 0..8; null for body text, which is 9. */
 export function outlineLevelOf(value: string): number | null {
   const level = Number(value);
   return Number.isInteger(level) && level >= 0 && level <= 8 ? level : null;
 }
 
-/** A style has what it does not say itself from the one that it is based on. */
+/** Resolves a style: properties that it does not set are inherited from the style that it is based on. */
 function resolve(raw: ReadonlyMap<string, RawStyle>, id: string): ParagraphStyle {
   let headingLevel: number | null = null;
   let isTitle = false;

@@ -25,15 +25,15 @@ const ROMAN: ReadonlyArray<readonly [number, string]> = [
 ];
 
 /**
- * The number of a list item as it is shown.
+ * Formats the number of a list item as it is shown.
  *
- * @param format one of WordprocessingML's (ISO/IEC 29500-1, 17.18.59); what is not known here is written in digits
+ * @param format format of WordprocessingML (ISO/IEC 29500-1, 17.18.59); an unknown one is written in digits
  */
 export function formatNumber(value: number, format: string): string {
   const letters = LETTERS[format];
   if (letters !== undefined && value >= 1) {
     const letter = letters[(value - 1) % letters.length] as string;
-    // Past the last one, letters are doubled; what has no more signs is written in digits.
+    // After the last letter, letters are doubled; other signs have no continuation and digits are used.
     const times = Math.ceil(value / letters.length);
     if (times === 1) return letter;
     return /Letter$/.test(format) && times <= 10 ? letter.repeat(times) : String(value);
@@ -41,8 +41,8 @@ export function formatNumber(value: number, format: string): string {
   if (/Roman$/.test(format) && value >= 1 && value < 4000) {
     let rest = value;
     let roman = '';
-    for (const [worth, sign] of ROMAN) {
-      for (; rest >= worth; rest -= worth) roman += sign;
+    for (const [weight, sign] of ROMAN) {
+      for (; rest >= weight; rest -= weight) roman += sign;
     }
     return format === 'upperRoman' ? roman.toUpperCase() : roman;
   }

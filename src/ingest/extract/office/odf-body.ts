@@ -16,14 +16,14 @@ interface List {
   next: number;
 }
 
-/** Told of the slides of a presentation, between which the blocks are divided. */
+/** Listener for the slides of a presentation, by which the blocks are divided. */
 export interface SlideListener {
   openSlide(): void;
   openNotes(): void;
   closeSlide(): void;
 }
 
-/** Former states, comments, what programs make of the rest (indexes), and names for variables. */
+/** Former states, comments, generated text (indexes), and declarations of variables. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
     'text:tracked-changes office:annotation text:table-of-content text:illustration-index text:table-index ' +
@@ -32,30 +32,30 @@ const SKIPPED: ReadonlySet<string> = new Set(
     'presentation:footer-decl presentation:header-decl draw:page-thumbnail'
   ).split(' '),
 );
-/** Frames that stand on every slide alike. */
-const FURNITURE: ReadonlySet<string> = new Set(['page-number', 'date-time', 'header', 'footer']);
+/** Frames that repeat on every slide. */
+const REPEATED_FRAMES: ReadonlySet<string> = new Set(['page-number', 'date-time', 'header', 'footer']);
 const SPACES_MAX = 100;
 
-/** Turns the body of an OpenDocument text or presentation into blocks. */
+/** Converts the body of an OpenDocument text or presentation to blocks. */
 export class OdfBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #styles: OdfStyles;
   readonly #slides: SlideListener | null;
   readonly #paragraphs: Paragraph[] = [];
   readonly #lists: List[] = [];
-  /** What the next item of a list would be, by level and style. */
+  /** Number of the next item of a list, by level and style. */
   readonly #lastNumbers = new Map<string, number>();
   #bullet: string | null = null;
   #skipDepth = 0;
   #isBody = false;
   #noteDepth = 0;
   #notes: string[] = [];
-  /** Once there was a title, headings stand below it. */
+  /** True once a title was read; later headings are one level below it. */
   #hasTitle = false;
-  /** Lines of the title of a slide, while its frame is open. */
+  /** Lines of the title of a slide while its frame is open; null otherwise. */
   #slideTitle: string[] | null = null;
 
-  /** @param slides null in a document of text */
+  /** @param slides null in a text document */
   constructor(writer: BlockWriter, styles: OdfStyles, slides: SlideListener | null) {
     this.#writer = writer;
     this.#styles = styles;
@@ -65,7 +65,7 @@ export class OdfBody implements XmlHandler {
   open(name: string, attributes: XmlAttributes): void {
     if (name === 'office:body') this.#isBody = true;
     if (!this.#isBody) return;
-    if (this.#skipDepth > 0 || SKIPPED.has(name) || FURNITURE.has(attributes['presentation:class'] ?? '')) {
+    if (this.#skipDepth > 0 || SKIPPED.has(name) || REPEATED_FRAMES.has(attributes['presentation:class'] ?? '')) {
       this.#skipDepth++;
       return;
     }
@@ -155,7 +155,7 @@ export class OdfBody implements XmlHandler {
   }
 
   text(text: string): void {
-    // Blanks of the file's own layout count as one (part 3 of the standard, 6.1.2).
+    // A sequence of blanks counts as one (part 3 of the standard, 6.1.2).
     if (this.#skipDepth === 0) this.#put(text.replace(/\s+/g, ' '));
   }
 
@@ -163,13 +163,14 @@ export class OdfBody implements XmlHandler {
     this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  /** A list has its own style or that of the list around it; it may go on counting where the last one of it ended. */
+  /** Opens a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list. */
   #openList(attributes: XmlAttributes): void {
     const style = attributes['text:style-name'] ?? this.#lists.at(-1)?.style ?? '';
     const level = this.#lists.length + 1;
     const numbered = this.#styles.numberedLevel(style, level);
-    const goesOn = attributes['text:continue-numbering'] === 'true' || attributes['text:continue-list'] !== undefined;
-    const next = (goesOn ? this.#lastNumbers.get(`${level} ${style}`) : undefined) ?? numbered?.start ?? 1;
+    const continues =
+      attributes['text:continue-numbering'] === 'true' || attributes['text:continue-list'] !== undefined;
+    const next = (continues ? this.#lastNumbers.get(`${level} ${style}`) : undefined) ?? numbered?.start ?? 1;
     this.#lists.push({ style, numbered, next });
   }
 

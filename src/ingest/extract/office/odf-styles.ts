@@ -1,7 +1,7 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 
 const CHAIN_MAX = 32;
-/** Names of the formats in OpenDocument, as WordprocessingML calls them. */
+/** Names of the number formats of OpenDocument in WordprocessingML. */
 const NUMBER_FORMATS: Readonly<Record<string, string>> = {
   a: 'lowerLetter',
   A: 'upperLetter',
@@ -10,7 +10,7 @@ const NUMBER_FORMATS: Readonly<Record<string, string>> = {
   '가, 나, 다, ...': 'ganada',
 };
 
-/** How a level of a list is numbered. */
+/** Numbering of a level of a list. */
 export interface NumberedLevel {
   readonly start: number;
   readonly format: string;
@@ -18,10 +18,10 @@ export interface NumberedLevel {
   readonly suffix: string;
 }
 
-/** Styles of paragraphs and lists by name, common and automatic ones alike. */
+/** Styles of paragraphs and lists by name, both common and automatic ones. */
 export class OdfStyles implements XmlHandler {
   readonly #parents = new Map<string, string>();
-  /** Levels, from 1, of list styles that are numbered; the others show a bullet. */
+  /** Numbered levels, from 1, of list styles; the other levels have a bullet. */
   readonly #numbered = new Map<string, Map<number, NumberedLevel>>();
   #list: Map<number, NumberedLevel> | null = null;
 
@@ -43,7 +43,7 @@ export class OdfStyles implements XmlHandler {
     }
   }
 
-  /** Null: with a bullet. */
+  /** Numbering of a level; null if it has a bullet. */
   numberedLevel(listStyle: string, level: number): NumberedLevel | null {
     return this.#numbered.get(listStyle)?.get(level) ?? null;
   }

@@ -6,19 +6,19 @@ import { SheetRows } from './sheet-rows.ts';
 const SKIPPED: ReadonlySet<string> = new Set(
   'office:annotation table:shapes table:tracked-changes table:content-validations office:forms'.split(' '),
 );
-/** How often a filled row or cell is repeated; a file may ask for millions. */
+/** Maximal repetition of a filled row or cell; a file may ask for millions. */
 const REPEAT_MAX = 1_000;
-/** Empty cells between two filled ones that are shown; a wider gap is closed. */
+/** Maximum of empty cells that are shown between two filled ones. */
 const GAP_MAX = 16;
 
-/** Turns the body of an OpenDocument spreadsheet into blocks; its cells hold the text that they show. */
+/** Converts the body of an OpenDocument spreadsheet to blocks; its cells contain the text that they show. */
 export class OdsBody implements XmlHandler {
   readonly #add: (block: BlockDraft) => void;
   readonly #sheetsMax: number;
   #sheet: SheetRows | null = null;
   #sheets = 0;
   #skipDepth = 0;
-  /** Tables within the cells of tables. */
+  /** Depth of nested tables. */
   #depth = 0;
   #row: string[] = [];
   #rowRepeat = 1;

@@ -2,19 +2,19 @@ import { entryName } from '../archive/package-parts.ts';
 import { parseXml, type XmlAttributes } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 
-/** One file in the reading order of a publication. */
+/** File in the reading order of a publication. */
 export interface SpineItem {
-  /** Entry of the archive. */
+  /** Name of its archive entry. */
   readonly part: string;
   readonly mediaType: string;
-  /** The page that lists the contents. */
+  /** True for the page that lists the contents. */
   readonly isContents: boolean;
 }
 
 export interface Publication {
   readonly title: string | null;
   readonly spine: SpineItem[];
-  /** Entry of the table of contents. */
+  /** Name of the archive entry of the table of contents. */
   readonly contents: string | null;
 }
 
@@ -22,7 +22,7 @@ interface Item extends SpineItem {
   readonly isNcx: boolean;
 }
 
-/** Reads an Open Packaging Format document (EPUB 3.3, chapter 5), which OWPML uses too. */
+/** Reads an Open Packaging Format document (EPUB 3.3, chapter 5), which is also used by OWPML. */
 export async function readPackage(zip: Zip, part: string): Promise<Publication> {
   const folder = part.slice(0, part.lastIndexOf('/') + 1);
   const items = new Map<string, Item>();

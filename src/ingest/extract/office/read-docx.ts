@@ -8,9 +8,9 @@ import { DocxNumbering } from './docx-numbering.ts';
 import { readDocxStyles } from './docx-styles.ts';
 
 /**
- * Text of a WordprocessingML document: headings by style or outline level, numbered as Word would show them, list
- * items, tables, listings by style, text boxes, and foot- and endnotes after the paragraph that refers to them. Left
- * out: deleted and hidden text, comments, headers and footers, tables of contents.
+ * Reads the text of a WordprocessingML document: headings by style or outline level, numbered as Word would show them,
+ * list items, tables, listings by style, text boxes, and footnotes and endnotes after the paragraph that refers to them.
+ * Deleted and hidden text, comments, headers and footers, and tables of contents are left out.
  */
 export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -28,7 +28,7 @@ export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): P
   return resultOf('docx');
 }
 
-/** Paragraphs of notes by kind and id. */
+/** Reads the paragraphs of notes by kind and id. */
 async function readNotes(zip: Zip, part: string | null, kind: string): Promise<Map<string, string[]>> {
   const notes = new Map<string, string[]>();
   if (part === null || !zip.has(part)) return notes;

@@ -7,15 +7,15 @@ import { readHtml } from '../read-html.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { readPackage } from './opf.ts';
 
-/** Fonts may be obfuscated in a book that anyone can read. */
+/** Algorithms of font obfuscation, which a book without encryption may use. */
 const OBFUSCATION: ReadonlySet<string> = new Set([
   'http://www.idpf.org/2008/embedding',
   'http://ns.adobe.com/pdf/enc#RC',
 ]);
 
 /**
- * Text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the headings of
- * the chapters below it. Chapters without a heading get their line of the table of contents.
+ * Reads the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
+ * headings of the chapters below it. A chapter without a heading gets its entry of the table of contents as heading.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
   const { sink, htmlBytesMax } = reading;
@@ -27,7 +27,8 @@ export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> 
   if (book.title !== null) sink.add({ kind: 'heading', level: 1, text: book.title });
   for (const { part, mediaType, isContents } of book.spine) {
     if (isContents || !zip.has(part) || !/html|^text\/x-oeb/.test(mediaType)) continue;
-    if (encrypted.has(part)) throw new ExtractError('encrypted', 'the book is protected');
+    if (encrypted.has(part))
+      throw new ExtractError('encrypted', 'the book is protected by encryption; upload a copy without protection');
     const blocks = readHtml(await zip.bytes(part, htmlBytesMax), null, { isXhtml: true, title: 'never' });
     const label = labels.get(part);
     if (label !== undefined && blocks.length > 0 && !blocks.some(({ kind }) => kind === 'heading')) {
@@ -54,7 +55,7 @@ async function findPackage(zip: Zip): Promise<string> {
   return found;
 }
 
-/** Entries that cannot be read without a key. */
+/** Reads the names of entries that cannot be read without a key. */
 async function readEncrypted(zip: Zip): Promise<Set<string>> {
   const entries = new Set<string>();
   if (!zip.has('META-INF/encryption.xml')) return entries;
@@ -69,7 +70,7 @@ async function readEncrypted(zip: Zip): Promise<Set<string>> {
   return entries;
 }
 
-/** What the table of contents (EPUB 2: `toc.ncx`) calls each file. */
+/** Reads the label of each file from the table of contents (EPUB 2: `toc.ncx`). */
 async function readLabels(zip: Zip, part: string | null, bytesMax: number): Promise<Map<string, string>> {
   const labels = new Map<string, string>();
   if (part === null || !zip.has(part)) return labels;

@@ -12,13 +12,14 @@ import { arrangeSlide } from './slide-blocks.ts';
 const CONTENT = 'content.xml';
 
 /**
- * Text of an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items,
- * tables, listings by style, notes after their paragraph. Pages are slides or sheets. Left out: deleted text, comments,
- * headers and footers, indexes.
+ * Reads an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items, tables,
+ * listings by style, notes after their paragraph. Pages are slides or sheets. Deleted text, comments, headers and
+ * footers, and indexes are left out.
  */
 export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: Reading): Promise<ReadResult> {
   const { sink, pagesMax } = reading;
-  if (await isEncrypted(zip)) throw new ExtractError('encrypted', 'the file is protected by a password');
+  if (await isEncrypted(zip))
+    throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const flush = () => sink.flush();
   if (format === 'ods') {
     const body = new OdsBody((block) => sink.add(block), pagesMax);
@@ -29,14 +30,14 @@ export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: 
   if (zip.has('styles.xml')) await parseXml(zip.stream('styles.xml'), styles);
   const slides = format === 'odp' ? new Slides((block) => sink.add(block), pagesMax) : null;
   const writer = new BlockWriter((block) => (slides === null ? sink.add(block) : slides.add(block)));
-  slides?.flushFirst(() => writer.end());
+  slides?.onSectionEnd(() => writer.end());
   const body = new OdfBody(writer, styles, slides);
   await parseXml(zip.stream(CONTENT), withStyles(styles, body), flush);
   writer.end();
   return resultOf(format, { pages: slides?.count ?? null });
 }
 
-/** The automatic styles stand in the same file, before the body. */
+/** Combines the handlers of styles and body, since the automatic styles are in the same file before the body. */
 function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
   return {
     open(name, attributes) {
@@ -48,7 +49,7 @@ function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
   };
 }
 
-/** Blocks of a presentation, gathered slide by slide. */
+/** Collector of the blocks of a presentation, slide by slide. */
 class Slides implements SlideListener {
   readonly #add: (block: BlockDraft) => void;
   readonly #slidesMax: number;
@@ -67,8 +68,8 @@ class Slides implements SlideListener {
     return this.#count;
   }
 
-  /** @param endBlocks called before blocks go elsewhere: it hands over those that are open */
-  flushFirst(endBlocks: () => void): void {
+  /** @param endBlocks called before the target of blocks changes, to add the open ones */
+  onSectionEnd(endBlocks: () => void): void {
     this.#endBlocks = endBlocks;
   }
 
@@ -101,7 +102,7 @@ class Slides implements SlideListener {
   }
 }
 
-/** The manifest names the entries that are encrypted (part 2 of the standard, 3.4). */
+/** Returns true if the manifest names encrypted entries (part 2 of the standard, 3.4). */
 async function isEncrypted(zip: Zip): Promise<boolean> {
   if (!zip.has('META-INF/manifest.xml')) return false;
   let found = false;

@@ -9,8 +9,8 @@ import { arrangeSlide } from './slide-blocks.ts';
 import { SlideBody } from './slide-body.ts';
 
 /**
- * Text of a PresentationML document, slide by slide in the order of the show, the page being the number of the slide:
- * its title as a heading, then its shapes in their order, tables, the text of its diagrams, and the speaker's notes.
+ * Reads the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then the
+ * shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the slide.
  */
 export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Promise<ReadResult> {
   const slides = await slidesInOrder(zip, mainPart);
@@ -73,7 +73,7 @@ async function readShapes(zip: Zip, part: string, kind: 'slide' | 'notes'): Prom
   return blocks;
 }
 
-/** Text of the points of a diagram, which the slide itself only draws. */
+/** Reads the text of the points of a diagram, which is not in the slide itself. */
 async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]> {
   const blocks: BlockDraft[] = [];
   let text: string[] = [];
@@ -89,8 +89,8 @@ async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]> {
       text = [];
       if (line.trim() !== '') blocks.push({ kind: 'list_item', level: 1, text: `- ${line}` });
     },
-    text(piece) {
-      if (isText) text.push(piece);
+    text(run) {
+      if (isText) text.push(run);
     },
   });
   return blocks;

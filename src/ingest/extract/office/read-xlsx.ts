@@ -13,8 +13,8 @@ interface Sheet {
 }
 
 /**
- * Text of a SpreadsheetML workbook, sheet by sheet, the page being the number of the sheet: its name as a heading and
- * its filled areas as tables. Cells read as they are shown, formulas by the value they had when the file was saved.
+ * Reads the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas as
+ * tables. Cells are read as they are shown, formulas by the value that was saved. The page is the number of the sheet.
  */
 export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -41,7 +41,7 @@ async function readWorkbook(
   part: string,
   relationships: readonly Relationship[],
 ): Promise<{ sheets: Sheet[]; is1904: boolean }> {
-  // Sheets of charts and macros hold no cells.
+  // Sheets of charts and macros have no cells.
   const worksheets = new Map(
     relationships.filter(({ type }) => type === 'worksheet').map(({ id, target }) => [id, target]),
   );
@@ -61,7 +61,7 @@ function isTrue(attributes: XmlAttributes, name: string): boolean {
   return /^(1|true)$/.test(attributes[name] ?? '');
 }
 
-/** Strings by their number; readings of ideographs (`rPh`) are not part of them. */
+/** Reads the shared strings in order, without the readings of ideographs (`rPh`). */
 async function readSharedStrings(zip: Zip, part: string | null): Promise<string[]> {
   const strings: string[] = [];
   if (part === null || !zip.has(part)) return strings;
@@ -81,8 +81,8 @@ async function readSharedStrings(zip: Zip, part: string | null): Promise<string[
         text = [];
       }
     },
-    text(piece) {
-      if (isText) text.push(piece);
+    text(run) {
+      if (isText) text.push(run);
     },
   });
   return strings;

@@ -1,7 +1,7 @@
 import type { BlockDraft } from '../blocks.ts';
 import { RowTable } from '../row-table.ts';
 
-/** The blocks of one sheet: its name as a heading once it has a cell, and a table for every run of filled rows. */
+/** Builder of the blocks of one sheet: its name as a heading once it has a cell, and a table for every sequence of filled rows. */
 export class SheetRows {
   readonly #add: (block: BlockDraft) => void;
   readonly #name: string;
@@ -27,10 +27,10 @@ export class SheetRows {
     this.#table.addRow(cells);
   }
 
-  /** An empty row parts two tables. */
+  /** Ends the current table; an empty row separates two tables. */
   endTable(): void {
     this.#table?.end();
-    // The columns of one table are no heading of the next.
+    // The column names of one table must not become the heading of the next.
     if (this.#table?.hasHeading) this.#hasName = false;
     this.#table = null;
   }

@@ -1,8 +1,8 @@
 import type { BlockDraft } from '../blocks.ts';
 
 /**
- * The blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens a section of
- * its own, or what is on it would be found under the title of another one.
+ * Arranges the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its own
+ * section; its text would otherwise be found under the title of another slide.
  *
  * @param number from 1
  */

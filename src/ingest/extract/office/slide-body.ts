@@ -1,24 +1,24 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockWriter } from '../block-writer.ts';
 
-/** What stands on every slide alike, or is drawn by the program. */
-const FURNITURE: ReadonlySet<string> = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
+/** Placeholders that repeat on every slide or are filled by the program. */
+const REPEATED_PLACEHOLDERS: ReadonlySet<string> = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const LIST_LEVELS_MAX = 9;
 
 interface Paragraph {
   readonly text: string[];
-  /** From 0. */
+  /** Level from 0. */
   level: number;
-  /** Null: as the placeholder has it. */
+  /** True if it has a bullet; null if the placeholder decides. */
   bullet: boolean | null;
 }
 
-/** Turns the shapes of a slide, or of its notes, into blocks (ISO/IEC 29500-1, 19.3 and 21.1.2). */
+/** Converts the shapes of a slide, or of its notes, to blocks (ISO/IEC 29500-1, 19.3 and 21.1.2). */
 export class SlideBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #kind: 'slide' | 'notes';
   #skipDepth = 0;
-  /** Type of the placeholder that the shape fills; null: none. */
+  /** Type of the placeholder that the shape fills; null if there is none. */
   #placeholder: string | null = null;
   #paragraph: Paragraph | null = null;
   #title: string[] = [];
@@ -102,19 +102,19 @@ export class SlideBody implements XmlHandler {
     const text = paragraph?.text.join('').trim() ?? '';
     if (paragraph === null || text === '') return;
     const placeholder = this.#placeholder;
-    if (placeholder !== null && FURNITURE.has(placeholder)) return;
+    if (placeholder !== null && REPEATED_PLACEHOLDERS.has(placeholder)) return;
     if (this.#tableDepth > 0) this.#writer.add({ kind: 'paragraph', text });
     else if (this.#kind === 'notes') this.#addNote(placeholder, text);
     else if (placeholder === 'title' || placeholder === 'ctrTitle') this.#title.push(text);
     else this.#writer.add(asBlock(paragraph, text, placeholder === 'body' || placeholder === 'obj'));
   }
 
-  /** Beside the notes, their page shows the slide once more. */
+  /** Adds a note. The page of the notes also shows the slide again, which is skipped. */
   #addNote(placeholder: string | null, text: string): void {
     if (placeholder === 'body') this.#writer.add({ kind: 'paragraph', text });
   }
 
-  /** A title may have several lines. */
+  /** Ends a shape; a title may have several lines. */
   #endShape(): void {
     if (this.#title.length > 0) {
       this.#writer.add({ kind: 'heading', level: 1, text: this.#title.join(' ').replace(/\s+/g, ' ') });

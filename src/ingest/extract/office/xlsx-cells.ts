@@ -2,10 +2,10 @@ import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import type { CellFormats } from './xlsx-formats.ts';
 
-/** Empty cells between two filled ones that are shown; a wider gap is closed. */
+/** Maximum of empty cells that are shown between two filled ones. */
 const GAP_MAX = 16;
 
-/** Turns the cells of a worksheet (ISO/IEC 29500-1, 18.3.1) into rows of text. */
+/** Converts the cells of a worksheet (ISO/IEC 29500-1, 18.3.1) to rows of text. */
 export class SheetCells implements XmlHandler {
   readonly #rows: SheetRows;
   readonly #strings: readonly string[];
@@ -13,7 +13,7 @@ export class SheetCells implements XmlHandler {
   #row = 0;
   #cells: string[] = [];
   #column = 0;
-  /** Of the last cell with text. */
+  /** Column of the last cell with text. */
   #filledColumn = 0;
   #type = 'n';
   #style = 0;
@@ -96,13 +96,13 @@ export class SheetCells implements XmlHandler {
       case 'n':
         return this.#formats.show(value, this.#style);
       default:
-        // Text of a formula (`str`), inline text, errors as they are shown, dates in ISO 8601.
+        // The value is the text of a formula (`str`), inline text, an error as it is shown, or a date in ISO 8601.
         return value;
     }
   }
 }
 
-/** 1 for `A7`, 28 for `AB7`. */
+/** Number of the column of a cell reference: 1 for `A7`, 28 for `AB7`. */
 function columnOf(reference: string | undefined): number | null {
   const letters = /^\$?([A-Za-z]{1,3})/.exec(reference ?? '')?.[1];
   if (letters === undefined) return null;

@@ -3,8 +3,8 @@ import { parseXml } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 
 /**
- * Formats that a file names by number only (ISO/IEC 29500-1, 18.8.30). 14 and 22 are shown in the form of the reader's
- * own system; here that is ISO 8601.
+ * Formats that a file names only by number (ISO/IEC 29500-1, 18.8.30). Programs show 14 and 22 in the format of the
+ * reader's system; here they are ISO 8601.
  */
 const BUILT_IN: Readonly<Record<number, string>> = {
   0: 'General',
@@ -36,17 +36,17 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   48: '##0.0E+0',
   49: '@',
 };
-/** Forms of dates in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others there are times. */
+/** Formats of dates in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others in this range are times. */
 const EAST_ASIAN_DATES = new Set([27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58]);
 const EAST_ASIAN_TIMES = new Set([32, 33, 34, 35, 55, 56]);
-/** As in Excel; longer ones are no format. */
+/** Maximal length of a pattern, as in Excel; a longer one is not a format. */
 const PATTERN_CHARS_MAX = 255;
 /** Days between the first days of the two calendars. */
 const DAYS_TO_1904 = 1462;
 
-/** How the cells of a workbook show their numbers. */
+/** Number formats of the cells of a workbook. */
 export class CellFormats {
-  /** By the index that a cell gives. */
+  /** Patterns by the style index of a cell. */
   readonly #patterns: string[] = [];
   readonly #is1904: boolean;
 
@@ -75,7 +75,7 @@ export class CellFormats {
     return formats;
   }
 
-  /** @param value a number as the file has it */
+  /** Formats the number of a cell. @param value number as it is in the file */
   show(value: string, style: number): string {
     const number = Number(value);
     if (value.trim() === '' || !Number.isFinite(number)) return value;
@@ -84,7 +84,7 @@ export class CellFormats {
     try {
       return format(pattern, this.#is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
     } catch {
-      return value; // No format that numfmt knows.
+      return value; // The format is unknown to numfmt.
     }
   }
 }
@@ -95,7 +95,7 @@ function builtIn(id: number): string {
   return BUILT_IN[id] ?? 'General';
 }
 
-/** A pattern with a letter of dates outside quotes, escapes and brackets. */
+/** Returns true for a pattern with a letter of dates outside quotes, escapes and brackets. */
 function isDate(pattern: string): boolean {
   return /[ymdhs]/i.test(pattern.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]|General/g, ''));
 }

@@ -3,12 +3,12 @@ import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { RtfBody } from './rtf-body.ts';
 import { rtfTokens } from './rtf-tokens.ts';
 
-/** Tokens between two looks at whether the output is taken. */
+/** Tokens between two waits for the sink. */
 const TOKENS_BETWEEN_FLUSHES = 10_000;
 
 /**
- * Text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items, tables,
- * foot- and endnotes. Left out: hidden text, comments, headers and footers, pictures, embedded objects.
+ * Reads the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
+ * tables, footnotes and endnotes. Hidden text, comments, headers and footers, pictures and embedded objects are left out.
  */
 export async function readRtf(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
   const writer = new BlockWriter((block) => sink.add(block));

@@ -7,7 +7,7 @@ import type { RtfToken } from './rtf-tokens.ts';
 const DEPTH_MAX = 10_000;
 const HEADING_CHARS_MAX = 1_000;
 
-/** Words that stand for one character. */
+/** Control words that represent one character. */
 const CHARACTERS: Readonly<Record<string, string>> = {
   tab: ' ',
   line: '\n',
@@ -34,16 +34,16 @@ const NEW_PARAGRAPH: ParagraphState = {
   tableDepth: 1,
 };
 
-/** Turns the tokens of RTF into blocks. */
+/** Converts the tokens of RTF to blocks. */
 export class RtfBody {
   readonly #writer: BlockWriter;
   readonly #groups: GroupState[] = [];
   #group: GroupState = { destination: 'body', font: 0, isHidden: false, fallbackChars: 1 };
   #paragraph: ParagraphState = { ...NEW_PARAGRAPH };
-  /** A group has just begun: the next word may name its destination. */
+  /** True at the start of a group, where the next word may name its destination. */
   #isAtStart = false;
   #isOptional = false;
-  /** Characters still to be passed over after `\u`. */
+  /** Number of characters still to be skipped after `\u`. */
   #skipChars = 0;
 
   readonly #definitions = new RtfDefinitions();
@@ -60,7 +60,7 @@ export class RtfBody {
     this.#writer = writer;
   }
 
-  /** False: the document has ended. */
+  /** Processes a token. Returns false once the document has ended. */
   take(token: RtfToken): boolean {
     if (token.type === 'byte' || token.type === 'bytes') {
       this.#isAtStart = false;
@@ -84,7 +84,7 @@ export class RtfBody {
     return true;
   }
 
-  /** Hands over what the file left open. */
+  /** Adds the blocks that the file left open. */
   end(): void {
     this.#decodePending();
     this.#endParagraph();
@@ -118,7 +118,7 @@ export class RtfBody {
     this.#pendingBytes.push(bytes.subarray(skipped));
   }
 
-  /** Bytes are decoded together: a character may be spread over codes and letters. */
+  /** Decodes pending bytes together, since one character may consist of codes and letters. */
   #decodePending(): void {
     if (this.#pendingBytes.length === 0) return;
     const label = this.#definitions.encodingOf(this.#group.font);
@@ -164,7 +164,7 @@ export class RtfBody {
     else this.#definitions.takeDocumentWord(name, value ?? 0);
   }
 
-  /** True: the word names what the group is for. */
+  /** Sets the destination of a group by its first word. Returns true if the word names a destination. */
   #openDestination(name: string): boolean {
     const group = this.#group;
     const isOptional = this.#isOptional;
@@ -180,7 +180,7 @@ export class RtfBody {
     return true;
   }
 
-  /** A number of 16 bits, signed; characters beyond come as two. */
+  /** Adds a character given as a signed number of 16 bits; other characters are given as two surrogates. */
   #putUnicode(value: number): void {
     this.#put(String.fromCharCode(value & 0xffff));
     this.#skipChars = this.#group.fallbackChars;
@@ -243,7 +243,7 @@ export class RtfBody {
     if (level !== null) {
       this.#writer.add({ kind: 'heading', level, text: `${label} ${text}`.replace(/\s+/g, ' ').trim() });
     } else if (label !== '') {
-      // Bullets are mostly letters of a font of symbols.
+      // Bullets are usually letters of a symbol font.
       const bullet = /[\p{L}\p{N}]/u.test(label) && label.length > 1 ? label : '-';
       this.#writer.add({ kind: 'list_item', level: this.#paragraph.listLevel + 1, text: `${bullet} ${text.trim()}` });
     } else {
@@ -252,7 +252,7 @@ export class RtfBody {
     this.#addNotes();
   }
 
-  /** Once there was a title, headings stand below it. */
+  /** Level of a heading, one lower once a title was read; null for other paragraphs. */
   #headingLevel(text: string): number | null {
     const { outlineLevel, style } = this.#paragraph;
     if (text.length > HEADING_CHARS_MAX) return null;

@@ -1,7 +1,7 @@
 import { isCodeStyle } from '../code-style.ts';
 import { labelOfCharset, labelOfCodePage } from './rtf-charsets.ts';
 
-/** What the head of an RTF file defines: the encoding of its bytes, by font, and its paragraph styles. */
+/** Definitions in the header of an RTF file: the encoding of its bytes, by font, and its paragraph styles. */
 export class RtfDefinitions {
   defaultFont = 0;
   #encoding = 'windows-1252';
@@ -10,7 +10,7 @@ export class RtfDefinitions {
   readonly #outlineLevels = new Map<number, number>();
   readonly #titles = new Set<number>();
   readonly #code = new Set<number>();
-  /** Of the style that is being defined; null: it is none of paragraphs. */
+  /** Number of the current style definition; null if it is not a paragraph style. */
   #style: number | null = null;
   #styleName = '';
 
@@ -19,7 +19,7 @@ export class RtfDefinitions {
     return this.#fontEncodings.get(font) ?? this.#encoding;
   }
 
-  /** 0..8; null: body text. */
+  /** Outline level of a style, 0..8; null for body text. */
   outlineLevelOf(style: number | null): number | null {
     return style === null ? null : (this.#outlineLevels.get(style) ?? null);
   }
@@ -53,7 +53,7 @@ export class RtfDefinitions {
     this.#styleName += text;
   }
 
-  /** Built-in styles are known by their names, which are never translated. */
+  /** Ends a style definition. Built-in styles are recognised by their names, which are never translated. */
   endStyle(): void {
     const name = this.#styleName.replace(/;\s*$/, '').trim();
     const level = /^heading ([1-9])$/i.exec(name)?.[1];

@@ -1,26 +1,26 @@
-/** What a group of RTF inherits and may change for itself. */
+/** State that a group of RTF inherits and may change for itself. */
 export interface GroupState {
-  /** Where text goes; `skip`: nowhere. */
+  /** Destination of text; `skip` discards it. */
   destination: 'body' | 'skip' | 'fonts' | 'styles' | 'listtext' | 'note';
   /** Number of the font; the encoding of bytes follows from it. */
   font: number;
   isHidden: boolean;
-  /** How many characters follow `\u` for readers that do not know it. */
+  /** Number of characters after `\u` for readers that do not know it. */
   fallbackChars: number;
 }
 
-/** What `\pard` resets. */
+/** State that `\pard` resets. */
 export interface ParagraphState {
   style: number | null;
   outlineLevel: number | null;
-  /** From 0. */
+  /** Level from 0. */
   listLevel: number;
   isInTable: boolean;
-  /** Tables within tables; 1: the outer one. */
+  /** Depth of nested tables; 1 for the outer one. */
   tableDepth: number;
 }
 
-/** Groups without text of the document. Those marked `\*` are passed over unless they are known. */
+/** Groups without text of the document. Unknown groups marked `\*` are skipped too. */
 export const SKIPPED_DESTINATIONS: ReadonlySet<string> = new Set(
   (
     'colortbl info pict themedata colorschememapping datastore latentstyles xmlnstbl listtable listoverridetable ' +
@@ -30,5 +30,5 @@ export const SKIPPED_DESTINATIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Groups marked `\*` that hold text of the document all the same. */
+/** Groups marked `\*` that contain text of the document. */
 export const KNOWN_DESTINATIONS: ReadonlySet<string> = new Set(['shppict', 'shpinst', 'shptxt', 'fldrslt']);

@@ -1,11 +1,11 @@
-/** One token of RTF (specification 1.9.1, "Basic Entities"). */
+/** Token of RTF (specification 1.9.1, "Basic Entities"). */
 export type RtfToken =
   | { readonly type: 'open' }
   | { readonly type: 'close' }
   | { readonly type: 'word'; readonly name: string; readonly value: number | null }
-  /** Bytes of text, in the encoding that is current. */
+  /** Bytes of text in the current encoding. */
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
-  /** One byte of text, given by its code. */
+  /** Byte of text, given by its code. */
   | { readonly type: 'byte'; readonly byte: number };
 
 const BACKSLASH = 0x5c;
@@ -15,10 +15,10 @@ const CR = 0x0d;
 const LF = 0x0a;
 const WORD_CHARS_MAX = 32;
 
-/** Characters that a symbol stands for. */
+/** Characters that a control symbol represents. */
 const SYMBOLS: Readonly<Record<string, number>> = { '\\': 0x5c, '{': 0x7b, '}': 0x7d };
 
-/** Tokens in the order of the file; what binary data (`\bin`) holds is passed over. */
+/** Yields tokens in the order of the file; binary data (`\bin`) is skipped. */
 export function* rtfTokens(bytes: Uint8Array): Generator<RtfToken> {
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] as number;
@@ -45,7 +45,7 @@ function isSpecial(byte: number): boolean {
   return byte === BACKSLASH || byte === OPEN || byte === CLOSE || byte === CR || byte === LF;
 }
 
-/** What stands after a backslash. */
+/** Reads a control word or symbol after a backslash. */
 function readControl(bytes: Uint8Array, start: number): { token: RtfToken; end: number } {
   const first = bytes[start] ?? 0;
   if (!isLetter(first)) return readSymbol(bytes, start, first);
@@ -75,7 +75,7 @@ function readSymbol(bytes: Uint8Array, start: number, symbol: number): { token: 
   }
   const character = SYMBOLS[name];
   if (character !== undefined) return { token: { type: 'byte', byte: character }, end: start + 1 };
-  // A line that ends in a backslash ends a paragraph.
+  // A backslash at the end of a line ends a paragraph.
   if (symbol === CR || symbol === LF) return { token: { type: 'word', name: 'par', value: null }, end: start + 1 };
   return { token: { type: 'word', name, value: null }, end: start + 1 };
 }
