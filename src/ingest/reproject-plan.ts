@@ -85,7 +85,7 @@ function targetOf({ projections, findModel }: PlanContext, id: string): Reprojec
     const why =
       model.kind === 'alias'
         ? 'is an alias of other models; name those'
-        : 'has neither native vectors nor a map; name a semantic model';
+        : 'has no native vectors and no map; name a semantic model';
     throw invalidRequest(`${id} ${why}`, 'model', 'not_projectable');
   }
   const map = projections.mapOf(model);

@@ -32,8 +32,8 @@ function artifact(chunks: number, dimension: number | null): ChunkArtifact {
 
 const HALF_MAX = 65_504;
 
-describe('vectors of half the size', () => {
-  it('are off by at most max(2^-11 |x|, 2^-25)', () => {
+describe('half-precision vectors', () => {
+  it('half-precision vectors have an error of at most max(2^-11 |x|, 2^-25)', () => {
     fc.assert(
       fc.property(
         fc.float32Array({ minLength: 1, maxLength: 200, min: -HALF_MAX, max: HALF_MAX, noNaN: true }),
@@ -50,27 +50,29 @@ describe('vectors of half the size', () => {
     );
   });
 
-  it('are those that the engine makes, of any bits, rounded to nearest and ties to even', () => {
-    const same = (values: Float32Array) => {
+  it('half-precision vectors equal those of the JavaScript engine for any bits, rounded to nearest and ties to even', () => {
+    const expectSameAsEngine = (values: Float32Array) => {
       const engine = new Float16Array(values);
       expect(fromHalves(toHalves(values))).toEqual(new Float32Array(engine));
       expect(toHalves(values).filter((_, i) => !Number.isNaN(values[i]))).toEqual(
         new Uint16Array(engine.buffer).filter((_, i) => !Number.isNaN(values[i])),
       );
     };
-    // All halves, what lies in the middle between two, and a little above and below that.
+    // All half-precision values, the midpoints between two of them, and values slightly above and below the midpoints.
     const all = new Float32Array(new Float16Array(new Uint16Array(0x1_0000).map((_, i) => i).buffer));
-    same(all);
+    expectSameAsEngine(all);
     for (const nudge of [1, 1 + 2 ** -23, 1 - 2 ** -24]) {
-      same(all.map((value, i) => ((value + (all[(i + 1) & 0xffff] as number)) / 2) * nudge));
+      expectSameAsEngine(all.map((value, i) => ((value + (all[(i + 1) & 0xffff] as number)) / 2) * nudge));
     }
     fc.assert(
-      fc.property(fc.uint32Array({ maxLength: 500 }), (bits) => same(new Float32Array(bits.slice().buffer))),
+      fc.property(fc.uint32Array({ maxLength: 500 }), (bits) =>
+        expectSameAsEngine(new Float32Array(bits.slice().buffer)),
+      ),
       { seed: SEED },
     );
   });
 
-  it('keep the direction of a unit vector to a cosine of 1 - 2^-22, and its length', () => {
+  it('half-precision vectors keep the direction of a unit vector to a cosine of 1 - 2^-22, and its length', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 4_096 }), fc.integer(), (dimension, seed) => {
         const [row] = [unitRows(1, dimension, seed)];
@@ -90,7 +92,7 @@ describe('vectors of half the size', () => {
     );
   });
 
-  it('leave a row of zeros as it is', () => {
+  it('a row of zeros stays unchanged when half-precision rows are normalised', () => {
     expect([...unitRowsOf(toHalves(Float32Array.of(0, 0, 3, 4)), 2)]).toEqual([
       0,
       0,
@@ -102,18 +104,18 @@ describe('vectors of half the size', () => {
 
 describe('a chunk artifact', () => {
   it.each([
-    ['with native vectors', artifact(5, 7)],
-    ['without', artifact(3, null)],
-    ['of one chunk', artifact(1, 1)],
-  ])('%s comes back as it was', (_, original) => {
+    ['a chunk artifact with native vectors', artifact(5, 7)],
+    ['a chunk artifact without native vectors', artifact(3, null)],
+    ['a chunk artifact of one chunk', artifact(1, 1)],
+  ])('%s is unchanged after encoding and decoding', (_, original) => {
     const decoded = decodeArtifact(encodeArtifact(original));
     expect(decoded).toEqual(original);
-    // Also from the middle of a buffer, at an odd place.
+    // It is also decoded from the middle of a buffer, at an odd offset.
     const padded = Buffer.concat([Buffer.from('x'), encodeArtifact(original)]);
     expect(decodeArtifact(padded.subarray(1))).toEqual(original);
   });
 
-  it('comes back as it was from a worker thread', async () => {
+  it('a chunk artifact that is encoded on a worker thread is unchanged after decoding', async () => {
     const threads = openThreads();
     const original = artifact(100, 32);
     const bytes = await encodeOnThread(threads, original, new AbortController().signal);
@@ -121,7 +123,7 @@ describe('a chunk artifact', () => {
     await threads.close();
   });
 
-  it('of layout 1 is read, without native vectors', () => {
+  it('a chunk artifact of layout 1 is read, without native vectors', () => {
     const { vectors, native: _native, mapVersion: _map, ...rest } = artifact(2, null);
     const header = deflateRawSync(JSON.stringify(rest));
     const length = Buffer.alloc(4);
@@ -131,7 +133,7 @@ describe('a chunk artifact', () => {
     expect(decodeArtifact(bytes)).toEqual({ ...rest, vectors, native: null, mapVersion: null });
   });
 
-  it('is refused when any byte of it changed, or its end is missing', () => {
+  it('a chunk artifact is refused when any byte of it changed, or its end is missing', () => {
     const bytes = encodeArtifact(artifact(2, 3));
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {

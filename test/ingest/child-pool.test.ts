@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   pool.close();
-  await until(async () => childrenOf().length === 0, { what: 'the end of the spare' });
+  await until(async () => childrenOf().length === 0, { what: 'the end of the spare process' });
 });
 
 function read(bytes: Buffer, fileName: string, limits: { memoryBytesMax?: number } = {}, children = pool) {
@@ -22,13 +22,13 @@ function read(bytes: Buffer, fileName: string, limits: { memoryBytesMax?: number
   return extractDocument({ ...file, limits, children });
 }
 
-/** Linux only: elsewhere it finds none. */
+/** Ids of the child processes of this process; empty on systems other than Linux. */
 function childrenOf(): number[] {
   const file = `/proc/${process.pid}/task/${process.pid}/children`;
   return existsSync(file) ? readFileSync(file, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number) : [];
 }
 
-test('documents are read one after the other and at once, of one format and of several', async () => {
+test('documents of one or several formats are read one after the other and concurrently', async () => {
   const pdf = await makePdf([{ heading: 'A paper' }]);
   const page = (i: number) => makeHtml(`<p>page ${i}`, '');
   for (let i = 0; i < 3; i++) expect((await read(page(i), 'a.html')).text).toBe(`page ${i}`);
@@ -37,23 +37,23 @@ test('documents are read one after the other and at once, of one format and of s
   expect(texts.map(({ text }) => text)).toEqual(['page 0', 'A paper', 'page 2', 'A paper']);
 });
 
-test.skipIf(!isLinux)('the spare reads the next document, and no process reads two', async () => {
+test.skipIf(!isLinux)('the spare process reads the next document, and no process reads two documents', async () => {
   await read(makeHtml('<p>one', ''), 'a.html');
   const [spare] = childrenOf();
   expect(childrenOf()).toHaveLength(1);
-  const seen = new Set<number>();
+  const seenPids = new Set<number>();
   const reading = read(makeHtml(`<p>${'word '.repeat(200_000)}`, ''), 'b.html');
   await until(async () => {
-    for (const pid of childrenOf()) seen.add(pid);
-    return seen.size === 2;
+    for (const pid of childrenOf()) seenPids.add(pid);
+    return seenPids.size === 2;
   });
   await reading;
-  expect(seen).toContain(spare);
+  expect(seenPids).toContain(spare);
   expect(childrenOf()).not.toContain(spare);
   expect(childrenOf()).toHaveLength(1);
 });
 
-test.skipIf(!isLinux)('a spare that nobody takes ends', async () => {
+test.skipIf(!isLinux)('a spare process that is not taken ends', async () => {
   const brief = openChildPool({ idleMs: 100 });
   await read(makeHtml('<p>one', ''), 'a.html', {}, brief);
   await until(async () => childrenOf().length === 0);
@@ -61,7 +61,7 @@ test.skipIf(!isLinux)('a spare that nobody takes ends', async () => {
   brief.close();
 });
 
-test.skipIf(!isLinux)('a spare that died is not missed', async () => {
+test.skipIf(!isLinux)('a document is read although the spare process died', async () => {
   await read(makeHtml('<p>one', ''), 'a.html');
   for (const pid of childrenOf()) process.kill(pid, 'SIGKILL');
   await until(async () => childrenOf().length === 0);
@@ -75,7 +75,7 @@ test('a document that is out of memory does not harm the next one', async () => 
   expect((await read(await makePdf([{ heading: 'fine' }]), 'a.pdf', { memoryBytesMax })).text).toBe('fine');
 });
 
-test('a document is read under its own bounds, whatever the spare was started with', async () => {
+test('a document is read under its own bounds, whatever bounds the spare process was started with', async () => {
   await read(await makePdf([{ heading: 'fine' }]), 'a.pdf');
   const bomb = makeBombPdf(400 * 1024 * 1024);
   await expect(read(bomb, 'bomb.pdf', { memoryBytesMax: 192 * 1024 * 1024 })).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
 import { SEED } from '../support/dice.ts';
 
-/** A token a word. */
+/** Token counter with one token per word. */
 const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
 
 function assemble(drafts: readonly BlockDraft[]): AssembledText {
@@ -50,7 +50,7 @@ describe('any document', () => {
     { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('table' as const, 'code' as const), text: rows }) },
   );
   const counters: Record<string, (text: string) => number> = {
-    // Adds up exactly, counts less than the sum of its parts, counts more.
+    // The count of a text equals the sum of its parts, is less than it, or is more.
     words: countWords,
     'words and a frame': (text) => countWords(text) + 2,
     characters: (text) => Math.floor([...text].length / 3),
@@ -67,7 +67,7 @@ describe('any document', () => {
       countTokens: counters[counter] as (text: string) => number,
     }));
 
-  test('is chunked within bounds, in order, whole, at sentences, and always alike', () => {
+  test('any document is chunked within bounds, in order, completely, at sentences, and always with the same result', () => {
     fc.assert(
       fc.property(fc.array(draft, { maxLength: 12 }), settings, (drafts, options) => {
         const document = assemble(drafts);
@@ -89,7 +89,7 @@ describe('any document', () => {
             .map((block) => block.text);
           expect(headings).toEqual(expect.arrayContaining(heading_path));
         });
-        // Order, and nothing but blanks between chunks.
+        // Chunks are in order, and only blanks are between them.
         let covered = 0;
         chunks.forEach(({ locator }, i) => {
           expect(text.slice(covered, Math.max(covered, locator.start)).trim()).toBe('');
@@ -115,7 +115,7 @@ function sentenceRanges({ text, blocks }: AssembledText): Array<{ start: number;
     );
 }
 
-/** No edge of a chunk is inside a sentence that would fit a chunk. */
+/** Expects that no chunk begins or ends inside a sentence that would fit into a chunk. */
 function expectWholeSentences(
   document: AssembledText,
   chunks: readonly Chunk[],
@@ -130,7 +130,7 @@ function expectWholeSentences(
   }
 }
 
-/** A chunk ends in headings only where they and the first line of what follows exceed a chunk. */
+/** Expects that a chunk ends in headings only if they and the first line after them exceed a chunk. */
 function expectHeadingsWithText(
   document: AssembledText,
   chunks: readonly Chunk[],

@@ -3,7 +3,7 @@ import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
 import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
 
-/** A token a word, as tests want to count. */
+/** Token counter with one token per word. */
 const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
 
 function assemble(drafts: readonly BlockDraft[]): AssembledText {
@@ -19,7 +19,7 @@ const paragraph = (text: string, page?: number): BlockDraft => ({
   ...(page === undefined ? {} : { page }),
 });
 
-/** `count` sentences of `words` words each, all different. */
+/** Text of `count` sentences of `words` words each, all different. */
 function sentences(count: number, words: number, name = 'w'): string {
   return Array.from({ length: count }, (_, i) => `S${`${name}${i} `.repeat(words).trim()}.`).join(' ');
 }
@@ -28,7 +28,7 @@ function chunkWords(drafts: readonly BlockDraft[], chunkTokens: number, overlapT
   return chunkDocument(assemble(drafts), { chunkTokens, overlapTokens, countTokens: countWords });
 }
 
-test('a short document is one chunk, with its headings and its place', () => {
+test('a short document is one chunk, with its headings and its position', () => {
   const document = assemble([heading('Handbook'), heading('Tests', 2), paragraph('One sentence. Another one.', 3)]);
   expect(chunkDocument(document, { countTokens: countWords })).toEqual([
     {
@@ -49,7 +49,7 @@ test('headings without any text after them are kept', () => {
   expect(chunk).toMatchObject({ text: 'Alone\n\nBelow', locator: { heading_path: ['Alone', 'Below'] } });
 });
 
-test('a heading of the same level ends the one before', () => {
+test('a heading ends the previous heading of the same level', () => {
   const chunks = chunkWords(
     [
       heading('A'),
@@ -77,7 +77,7 @@ test('chunks end at sentences and repeat whole ones', () => {
   expect(chunks.map(({ tokenCount }) => tokenCount)).toEqual([20, 20, 20, 20]);
 });
 
-test('a heading opens a chunk when the current one is an eighth full, and takes nothing over into it', () => {
+test('a heading opens a chunk when the current one is an eighth full, and repeats no sentence of it', () => {
   const chunks = chunkWords(
     [
       paragraph('Just two.'),
@@ -89,7 +89,7 @@ test('a heading opens a chunk when the current one is an eighth full, and takes 
     24,
     10,
   );
-  // 2 of 24 is not an eighth; 11 is.
+  // 2 of 24 tokens are less than an eighth; 11 are more.
   expect(chunks.map(({ text }) => text.split('\n\n').length)).toEqual([3, 2]);
   expect(chunks[1]?.text).toBe('Last\n\nFew words.');
 });
@@ -110,7 +110,7 @@ test('a heading on another page opens a chunk', () => {
   ]);
 });
 
-test('a heading goes with the text after it when both do not fit any more', () => {
+test('a heading begins a new chunk together with the text after it when both do not fit any more', () => {
   const chunks = chunkWords(
     [paragraph(sentences(1, 8, 'a')), heading('Next'), paragraph(sentences(1, 12, 'b'))],
     20,
@@ -134,13 +134,13 @@ test('a table and a listing that fit are kept whole, others are cut at their lin
   expect(cut.map(({ text }) => text.split('\n').length)).toEqual([4, 3]);
 });
 
-test('a table that fits only without its heading is cut rather than parted from it', () => {
+test('a table that fits only without its heading is cut instead of separated from the heading', () => {
   const rows = Array.from({ length: 4 }, (_, i) => `row${i} a b c d`).join('\n');
   const [first] = chunkWords([heading('Scores'), { kind: 'table', text: rows }], 20, 0);
   expect(first?.text).toMatch(/^Scores\n\nrow0/);
 });
 
-test('a sentence beyond the budget is cut at a line, a clause, a word, a character', () => {
+test('a sentence that exceeds the budget is cut at a line, a clause, a word or a character', () => {
   const lines = chunkWords([paragraph(`${'word '.repeat(15)}\n${'word '.repeat(12)}end.`)], 20, 5);
   expect(lines.map(({ tokenCount }) => tokenCount)).toEqual([15, 13]);
   const clauses = chunkWords([paragraph(`${'word '.repeat(14)}word, ${'word '.repeat(12)}end.`)], 20, 5);
@@ -154,7 +154,7 @@ test('a sentence beyond the budget is cut at a line, a clause, a word, a charact
   expect(characters.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, () => '😀'.repeat(10)));
 });
 
-test('pages run from the first to the last of a chunk', () => {
+test('the locator of a chunk has its first and its last page', () => {
   const chunks = chunkWords(
     [paragraph(sentences(2, 5), 1), paragraph(sentences(2, 5), 2), paragraph(sentences(2, 5), 3)],
     20,
@@ -166,7 +166,7 @@ test('pages run from the first to the last of a chunk', () => {
   ]);
 });
 
-test('text that a tokenizer sees nothing in is bounded too', () => {
+test('chunks of text with almost no tokens are bounded by characters', () => {
   const document = assemble([paragraph(`start${' \u200b'.repeat(50_000)}end`)]);
   const chunks = chunkDocument(document, { chunkTokens: 50, countTokens: () => 1 });
   expect(Math.max(...chunks.map(({ text }) => text.length))).toBeLessThanOrEqual(50 * 32);
@@ -184,11 +184,11 @@ test.each([
   ],
   ['一つ目の文。二つ目。', ['一つ目の文。', '二つ目。']],
   ['   \n ', []],
-])('sentences of %j', (text, expected) => {
+])('the text %j is divided into sentences', (text, expected) => {
   expect(segmentSentences(text).map(({ start, end }) => text.slice(start, end))).toEqual(expected);
 });
 
-test('sentences are the same however long the block is', () => {
+test('sentences are independent of the length of the block', () => {
   const one = 'The boundary layer remains laminar. Korean: 검색은 중요하다. ';
   const found = segmentSentences(one.repeat(10_000));
   expect(found).toHaveLength(20_000);

@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 const MS = 30;
 const LONG_MS = 60_000;
 
-test('a deadline is over once, after its time', async () => {
+test('a deadline calls its listener once, after its time', async () => {
   let calls = 0;
   const deadline = new Deadline(MS, () => calls++);
   expect(deadline.isOver).toBe(false);
@@ -13,7 +13,7 @@ test('a deadline is over once, after its time', async () => {
   expect(calls).toBe(1);
 });
 
-test('a deadline that is extended is not over when it would have been', async () => {
+test('an extended deadline is not over at its original time', async () => {
   const plain = new Deadline(MS, () => {});
   const extended = new Deadline(MS, () => {});
   const paused = new Deadline(MS, () => {});

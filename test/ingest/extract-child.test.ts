@@ -15,13 +15,13 @@ function extract(bytes: Buffer, fileName: string, limits: Partial<ExtractLimits>
   return extractDocument({ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName, limits, signal });
 }
 
-/** Whatever happened: no child is left, and the next document is read. */
+/** Checks after each test that no child process is left, and that the next document is read. */
 afterEach(async () => {
   expect(childrenOf(process.pid)).toEqual([]);
   expect((await extract(makeHtml('<p>still well'), 'next.html')).text).toContain('still well');
 });
 
-test('a bomb runs out of its own memory', async () => {
+test('a decompression bomb exceeds only the memory limit of its own process', async () => {
   const bomb = makeBombPdf(400 * MIB);
   expect(bomb.length).toBeLessThan(100_000);
   await expect(extract(bomb, 'bomb.pdf', { memoryBytesMax: 192 * MIB })).rejects.toMatchObject({
@@ -30,7 +30,7 @@ test('a bomb runs out of its own memory', async () => {
   });
 });
 
-test('a page whose tree does not fit runs out of memory', async () => {
+test('an HTML page whose tree exceeds the memory limit ends as out_of_memory', async () => {
   const page = Buffer.from(`<!doctype html>${'<p><b>x</b>'.repeat(400_000)}`);
   const limits = { memoryBytesMax: 192 * MIB };
   await expect(extract(page, 'big.html', limits)).rejects.toMatchObject({ category: 'out_of_memory' });
@@ -45,11 +45,11 @@ test('a document that keeps its reader busy for ever is killed at the deadline',
   });
 });
 
-test('an abort kills the reader and gives its own reason', async () => {
+test('an abort kills the reader and rejects with the reason of the signal', async () => {
   const controller = new AbortController();
   const reason = new Error('cancelled');
   const bytes = makeNestedFormsPdf(60);
-  // Asked for more, the source knows that the child runs and was given the whole file.
+  // When more is requested from the source, the child is running and has received the whole file.
   async function* source() {
     yield bytes;
     expect(process.platform !== 'linux' || childrenOf(process.pid).length === 1).toBe(true);
@@ -71,7 +71,7 @@ test('an abort kills the reader and gives its own reason', async () => {
   await expect(extract(bytes, 'hang.pdf', {}, controller.signal)).rejects.toBe(reason);
 });
 
-test('more text, pages or bytes than allowed is too large', async () => {
+test('a document with more text, pages or bytes than allowed ends as too_large', async () => {
   const page = makeHtml(`<p>${'many words '.repeat(10_000)}`);
   const pdf = await makePdf([{ heading: 'one' }, { heading: 'two' }]);
   for (const [bytes, name, limits] of [
@@ -86,7 +86,7 @@ test('more text, pages or bytes than allowed is too large', async () => {
   }
 });
 
-test('a file that is shorter or longer than recorded is an internal fault', async () => {
+test('a file that is shorter or longer than recorded ends as an internal error', async () => {
   const bytes = makeHtml('<p>words');
   for (const sizeBytes of [bytes.length - 1, bytes.length + 1]) {
     const file = { open: () => Readable.from([bytes]), sizeBytes, fileName: 'a.html' };
@@ -94,7 +94,7 @@ test('a file that is shorter or longer than recorded is an internal fault', asyn
   }
 });
 
-test('an error of the store is passed on as it is', async () => {
+test('an error of the store is rethrown unchanged', async () => {
   const fault = new Error('disk on fire');
   async function* broken() {
     yield makeHtml('<p>words');
@@ -104,7 +104,7 @@ test('an error of the store is passed on as it is', async () => {
   await expect(extractDocument(file)).rejects.toBe(fault);
 });
 
-test('several documents at once do not mix', async () => {
+test('documents that are read concurrently do not mix', async () => {
   const pages = Array.from({ length: 6 }, (_, i) => makeHtml(`<p>page ${i} ${'word '.repeat(5000 * i)}`, ''));
   const documents = await Promise.all(pages.map((page, i) => extract(page, `${i}.html`)));
   documents.forEach(({ text }, i) => {
@@ -116,7 +116,7 @@ test.skipIf(process.platform !== 'linux')('a reader ends when the process that s
   const module = new URL('../../src/ingest/extract/run-child.ts', import.meta.url).href;
   const limits = '{ deadlineMs: 60000, memoryBytesMax: 512 * 1024 * 1024, outputBytesMax: 1000, imagesMs: 0 }';
   const task = "{ format: 'html', sizeBytes: 10, charset: null, pagesMax: 1, textCharsMax: 1 }";
-  // A file that never comes: the child waits for it.
+  // The file never arrives, so the child waits for it.
   const source = '(async function* () { await new Promise(() => {}); })()';
   const script = `import { runChild } from ${JSON.stringify(module)};
     runChild(${task}, ${source}, { limits: ${limits}, onBlocks() {} });
@@ -129,17 +129,17 @@ test.skipIf(process.platform !== 'linux')('a reader ends when the process that s
   const [child = 0] = childrenOf(parent.pid as number);
   expect(isRunning(child)).toBe(true);
   parent.kill('SIGKILL');
-  for (let look = 0; look < 200 && isRunning(child); look++) await delay(50);
+  for (let poll = 0; poll < 200 && isRunning(child); poll++) await delay(50);
   expect(isRunning(child)).toBe(false);
 });
 
-/** Linux only: elsewhere it finds none. */
+/** Ids of the child processes of a process; empty on systems other than Linux. */
 function childrenOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   return existsSync(file) ? readFileSync(file, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number) : [];
 }
 
-/** A zombie that nobody waits for has ended too. */
+/** Returns true if a process runs; a zombie process has ended. */
 function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }

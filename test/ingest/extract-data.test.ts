@@ -14,24 +14,24 @@ describe('csv', () => {
     ['tabs', 'a\tb\r\n1\t2\r\n', 'a.tsv'],
     ['bars', 'a|b\r1|2\r', 'a.csv'],
     ['a hint', 'sep=~\na~b\n1~2', 'a.csv'],
-  ])('%s divide', async (_, content, name) => {
+  ])('a csv file is divided by %s', async (_, content, name) => {
     expect(await read(content, name)).toEqual(['table: a | b\n1 | 2']);
   });
 
-  test('quotes, quoted newlines and quotes in quotes', async () => {
+  test('quotes, quoted newlines and quotes in quotes are read', async () => {
     const content = 'name,say\n"Kim, Lee","a ""b""\nc"\n\n5" pipe,x "y"\n"","tail"x\n';
     expect(await read(content, 'a.csv')).toEqual(['table: name | say\nKim, Lee | a "b" c\n5" pipe | x "y"\n | tailx']);
   });
 
-  test('newlines of several systems in one file end rows alike', async () => {
+  test('newlines of several systems in one csv file all end rows', async () => {
     expect(await read('a,b\r\n1,2\n3,4\r5,"6"\r\n', 'a.csv')).toEqual(['table: a | b\n1 | 2\n3 | 4\n5 | 6']);
   });
 
-  test('a quote in the wrong place spoils its own cell only', async () => {
+  test('a quote in the wrong place affects only its own cell', async () => {
     expect(await read('a,b\n"x"y"z,1\n2,3\n', 'a.csv')).toEqual(['table: a | b\nxy"z | 1\n2 | 3']);
   });
 
-  test('a long table has its columns as a heading', async () => {
+  test('a long csv table has the names of its columns as a heading', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => `${i},"이름 ${i}",${i * 2}`);
     const blocks = await read(`id,이름,값\n${rows.join('\n')}`, 'a.csv');
     expect(blocks[0]).toBe('heading1: id | 이름 | 값');
@@ -40,7 +40,7 @@ describe('csv', () => {
     expect((await read(numbers, 'a.csv')).every((block) => block.startsWith('table'))).toBe(true);
   });
 
-  test('a field without end, and a row of too many cells or characters, are told with their row', async () => {
+  test('the error of an unterminated field, or of a row of too many cells or characters, names the row', async () => {
     await expect(readHere(Buffer.from(`a,b\n"${'x\n'.repeat(600_000)}`), 'a.csv')).rejects.toMatchObject({
       category: 'corrupt',
       message: 'row 2 has a field that does not end',
@@ -56,13 +56,13 @@ describe('csv', () => {
     });
   });
 
-  test('nothing but blanks is no table', async () => {
+  test('a csv file with only blanks has no table', async () => {
     expect(await read(' \n,,\n\n', 'a.csv')).toEqual([]);
   });
 });
 
 describe('json', () => {
-  test('records become lines of paths and values', async () => {
+  test('JSON records become lines of paths and values', async () => {
     const value = {
       version: 2,
       data: [
@@ -83,32 +83,32 @@ describe('json', () => {
     expect(await read('{}', 'a.json')).toEqual([]);
   });
 
-  test('numbers are kept as written, and keys that come twice have both values', async () => {
+  test('numbers of JSON are kept as written, and duplicate keys have both values', async () => {
     expect(await read('{"a":12345678901234567890,"b":1.0,"b":1.5E+10}', 'a.json')).toEqual([
       'table: a: 12345678901234567890\nb: 1.0\nb: 1.5E+10',
     ]);
   });
 
-  test('values may follow each other, with byte order marks between them, and hold tabs and lone surrogates', async () => {
+  test('JSON values may follow each other, with byte order marks between them, and contain tabs and lone surrogates', async () => {
     expect(await read('{"a":"x\ty"}{"b":"\\ud800z"}\n\ufeff{"c":1} 2', 'a.jsonl')).toEqual([
       'table: a: x\ty\nb: \ud800z\nc: 1\n2',
     ]);
   });
 
-  test('JSON Lines, also one that is still being written', async () => {
+  test('JSON Lines are read, also if the last line is incomplete', async () => {
     const lines = '{"id":1,"text":"가"}\n\n{"id":2,"text":"나"}\n{"id":3,"te';
     expect(await read(lines, 'a.jsonl')).toEqual(['table: id: 1 | text: 가\nid: 2 | text: 나\nid: 3']);
   });
 
-  test('the place of an entry survives any division into pieces', async () => {
+  test('the result of reading JSON does not depend on the division of the stream', async () => {
     const source = JSON.stringify([{ 'a"b': [1.5e10, -0.25, true], c: { d: 'x\\"\u0001한' } }]);
     const whole = await read(source, 'a.json');
     for (let size = 1; size < 12; size++) {
       const bytes = Buffer.from(source);
-      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
         bytes.subarray(i * size, (i + 1) * size),
       );
-      const file = { open: () => Readable.from(pieces), sizeBytes: bytes.length, fileName: 'a.json' };
+      const file = { open: () => Readable.from(chunks), sizeBytes: bytes.length, fileName: 'a.json' };
       expect(brief((await extractDocument(file)).blocks), String(size)).toEqual(
         whole.map((line) => line.replace('\u0001', '')),
       );
@@ -125,7 +125,7 @@ describe('json', () => {
     ['{"a":"\\q"}', 'line 1: a string has an unknown escape'],
     ['[1,]', 'line 1: "]" is out of place'],
     [`${'['.repeat(1000)}`, 'nested too deeply'],
-  ])('%j is damaged', async (content, message) => {
+  ])('the text %j is refused as invalid JSON', async (content, message) => {
     await expect(readHere(Buffer.from(content), 'a.json')).rejects.toMatchObject({
       category: 'corrupt',
       message: expect.stringContaining(message),
@@ -135,11 +135,11 @@ describe('json', () => {
 
 describe('windows of text', () => {
   const decode = async (bytes: Buffer, size: number) => {
-    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
       bytes.subarray(i * size, (i + 1) * size),
     );
     const windows: string[] = [];
-    for await (const window of decodeWindows(Readable.from(pieces), null)) windows.push(window);
+    for await (const window of decodeWindows(Readable.from(chunks), null)) windows.push(window);
     return windows.join('');
   };
   const ascii = 'plain words, line by line\n'.repeat(20_000);
@@ -155,18 +155,18 @@ describe('windows of text', () => {
     ],
     ['Shift_JIS', Buffer.from('93fa967b8cea82cc95b68fcd82c582b78142', 'hex'), '日本語の文章です。'],
     ['nothing beyond ASCII', Buffer.from(ascii), ascii],
-  ])('%s is decoded, however it is cut', async (_, bytes, text) => {
+  ])('%s is decoded in windows, however the stream is divided', async (_, bytes, text) => {
     for (const size of [7, 1000, 1_000_000]) expect((await decode(bytes, size)) === text, String(size)).toBe(true);
   });
 });
 
-test('the event loop turns while a long table is read', async () => {
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
+test('the event loop is not blocked while a long table is read', async () => {
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 0);
   const content = Buffer.from(`id,text\n${'1,some words of a row\n'.repeat(500_000)}`);
   const file = { open: () => Readable.from([content]), sizeBytes: content.length, fileName: 'a.csv' };
   const { text } = await extractDocument(file);
   clearInterval(timer);
   expect(text.length).toBeGreaterThan(10_000_000);
-  expect(turns).toBeGreaterThan(20);
+  expect(ticks).toBeGreaterThan(20);
 });

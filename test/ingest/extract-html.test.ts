@@ -15,7 +15,7 @@ function extract(bytes: Buffer, fileName = 'page.html') {
   return extractDocument({ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName });
 }
 
-test('a page is read in a child process, with its headings, lists, tables and code in place', async () => {
+test('an HTML page is read in a child process, with its headings, lists, tables and code in order', async () => {
   const document = await extract(
     makeHtml(`
       <nav><a href="/">Home</a></nav>
@@ -48,13 +48,13 @@ test('a page is read in a child process, with its headings, lists, tables and co
   for (const block of document.blocks) expect(document.text.slice(block.start, block.end)).toBe(block.text);
 });
 
-test('the title heads a page without h1, and only such a page', () => {
+test('the title becomes a heading only on a page without h1', () => {
   expect(brief('<title>A  page</title><h2>Part</h2>x')).toEqual(['heading1: A page', 'heading2: Part', 'paragraph: x']);
   expect(brief('<title>A page</title><h1>Own</h1>x')).toEqual(['heading1: Own', 'paragraph: x']);
   expect(brief('<title>A page</title><nav><h1>Menu</h1></nav>x')).toEqual(['heading1: A page', 'paragraph: x']);
 });
 
-test('a table that only places blocks is read as blocks', () => {
+test('a table that only positions blocks is read as blocks', () => {
   const inner = '<table><tr><td>a</td><td>b</td></tr></table>';
   expect(brief(`<table><tr><td><h2>Left</h2><p>words</p></td><td>${inner}</td></tr></table>`)).toEqual([
     'heading2: Left',
@@ -63,7 +63,7 @@ test('a table that only places blocks is read as blocks', () => {
   ]);
 });
 
-test('the charset comes from the mark, the content type, the meta element, or the bytes', () => {
+test('the charset is taken from the byte order mark, the content type, the meta element, or the bytes', () => {
   const body = Buffer.from('<p>\xc7\xd1\xb1\xdb\xb9\xae\xbc\xad</p>', 'latin1');
   const meta = (tag: string) => Buffer.concat([Buffer.from(`<html><head>${tag}</head>`), body]);
   expect(brief(meta('<meta charset="euc-kr">'))).toEqual(['paragraph: 한글문서']);
@@ -84,7 +84,7 @@ test.each<[string, string]>([
   ['quotes and paragraphs', '<blockquote><p>'.repeat(50_000)],
   ['headings', '<h1><div>'.repeat(50_000)],
   ['listings', '<pre><div>'.repeat(50_000)],
-])('%s nested very deep cost no stack', async (_, nested) => {
+])('deeply nested %s do not exhaust the stack', async (_, nested) => {
   const document = await extract(Buffer.from(`<!doctype html><title>t</title>${nested}deep words`));
   expect(document.text).toMatch(/deep words$/);
 });

@@ -32,13 +32,13 @@ const REPORT_BLOCKS = [
 ];
 
 describe('hwp', () => {
-  test('headings, lists and tables are read in a child, in order', async () => {
+  test('headings, lists and tables of an hwp file are read in a child process, in order', async () => {
     const document = await extract(makeHwp([REPORT, hwpParagraph('둘째 구역')]), 'report.hwp');
     expect(document.format).toBe('hwp');
     expect(brief(document.blocks)).toEqual([...REPORT_BLOCKS, 'paragraph: 둘째 구역']);
   });
 
-  test('a file that is not compressed, and one for distribution, read the same', async () => {
+  test('an uncompressed hwp file and one for distribution give the same text', async () => {
     for (const flags of [0, 1 | 4]) {
       expect(brief((await readHere(makeHwp([REPORT], { flags }), 'a.hwp')).blocks), String(flags)).toEqual(
         REPORT_BLOCKS,
@@ -46,7 +46,7 @@ describe('hwp', () => {
     }
   });
 
-  test('a long paragraph, control characters and text above the first plane', async () => {
+  test('a long paragraph, control characters and text beyond the basic multilingual plane are read', async () => {
     const long = `${'긴 문장이다. '.repeat(900)}😀`;
     const parts = [...hwpParagraph(long), ...hwpParagraph('a\u0018b\u001ec\nd', { marks: [3, 9] })];
     expect(brief((await readHere(makeHwp([parts]), 'a.hwp')).blocks)).toEqual([
@@ -55,7 +55,7 @@ describe('hwp', () => {
     ]);
   });
 
-  test('notes follow their paragraph, headers and comments are left out, equations are their script', async () => {
+  test('hwp notes follow their paragraph, headers and comments are left out, and equations become their script', async () => {
     const script = Buffer.concat([Buffer.alloc(4), Buffer.from([5, 0]), Buffer.from('x^2+1', 'utf16le')]);
     const records = [
       ...hwpParagraph('본문', { marks: [17] }),
@@ -77,7 +77,7 @@ describe('hwp', () => {
     ]);
   });
 
-  test('the preview stands in only where no section can be read', async () => {
+  test('the preview of an hwp file is used only if no section can be read', async () => {
     const damaged = { 'BodyText/Section0': Buffer.from('no deflate stream') };
     const skipped = [{ name: 'Section0', category: 'corrupt' }];
     const preview = await readHere(makeHwp([REPORT], { streams: damaged, preview: '미리 보기\r\n둘째 줄' }), 'a.hwp');
@@ -90,28 +90,28 @@ describe('hwp', () => {
     await expect(readHere(nothing, 'a.hwp')).rejects.toMatchObject({ category: 'corrupt' });
   });
 
-  test('protection by a password, by rights or by a certificate is told', async () => {
+  test('an hwp file protected by a password, by rights or by a certificate ends as encrypted', async () => {
     for (const flag of [1, 4, 8, 10]) {
       const locked = makeHwp([REPORT], { flags: 1 | (1 << flag) });
       await expect(readHere(locked, 'a.hwp'), String(flag)).rejects.toMatchObject({ category: 'encrypted' });
     }
   });
 
-  test('a section that unpacks to too much is refused', async () => {
+  test('an hwp section that unpacks to too many bytes is refused', async () => {
     const bomb = makeHwp([[hwpRecord(51, 1, Buffer.alloc(3_000_000))]]);
     expect(bomb.length).toBeLessThan(20_000);
     const limits = { unpackedBytesMax: 1_000_000 };
     await expect(readHere(bomb, 'a.hwp', limits)).rejects.toMatchObject({ category: 'too_large' });
   });
 
-  test('damage to the file system inside ends in an answer', async () => {
+  test('a damaged compound file is refused with a category', async () => {
     const whole = makeHwp([REPORT]);
     for (const cut of [8, 100, 512, 1000]) {
       await expect(readHere(whole.subarray(0, cut), 'a.hwp'), String(cut)).rejects.toMatchObject({
         category: 'corrupt',
       });
     }
-    // Every chain of sectors leads back to the first one.
+    // Every chain of sectors returns to the first one.
     const circle = Buffer.from(whole);
     for (let at = whole.length - 512; at < whole.length; at += 4) circle.writeUInt32LE(0, at);
     await expect(readHere(circle, 'a.hwp')).rejects.toMatchObject({ category: 'corrupt' });
@@ -134,7 +134,7 @@ describe('hwpx', () => {
     '<hp:p><hp:run><hp:t>끝.</hp:t><hp:ctrl><hp:footNote><hp:subList>' +
     `${hwpxParagraph('각주')}</hp:subList></hp:footNote></hp:ctrl><hp:ctrl><hp:header><hp:subList>${hwpxParagraph('머리말')}</hp:subList></hp:header></hp:ctrl></hp:run></hp:p>`;
 
-  test('headings, lists, tables and notes are read in a child, in order', async () => {
+  test('headings, lists, tables and notes of an hwpx file are read in a child process, in order', async () => {
     const document = await extract(makeHwpx([section, hwpxParagraph('둘째 구역')]), 'report.hwpx');
     expect(document.format).toBe('hwpx');
     expect(brief(document.blocks)).toEqual([
@@ -147,7 +147,7 @@ describe('hwpx', () => {
     ]);
   });
 
-  test('protection is told, and a file without sections is damaged', async () => {
+  test('a protected hwpx file ends as encrypted, and one without sections as corrupt', async () => {
     const locked = makeHwpx([section], '<odf:file-entry><odf:encryption-data/></odf:file-entry>');
     await expect(readHere(locked, 'a.hwpx')).rejects.toMatchObject({ category: 'encrypted' });
     await expect(readHere(makeHwpx([]), 'a.hwpx')).rejects.toMatchObject({ category: 'corrupt' });

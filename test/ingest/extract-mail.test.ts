@@ -12,7 +12,7 @@ const HEADS = [
 const text = (body: string): MailPart => ({ type: 'text/plain; charset=utf-8', body });
 
 describe('a mail', () => {
-  test('gives its subject, who wrote to whom, its body and its attachments, each by its own reader', async () => {
+  test('a mail has its subject, sender and recipients, its body and its attachments, each read by its own reader', async () => {
     const mail = makeMail([
       text('Please read.\n\n첨부를 보세요.'),
       {
@@ -56,7 +56,7 @@ describe('a mail', () => {
     ]);
   });
 
-  test('prefers the page to the plain text, and keeps its tables', async () => {
+  test('the HTML body of a mail is preferred to the plain text, and its tables are kept', async () => {
     const html = '<h1>Offer</h1><table><tr><td>a</td><td>b</td></tr></table>';
     const mail = Buffer.from(
       'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n' +
@@ -70,7 +70,7 @@ describe('a mail', () => {
     ]);
   });
 
-  test('names attachments that cannot be read and reads the others', async () => {
+  test('attachments that cannot be read are named, and the others are read', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(200)]);
     const { blocks, skipped } = await readHere(
       makeMail([
@@ -95,7 +95,7 @@ describe('a mail', () => {
     ]);
   });
 
-  test('mails in mails are read three deep', async () => {
+  test('attached mails are read to a depth of three', async () => {
     let mail = makeMail([text('innermost')], 'Subject: level 5');
     for (const level of [4, 3, 2, 1]) {
       mail = makeMail(
@@ -117,14 +117,14 @@ describe('a mail', () => {
     expect(skipped).toEqual([{ name: 'level-2.eml / level-3.eml / level-4.eml / level-5.eml', category: 'too_large' }]);
   });
 
-  test('all that is attached shares one bound on what is unpacked', async () => {
+  test('all attachments of a mail share one bound on unpacked bytes', async () => {
     const big = makeDocx(docxParagraph('x'.repeat(600_000)));
     const parts = [1, 2, 3].map((n) => ({ type: 'application/octet-stream', name: `${n}.docx`, body: big }));
     const { skipped } = await readHere(makeMail(parts), 'a.eml', { unpackedBytesMax: 1_000_000 });
     expect(skipped.map(({ category }) => category)).toEqual(['too_large', 'too_large']);
   });
 
-  test('an envelope without its key is encrypted', async () => {
+  test('an encrypted mail ends as encrypted', async () => {
     const head = 'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: ';
     for (const type of [
       'application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m',
@@ -135,7 +135,7 @@ describe('a mail', () => {
     }
   });
 
-  test('parts nested without end, and headers without end, are damage', async () => {
+  test('a mail with endlessly nested parts or endless headers ends as corrupt', async () => {
     const boundaries = Array.from(
       { length: 300 },
       (_, i) => `--b${i}\r\nContent-Type: multipart/mixed; boundary=b${i + 1}\r\n\r\n`,

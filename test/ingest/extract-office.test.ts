@@ -58,7 +58,7 @@ describe('files of an office program', () => {
     ['talk.odp', 'odp', TALK, 2],
     ['ledger.xlsx', 'xlsx', LEDGER, 2],
     ['ledger.ods', 'ods', LEDGER, 2],
-  ])('%s is read in a child, with headings, lists, tables and pages', async (name, format, blocks, pages) => {
+  ])('%s is read in a child process, with headings, lists, tables and pages', async (name, format, blocks, pages) => {
     const document = await extract(fixture(name), name);
     expect(document).toMatchObject({ format, pages, failedPages: [], skipped: [] });
     expect(brief(document.blocks)).toEqual(blocks);
@@ -77,7 +77,7 @@ describe('docx', () => {
   const read = async (body: string, more?: Record<string, string>) =>
     brief((await readHere(makeDocx(body, more), 'a.docx')).blocks);
 
-  test('headings come from styles, from what they are based on, and from outline levels', async () => {
+  test('headings of docx come from styles, from their base styles, and from outline levels', async () => {
     const body =
       docxParagraph('First', '<w:pStyle w:val="H1"/>') +
       docxParagraph('Second', '<w:pStyle w:val="Own"/>') +
@@ -93,7 +93,7 @@ describe('docx', () => {
     ]);
   });
 
-  test('numbers of lists are counted as they are shown, in Korean too', async () => {
+  test('list numbers of docx are counted as they are shown, in Korean too', async () => {
     const item = (text: string, list: number, level = 0) =>
       docxParagraph(text, `<w:numPr><w:ilvl w:val="${level}"/><w:numId w:val="${list}"/></w:numPr>`);
     const body = item('one', 1) + item('a', 1, 1) + item('b', 1, 1) + item('two', 1) + item('c', 1, 1) + item('dot', 2);
@@ -107,7 +107,7 @@ describe('docx', () => {
     ]);
   });
 
-  test('deleted, hidden and repeated text is left out', async () => {
+  test('deleted, hidden and repeated text of docx is left out', async () => {
     const body =
       '<w:p><w:r><w:t>kept </w:t></w:r><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del>' +
       '<w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:ins><w:r><w:t>added</w:t></w:r></w:ins>' +
@@ -119,7 +119,7 @@ describe('docx', () => {
     expect(await read(body)).toEqual(['paragraph: kept added', 'paragraph: boxed', 'paragraph: host']);
   });
 
-  test('a note follows its paragraph, a listing stays one', async () => {
+  test('a note of docx follows its paragraph, and a listing stays one block', async () => {
     const body =
       '<w:p><w:r><w:t>Claim</w:t></w:r><w:r><w:footnoteReference w:id="1"/></w:r></w:p>' +
       docxParagraph('a = 1', '<w:pStyle w:val="Code"/>') +
@@ -128,7 +128,7 @@ describe('docx', () => {
     expect(await read(body)).toEqual(['paragraph: Claim', 'paragraph: The note.', 'code: a = 1\n\n  b = 2']);
   });
 
-  test('a table within a table is text of its cell, a table of one cell is a frame', async () => {
+  test('a nested table of docx becomes text of its cell, and a table of one cell becomes its blocks', async () => {
     const cell = (content: string) => `<w:tc>${content}</w:tc>`;
     const row = (...cells: string[]) => `<w:tr>${cells.join('')}</w:tr>`;
     const inner = `<w:tbl>${row(cell(docxParagraph('x')), cell(docxParagraph('y')))}</w:tbl>`;
@@ -137,7 +137,7 @@ describe('docx', () => {
     expect(await read(outer + frame)).toEqual(['table: a b | x y\n | d', 'heading1: Head', 'paragraph: framed']);
   });
 
-  test('the strict namespaces and other prefixes are read too', async () => {
+  test('docx with strict namespaces and other prefixes is read', async () => {
     const document =
       '<x:document xmlns:x="http://purl.oclc.org/ooxml/wordprocessingml/main"><x:body><x:p><x:r><x:t>strict</x:t></x:r></x:p></x:body></x:document>';
     expect(await read('', { 'word/document.xml': document })).toEqual(['paragraph: strict']);
@@ -145,7 +145,7 @@ describe('docx', () => {
 });
 
 describe('pptx', () => {
-  test('slides come in the order of the show, each under its title, with notes', async () => {
+  test('slides of pptx are in the order of the show, each under its title, with notes', async () => {
     const table =
       '<p:graphicFrame><a:tbl><a:tr><a:tc><a:txBody><a:p><a:r><a:t>h</a:t></a:r></a:p></a:txBody></a:tc>' +
       '<a:tc><a:txBody><a:p><a:r><a:t>v</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl></p:graphicFrame>';
@@ -169,7 +169,7 @@ describe('pptx', () => {
     ]);
   });
 
-  test('a slide that is damaged is told, and the others are read', async () => {
+  test('a damaged slide of pptx is reported, and the others are read', async () => {
     const { blocks, failedPages } = await readHere(
       makePptx([pptxShape('title', 'Good'), '<p:sp>', pptxShape('title', 'Also')]),
       'a.pptx',
@@ -187,7 +187,7 @@ describe('xlsx', () => {
     `<cellXfs>${[0, 14, 10, 164, 3, 165].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`;
   const cell = (at: string, value: string, more = '') => `<c r="${at}" ${more}><v>${value}</v></c>`;
 
-  test('numbers, dates and formulas read as they are shown', async () => {
+  test('numbers, dates and formulas of xlsx are read as they are shown', async () => {
     const row =
       cell('A1', '0', 't="s"') +
       cell('B1', '45000', 's="1"') +
@@ -217,7 +217,7 @@ describe('xlsx', () => {
     expect((await readHere(mac, 'a.xlsx')).blocks.at(-1)?.text).toBe('2023-03-15 | 7');
   });
 
-  test('an empty row parts two tables; gaps are kept narrow', async () => {
+  test('an empty row of xlsx separates two tables, and wide gaps are reduced', async () => {
     const text = (at: string) => `<c r="${at}" t="str"><v>${at}</v></c>`;
     const rows =
       `<row r="1">${text('A1')}${text('C1')}</row><row r="2">${text('A2')}</row>` +
@@ -231,7 +231,7 @@ describe('xlsx', () => {
     ]);
   });
 
-  test('a long table has its columns as a heading, the next one not', async () => {
+  test('a long table of xlsx has the names of its columns as a heading, and the next table has not', async () => {
     const row = (number: number, ...cells: string[]) =>
       `<row r="${number}">${cells.map((value, i) => `<c r="${'ABC'[i]}${number}" t="str"><v>${value}</v></c>`).join('')}</row>`;
     const rows = Array.from({ length: 2000 }, (_, i) => row(i + 2, `item ${i}`, `${i * 3}`));
@@ -250,7 +250,7 @@ describe('xlsx', () => {
 });
 
 describe('OpenDocument', () => {
-  test('lists, blanks, listings and notes of a text', async () => {
+  test('lists, blanks, listings and notes of an OpenDocument text are read', async () => {
     const body =
       '<text:h text:outline-level="2">Head<text:s text:c="2"/>line</text:h>' +
       '<text:p>one<text:line-break/>two\n   three<office:annotation><text:p>comment</text:p></office:annotation></text:p>' +
@@ -266,7 +266,7 @@ describe('OpenDocument', () => {
     ]);
   });
 
-  test('rows and cells that are repeated a million times do no harm', async () => {
+  test('rows and cells of OpenDocument that are repeated a million times are bounded', async () => {
     const filled = '<table:table-cell table:number-columns-repeated="3"><text:p>x</text:p></table:table-cell>';
     const body =
       `<table:table table:name="S"><table:table-row table:number-rows-repeated="2">${filled}</table:table-row>` +
@@ -279,7 +279,7 @@ describe('OpenDocument', () => {
 });
 
 describe('epub', () => {
-  test('chapters follow the spine below the title, and borrow a heading from the contents', async () => {
+  test('chapters of epub follow the spine below the title, and take a missing heading from the table of contents', async () => {
     const book = makeEpub(
       { 'b.xhtml': '<h1>Second 둘</h1><p>text<br/>line</p>', 'a.xhtml': '<p>No heading &#xAC00;</p><script src="x"/>' },
       { labels: { 'a.xhtml': 'Last chapter' } },
@@ -293,7 +293,7 @@ describe('epub', () => {
     ]);
   });
 
-  test('obfuscated fonts are no protection, encrypted chapters are', async () => {
+  test('an epub book with obfuscated fonts is read, and one with encrypted chapters ends as encrypted', async () => {
     const protect = (algorithm: string, uri: string) => ({
       'META-INF/encryption.xml': `<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:EncryptionMethod Algorithm="${algorithm}"/><enc:CipherData><enc:CipherReference URI="${uri}"/></enc:CipherData></enc:EncryptedData></encryption>`,
     });
@@ -318,24 +318,28 @@ describe('what cannot be read', () => {
 
   test.each<[string, Buffer, string]>([
     [
-      'a password of Office',
+      'an office document with a password',
       writeCfb({ EncryptionInfo: Buffer.alloc(50), EncryptedPackage: Buffer.alloc(5000) }),
       'encrypted',
     ],
-    ['a password of OpenDocument', makeOdf('text', '', { 'META-INF/manifest.xml': manifest }), 'encrypted'],
-    ['a password of the archive', writeZip([{ name: 'secret.txt', data: 'x', isEncrypted: true }]), 'encrypted'],
-    ['an archive of something else', writeZip([{ name: 'a.txt', data: 'x' }]), 'unsupported_type'],
+    ['an OpenDocument file with a password', makeOdf('text', '', { 'META-INF/manifest.xml': manifest }), 'encrypted'],
+    ['an archive with a password', writeZip([{ name: 'secret.txt', data: 'x', isEncrypted: true }]), 'encrypted'],
+    ['an archive without a document', writeZip([{ name: 'a.txt', data: 'x' }]), 'unsupported_type'],
     ['an old document of Word', writeCfb({ WordDocument: Buffer.alloc(5000) }), 'unsupported_type'],
     ['half a document', docx.subarray(0, docx.length / 2), 'corrupt'],
     ['an empty archive', writeZip([]), 'unsupported_type'],
     ['a document without a main part', writeZip([{ name: '[Content_Types].xml', data: '<Types/>' }]), 'corrupt'],
-    ['entities of its own', makeDocx('', { 'word/document.xml': entities }), 'corrupt'],
-    ['entities from outside', makeDocx('', { 'word/document.xml': outside }), 'corrupt'],
-    ['deep nesting', makeDocx('', { 'word/document.xml': deep }), 'corrupt'],
-    ['names that lead out', writeZip([{ name: '../../etc/passwd', data: 'x' }]), 'corrupt'],
-    ['a size that is a lie', writeZip([{ ...bomb('[Content_Types].xml'), declaredBytes: 10 }]), 'corrupt'],
+    ['a document with its own entities', makeDocx('', { 'word/document.xml': entities }), 'corrupt'],
+    ['a document with external entities', makeDocx('', { 'word/document.xml': outside }), 'corrupt'],
+    ['a deeply nested document', makeDocx('', { 'word/document.xml': deep }), 'corrupt'],
+    ['an archive with paths that leave its folder', writeZip([{ name: '../../etc/passwd', data: 'x' }]), 'corrupt'],
     [
-      'a checksum that is a lie',
+      'an archive with a wrong declared size',
+      writeZip([{ ...bomb('[Content_Types].xml'), declaredBytes: 10 }]),
+      'corrupt',
+    ],
+    [
+      'an archive with a wrong checksum',
       writeZip([
         { name: '_rels/.rels', data: '<a/>' },
         { name: '[Content_Types].xml', data: '<a/>', declaredCrc: 1 },
@@ -343,11 +347,11 @@ describe('what cannot be read', () => {
       ]),
       'corrupt',
     ],
-  ])('%s', async (_, bytes, category) => {
+  ])('%s cannot be read', async (_, bytes, category) => {
     await expect(readHere(bytes, 'lies.txt')).rejects.toMatchObject({ name: 'ExtractError', category });
   });
 
-  test('what unpacks to too much, or has too many entries, is refused before it is unpacked', async () => {
+  test('an archive that unpacks to too many bytes, or has too many entries, is refused before it is unpacked', async () => {
     const many = writeZip(Array.from({ length: 50 }, (_, i) => ({ name: `${i}`, data: '' })));
     const limits = { unpackedBytesMax: 1_000_000, entriesMax: 40 };
     await expect(readHere(many, 'a.docx', limits)).rejects.toMatchObject({ category: 'too_large' });

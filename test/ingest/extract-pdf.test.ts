@@ -74,7 +74,7 @@ test('two columns drawn in any order are read one after the other, below their t
   ]);
 });
 
-test('a bullet begins an item, a wide gap or an indent a paragraph', async () => {
+test('a bullet begins a list item, and a wide gap or an indent begins a paragraph', async () => {
   const line = (y: number, text: string, x = 72) => ({ x, y, size: 11, text });
   const document = await extract(
     makePlacedPdf([
@@ -102,11 +102,11 @@ test.each([
   [['minus -', 'sign'], 'minus - sign'],
   [['한국어 문서를', '검색한다'], '한국어 문서를 검색한다'],
   [['日本語の文', '書を読む'], '日本語の文書を読む'],
-])('lines %j are joined to %j', (lines, text) => {
+])('the lines %j are joined to %j', (lines, text) => {
   expect(joinLines(lines)).toBe(text);
 });
 
-test('Korean text is read by the map that the file carries', async () => {
+test('Korean text is read by the character map in the file', async () => {
   const lines = ['한국어 문서 검색은 형태소 분석이', '중요하다. 두 번째 문장도 있다.'];
   expect((await extract(makeUnicodePdf(lines))).text).toBe(lines.join(' '));
 });
@@ -126,7 +126,7 @@ test('a PDF of many pages keeps every page number', async () => {
   expect(headings.map(({ text, page }) => [text, page])).toEqual(pages.map(({ heading }, i) => [heading, i + 1]));
 });
 
-test('a PDF that asks for a password is encrypted; one that only restricts is read', async () => {
+test('a PDF that needs a password ends as encrypted, and one with restrictions only is read', async () => {
   const pages = [{ heading: 'Secret', paragraphs: ['words'] }];
   await expect(extract(await makePdf(pages, { userPassword: 'open sesame' }))).rejects.toMatchObject({
     category: 'encrypted',
@@ -139,22 +139,22 @@ test('a PDF that asks for a password is encrypted; one that only restricts is re
 test.each<[string, Buffer]>([
   ['only a header', Buffer.from('%PDF-1.7\n')],
   ['a header and garbage', Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(5000, 0x9c)])],
-])('a PDF with %s is corrupt', async (_, bytes) => {
+])('a PDF with %s ends as corrupt', async (_, bytes) => {
   await expect(extract(bytes)).rejects.toMatchObject({ category: 'corrupt', retryable: false });
 });
 
-test('a PDF whose table of objects is not where it says is recovered', async () => {
+test('a PDF with a wrong offset of its object table is recovered', async () => {
   const whole = (await makePdf([{ heading: 'Title', paragraphs: ['words'] }])).toString('latin1');
   const damaged = Buffer.from(whole.replace(/startxref\n\d+/, 'startxref\n7'), 'latin1');
   expect((await extract(damaged)).text).toBe('Title\n\nwords');
 });
 
-test('a PDF that is cut off before its catalog is corrupt', async () => {
+test('a PDF that is cut off before its catalog ends as corrupt', async () => {
   const whole = await makePdf([{ heading: 'Title', paragraphs: ['words'] }]);
   await expect(extract(whole.subarray(0, 200))).rejects.toMatchObject({ category: 'corrupt' });
 });
 
-test('a page that cannot be read is named and does not take the others with it', async () => {
+test('a PDF page that cannot be read is reported, and the other pages are read', async () => {
   const page = (content: number) =>
     `/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${content} 0 R/Resources<</Font<</F1 6 0 R>>>>`;
   const text = (words: string) => ({ dict: '', stream: Buffer.from(`BT /F1 11 Tf 72 700 Td (${words}) Tj ET`) });
@@ -166,7 +166,7 @@ test('a page that cannot be read is named and does not take the others with it',
     { dict: page(7) },
     { dict: '/Type/Font/Subtype/Type1/BaseFont/Helvetica' },
     text('after'),
-    // Says that there is a page below it; there is none.
+    // This node refers to a page that does not exist.
     { dict: '/Type/Pages/Parent 2 0 R/Kids[99 0 R]/Count 1' },
   ]);
   const document = await extract(damaged);
@@ -177,7 +177,7 @@ test('a page that cannot be read is named and does not take the others with it',
   ]);
 });
 
-test('the first pages are handed on before the last ones are read', async () => {
+test('the first pages of a PDF are passed on before the last ones are read', async () => {
   const paragraphs = Array.from({ length: 6 }, (_, i) => sampleParagraph(`item ${i + 1}`));
   const pages = Array.from({ length: 120 }, () => ({ paragraphs }));
   const pdf = await makePdf(pages);
@@ -192,7 +192,7 @@ test('the first pages are handed on before the last ones are read', async () => 
   expect(seen.flat()).toEqual(pages.flatMap((_, i) => paragraphs.map(() => i + 1)));
 });
 
-test('a page with damaged content is empty', async () => {
+test('a PDF page with damaged content is empty', async () => {
   const bad = makeOnePagePdf(
     { dict: '/Filter/FlateDecode', stream: Buffer.from('not deflated') },
     { dict: '/Type/Font' },

@@ -17,7 +17,7 @@ import {
   type ScanImage,
 } from '../support/scan-samples.ts';
 
-test('the text of a scanned page stands where the page does', async () => {
+test('the text of a scanned page is at the position of the page', async () => {
   const pdf = makeScanPdf([
     { text: 'before' },
     { images: [picture(90)] },
@@ -40,19 +40,19 @@ test('the text of a scanned page stands where the page does', async () => {
   expect(document).toMatchObject({ pages: 5, emptyPages: [5], failedPages: [], recognisedPages: [2, 4] });
 });
 
-test('pictures on pages with text are read only where that is asked for', async () => {
+test('pictures on pages with text are read only with the strategy always', async () => {
   const pdf = makeScanPdf([{ text: 'a page', images: [picture(90)] }]);
   expect((await extract(pdf, 'a.pdf')).text).toBe('a page');
   expect((await extract(pdf, 'a.pdf', undefined, { strategy: 'always' })).text).toBe('a page\n\npicture 90 x 60');
 });
 
-test('without a reader of pictures a scan has empty pages', async () => {
+test('a scan has empty pages if pictures are not read', async () => {
   const bytes = makeScanPdf([{ images: [picture(90)] }]);
   const file = { open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName: 'scan.pdf' };
   expect(await extractDocument(file)).toMatchObject({ text: '', emptyPages: [1], recognisedPages: [] });
 });
 
-test('a picture that cannot be read is a failed page, and the others are read', async () => {
+test('a page with a picture that cannot be read is a failed page, and the others are read', async () => {
   const pdf = makeScanPdf([{ images: [damagedImage()] }, { images: [picture(90)] }, { images: [picture(70)] }]);
   const read = async (file: Uint8Array) => {
     if (sizeOf(file).includes('90')) throw new ExtractError('corrupt', 'cannot be read');
@@ -67,7 +67,7 @@ test('a picture that cannot be read is a failed page, and the others are read', 
   });
 });
 
-test('pages whose pictures cannot be read keep their text, also where that is every page', async () => {
+test('pages whose pictures cannot be read keep their text, also if this holds for every page', async () => {
   const pdf = makeScanPdf([{ text: 'a page', images: [damagedImage()] }]);
   const document = await extract(pdf, 'a.pdf', undefined, { strategy: 'always' });
   expect(document).toMatchObject({ text: 'a page', failedPages: [1], emptyPages: [] });
@@ -76,7 +76,7 @@ test('pages whose pictures cannot be read keep their text, also where that is ev
   });
 });
 
-test('no more pictures are read than allowed, and no longer', async () => {
+test('the number of pictures that are read and the time for them are bounded', async () => {
   const pages = Array.from({ length: 5 }, (_, i) => ({ images: [picture(100 + i)] }));
   const pdf = makeScanPdf(pages);
   const few = await extract(pdf, 'scan.pdf', undefined, { limits: { imagesMax: 2 } });
@@ -85,10 +85,10 @@ test('no more pictures are read than allowed, and no longer', async () => {
   expect(late).toMatchObject({ recognisedPages: [], failedPages: [1, 2, 3, 4, 5] });
 });
 
-test('what keeps all pictures from being read ends the reading', async () => {
+test('an error that concerns all pictures ends the reading', async () => {
   const pdf = makeScanPdf(Array.from({ length: 8 }, () => ({ images: [picture(90)] })));
-  const away = new Error('the model is away');
-  await expect(extract(pdf, 'scan.pdf', () => Promise.reject(away))).rejects.toBe(away);
+  const unavailable = new Error('the model is unavailable');
+  await expect(extract(pdf, 'scan.pdf', () => Promise.reject(unavailable))).rejects.toBe(unavailable);
 });
 
 test('an abort ends the reading of pictures', async () => {
@@ -103,22 +103,22 @@ test('an abort ends the reading of pictures', async () => {
   await expect(extract(pdf, 'scan.pdf', read, { signal: controller.signal })).rejects.toBe(reason);
 });
 
-/** How a picture is placed on a page of 612 x 792 points, and how the page is turned, so that it is seen upright. */
-const WAYS: [string, number, (bitmap: Bitmap) => Bitmap][] = [
+/** Placements of a picture on a page of 612 x 792 points: matrix, rotation of the page, and the picture as it is seen. */
+const PLACEMENTS: [string, number, (bitmap: Bitmap) => Bitmap][] = [
   ['612 0 0 792 0 0', 0, (bitmap) => bitmap],
   ['-612 0 0 792 612 0', 0, (bitmap) => mapped(bitmap, (x, y) => [bitmap.width - 1 - x, y])],
   ['-612 0 0 -792 612 792', 0, (bitmap) => mapped(bitmap, (x, y) => [bitmap.width - 1 - x, bitmap.height - 1 - y])],
   ['612 0 0 -792 0 792', 0, (bitmap) => mapped(bitmap, (x, y) => [x, bitmap.height - 1 - y])],
   ['612 0 0 792 0 0', 180, (bitmap) => mapped(bitmap, (x, y) => [bitmap.width - 1 - x, bitmap.height - 1 - y])],
-  ['612 0 0 792 0 0', 90, (bitmap) => turned(bitmap, (x, y) => [y, bitmap.height - 1 - x])],
-  ['612 0 0 792 0 0', 270, (bitmap) => turned(bitmap, (x, y) => [bitmap.width - 1 - y, x])],
-  // A quarter to the left by the matrix.
-  ['0 792 -612 0 612 0', 0, (bitmap) => turned(bitmap, (x, y) => [bitmap.width - 1 - y, x])],
-  ['0 -792 612 0 0 792', 0, (bitmap) => turned(bitmap, (x, y) => [y, bitmap.height - 1 - x])],
-  ['0 -792 -612 0 612 792', 0, (bitmap) => turned(bitmap, (x, y) => [y, x])],
+  ['612 0 0 792 0 0', 90, (bitmap) => transposed(bitmap, (x, y) => [y, bitmap.height - 1 - x])],
+  ['612 0 0 792 0 0', 270, (bitmap) => transposed(bitmap, (x, y) => [bitmap.width - 1 - y, x])],
+  // The matrix rotates by a quarter to the left.
+  ['0 792 -612 0 612 0', 0, (bitmap) => transposed(bitmap, (x, y) => [bitmap.width - 1 - y, x])],
+  ['0 -792 612 0 0 792', 0, (bitmap) => transposed(bitmap, (x, y) => [y, bitmap.height - 1 - x])],
+  ['0 -792 -612 0 612 792', 0, (bitmap) => transposed(bitmap, (x, y) => [y, x])],
 ];
 
-/** @param source where the pixel at x, y of the result comes from */
+/** Rearranges the pixels of a picture. @param source position of the pixel that becomes x, y of the result */
 function mapped(
   bitmap: Bitmap,
   source: (x: number, y: number) => [number, number],
@@ -134,20 +134,20 @@ function mapped(
   return { width: size.width, height: size.height, pixels };
 }
 
-function turned(bitmap: Bitmap, source: (x: number, y: number) => [number, number]): Bitmap {
+function transposed(bitmap: Bitmap, source: (x: number, y: number) => [number, number]): Bitmap {
   return mapped(bitmap, source, { width: bitmap.height, height: bitmap.width });
 }
 
-test('a picture is handed on as it is seen on its page', async () => {
+test('a picture is passed on as it is seen on its page', async () => {
   const bitmap = gradient(80, 50);
-  const pdf = makeScanPdf(WAYS.map(([place, rotate]) => ({ images: [greyImage(bitmap, place)], rotate })));
+  const pdf = makeScanPdf(PLACEMENTS.map(([place, rotate]) => ({ images: [greyImage(bitmap, place)], rotate })));
   const seen = new Map<number, Bitmap>();
   const read = async (file: Uint8Array) => {
     seen.set(seen.size, decodePng(file));
     return 'text';
   };
-  await extract(pdf, 'turned.pdf', read);
-  for (const [index, [place, rotate, expected]] of WAYS.entries()) {
+  await extract(pdf, 'rotated.pdf', read);
+  for (const [index, [place, rotate, expected]] of PLACEMENTS.entries()) {
     expect(seen.get(index), `${place} at ${rotate}`).toEqual(expected(bitmap));
   }
 });
@@ -179,8 +179,8 @@ test('a picture that claims to be enormous is not decoded', async () => {
   expect(document.peakMemoryBytes ?? 0).toBeLessThan(256 * 1024 * 1024);
 });
 
-test('black and white pictures, colours and masks are read alike', async () => {
-  // Two columns of 32 pixels: black, white.
+test('black and white pictures, coloured pictures and masks give the same pixels', async () => {
+  // The picture has a black and a white column of 32 pixels each.
   const bits = Buffer.from(Array.from({ length: 64 }, () => [0, 0, 0, 0, 255, 255, 255, 255]).flat());
   const size = { width: 64, height: 64 };
   const rgb = Buffer.from(
@@ -201,8 +201,8 @@ test('black and white pictures, colours and masks are read alike', async () => {
 });
 
 test.each([
-  ['a fax', faxImage],
-  ['JBIG2', jbig2Image],
+  ['a fax image', faxImage],
+  ['a JBIG2 image', jbig2Image],
 ])('%s is decoded', async (_, encode) => {
   const bitmap = drawText(['FAX'], { letterPx: 12, marginPx: 5 });
   const { width, height, pixels } = await pictureOf(encode(bitmap));
@@ -212,14 +212,14 @@ test.each([
   expect(Array.from(bitmap.pixels, middle)).toEqual(Array.from(bitmap.pixels, (grey) => (grey < 128 ? 0 : 255)));
 });
 
-test('JPEG 2000 is decoded', async () => {
+test('a JPEG 2000 image is decoded', async () => {
   const { width, height, pixels } = await pictureOf(jpeg2000Image());
   expect([width, height]).toEqual([32, 24]);
   const isBlack = Array.from(pixels, (grey) => (grey < 128 ? 1 : 0));
   expect(isBlack).toEqual(Array.from({ length: 32 * 24 }, (_, i) => (i % 32 >= 8 && i % 32 < 16 ? 1 : 0)));
 });
 
-/** What is handed on of a page that is one image. */
+/** Picture that is passed on from a page with one image. */
 async function pictureOf(image: ScanImage): Promise<Bitmap> {
   const seen: Bitmap[] = [];
   await extract(makeScanPdf([{ images: [image] }]), 'scan.pdf', async (file) => {
@@ -241,7 +241,7 @@ test('a picture under the name of a text is still a picture', async () => {
 test.each(['II', 'MM'] as const)('each page of a TIFF file is read (%s)', async (order) => {
   const tiff = encodeTiff([gradient(50, 40), gradient(30, 20)], order);
   const isLittle = order === 'II';
-  // The size that the first directory of each file declares.
+  // The width is that of the first directory of each file.
   const read = async (file: Uint8Array) => {
     const view = new DataView(file.buffer, file.byteOffset);
     const directory = view.getUint32(4, isLittle);
@@ -255,7 +255,7 @@ test.each(['II', 'MM'] as const)('each page of a TIFF file is read (%s)', async 
   ]);
 });
 
-test('a TIFF file whose directories go in a circle, or nowhere, ends', async () => {
+test('reading a TIFF file with circular or missing directories ends', async () => {
   const tiff = encodeTiff([gradient(50, 40)]);
   const directory = tiff.readUInt32LE(4);
   tiff.writeUInt32LE(directory, tiff.length - 4);
@@ -264,12 +264,12 @@ test('a TIFF file whose directories go in a circle, or nowhere, ends', async () 
   await expect(extract(tiff, 'nowhere.tif')).rejects.toMatchObject({ category: 'corrupt' });
 });
 
-test('a picture that cannot be read fails for what is wrong with it', async () => {
+test('a picture file that cannot be read fails with the error of its recognition', async () => {
   const fault = new ExtractError('too_large', 'takes too long');
   await expect(extract(encodePng(gradient(50, 40)), 'a.png', () => Promise.reject(fault))).rejects.toBe(fault);
 });
 
-test('without a reader of pictures a picture is of an unsupported type', async () => {
+test('a picture file is of an unsupported type if pictures are not read', async () => {
   const bytes = encodePng(gradient(50, 40));
   const file = { open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName: 'a.png' };
   await expect(extractDocument(file)).rejects.toMatchObject({ category: 'unsupported_type', message: /ocr_strategy/ });

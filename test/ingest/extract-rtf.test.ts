@@ -7,7 +7,7 @@ const HEAD =
 
 const read = async (body: string) => brief((await readHere(Buffer.from(`${HEAD}${body}}`, 'latin1'), 'a.rtf')).blocks);
 
-test('headings by style and by level, and paragraphs', async () => {
+test('headings of rtf by style and by level, and paragraphs are read', async () => {
   const document = await extract(
     Buffer.from(`${HEAD}\\pard\\s1 One\\par\\pard\\s2 Two\\par\\pard\\s0 text\\par}`),
     'a.rtf',
@@ -21,23 +21,23 @@ test('headings by style and by level, and paragraphs', async () => {
   ]);
 });
 
-test('text in code pages, in Unicode and in symbols', async () => {
+test('rtf text in code pages, in Unicode and in symbols is decoded', async () => {
   expect(await read("\\f1 \\'c7\\'d1\\'b1\\'db\\f0  caf\\'e9 \\{x\\}\\~\\endash\\par")).toEqual([
     'paragraph: 한글 café {x}\u00a0–',
   ]);
-  // What follows \u is for readers that do not know it: one character, or as many as \uc says.
+  // After \u come characters for readers that do not know it: one, or as many as \uc says.
   expect(await read('\\u54620?\\uc2\\u44544??!\\uc0\\u-10179\\u-8704\\par')).toEqual(['paragraph: 한글!😀']);
   expect(await read("{\\f1\\'c7}\\'d1")).toEqual(['paragraph: \ufffdÑ']);
 });
 
-test('what is no text of the document is left out', async () => {
+test('groups of rtf without text of the document are left out', async () => {
   const body =
     '{\\info{\\title secret}}{\\header page head\\par}{\\*\\generator x}{\\pict\\pngblip 89504e47}{\\*\\unknown gone}' +
     '\\bin5 }}}}}kept{\\v hidden}{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}{\\footnote\\pard note}{\\object{\\*\\objdata 00}{\\result shown}}\\par';
   expect(await read(body)).toEqual(['paragraph: keptlinkshown', 'paragraph: note']);
 });
 
-test('lists and tables, tables in tables too', async () => {
+test('lists, tables and nested tables of rtf are read', async () => {
   const row = (...cells: string[]) => `\\trowd\\pard\\intbl ${cells.map((cell) => `${cell}\\cell `).join('')}\\row`;
   expect(
     await read(
@@ -54,7 +54,7 @@ test('lists and tables, tables in tables too', async () => {
   ]);
 });
 
-test('a file that is cut off, nested without end or of other bytes gives what it holds, or an answer', async () => {
+test('an rtf file that is cut off or invalid gives its readable text, and an endlessly nested one ends as corrupt', async () => {
   const text = async (rtf: string) => brief((await readHere(Buffer.from(rtf, 'latin1'), 'a.rtf')).blocks);
   expect(await text('{\\rtf1 some text{\\b bold')).toEqual(['paragraph: some textbold']);
   expect(await text('{\\rtf1 some} after the end')).toEqual(['paragraph: some']);

@@ -21,7 +21,7 @@ function brief(blocks: readonly BlockDraft[]): string[] {
 const KOREAN = '한글문서 검색';
 const KOREAN_CP949 = Buffer.from('c7d1b1dbb9aebcad20b0cbbbf6', 'hex');
 
-test('plain text becomes paragraphs, each at its place in the text', async () => {
+test('plain text becomes paragraphs, each with its position in the text', async () => {
   const document = await extract(
     '\ufeffFirst line\r\nsame paragraph\r\n\r\n \t\r\nSecond\0 one\x07\n\n\n',
     'notes.txt',
@@ -55,18 +55,18 @@ test.each<[string, Uint8Array, string, string]>([
   expect(decodeText(bytes)).toEqual({ text, encoding });
 });
 
-test('a declared charset is believed only where it fits', () => {
+test('a declared charset is used only if the bytes are valid in it', () => {
   expect(decodeText(KOREAN_CP949, 'euc-kr').text).toBe(KOREAN);
   expect(decodeText(Buffer.from(KOREAN), 'euc-kr').text).toBe(KOREAN);
   expect(decodeText(Buffer.from(KOREAN), 'no-such-charset').text).toBe(KOREAN);
   expect(decodeText(Buffer.from(KOREAN), 'utf-16le').text).toBe(KOREAN);
 });
 
-test('decomposed Hangul is composed', async () => {
+test('decomposed Hangul is normalised to composed Hangul', async () => {
   expect((await extract(KOREAN.normalize('NFD'), 'notes.txt')).text).toBe(KOREAN);
 });
 
-test('Markdown keeps headings, paragraphs, lists, tables and code, without their marks', async () => {
+test('Markdown is read as headings, paragraphs, lists, tables and code, without their markup', async () => {
   const document = await extract(SAMPLE_MARKDOWN, 'handbook.md');
   expect(document.format).toBe('md');
   expect(brief(document.blocks)).toEqual([
@@ -86,7 +86,7 @@ test('Markdown keeps headings, paragraphs, lists, tables and code, without their
   for (const block of document.blocks) expect(document.text.slice(block.start, block.end)).toBe(block.text);
 });
 
-test('HTML inside Markdown leaves its text only', () => {
+test('only the text of HTML inside Markdown is kept', () => {
   const source =
     'a <b>bold</b> word<br>next\n\n<div>\n<!-- no -->\n<script>bad()</script>\nkept &amp; <i>plain</i>\n</div>\n';
   expect(brief([...readMarkdown(source)]).map((line) => line.replace(/\s+/g, ' ').trim())).toEqual([
@@ -95,12 +95,12 @@ test('HTML inside Markdown leaves its text only', () => {
   ]);
 });
 
-test('a link that is defined far away is still a link', () => {
+test('a Markdown link is resolved although its definition is in another window', () => {
   const source = `See [the manual][m].\n\n${'Filler text.\n\n'.repeat(20_000)}[m]: https://example.org/manual\n`;
   expect([...readMarkdown(source)][0]?.text).toBe('See the manual.');
 });
 
-test('windows of Markdown make up the whole, and cut neither a fence nor a paragraph', () => {
+test('windows of Markdown contain the whole text, and divide neither a fence nor a paragraph', () => {
   const code = `\`\`\`js\n${'line of code\n\n'.repeat(3000)}\`\`\`\n\n`;
   const source = `${'Some words in a paragraph\nof two lines.\n\n'.repeat(4000)}${code}# End\n`;
   const windows = [...markdownWindows(source)];
@@ -112,7 +112,7 @@ test('windows of Markdown make up the whole, and cut neither a fence nor a parag
   expect(blocks.at(-1)).toMatchObject({ kind: 'heading', text: 'End' });
 });
 
-test('a listing longer than a window stays code', () => {
+test('a Markdown listing longer than a window stays code', () => {
   const source = `\`\`\`\n${'# not a heading\n\n'.repeat(40_000)}\`\`\`\n\nAfter.\n`;
   const blocks = [...readMarkdown(source)];
   expect(new Set(blocks.map(({ kind }) => kind))).toEqual(new Set(['code', 'paragraph']));
@@ -125,18 +125,21 @@ test('a listing longer than a window stays code', () => {
   ).toHaveLength(40_000);
 });
 
-test.each(Object.entries(HOSTILE_MARKDOWN))('Markdown of a hundred thousand %s is read', async (_, make) => {
-  const document = await extract(make(100_000), 'hostile.md');
-  expect(document.text.length).toBeLessThanOrEqual(110_000);
-});
+test.each(Object.entries(HOSTILE_MARKDOWN))(
+  'Markdown of a hundred thousand characters of %s is read',
+  async (_, make) => {
+    const document = await extract(make(100_000), 'hostile.md');
+    expect(document.text.length).toBeLessThanOrEqual(110_000);
+  },
+);
 
-test('the event loop turns while a long text is read', async () => {
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
+test('the event loop is not blocked while a long text is read', async () => {
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 0);
   const document = await extract('# Heading\n\nWords of a paragraph.\n\n'.repeat(60_000), 'long.md');
   clearInterval(timer);
   expect(document.blocks).toHaveLength(120_000);
-  expect(turns).toBeGreaterThan(3);
+  expect(ticks).toBeGreaterThan(3);
 });
 
 test.each<[string, Partial<ExtractLimits>]>([
@@ -150,19 +153,19 @@ test.each<[string, Partial<ExtractLimits>]>([
   });
 });
 
-test('a text that takes too long is given up', async () => {
+test('reading a text that takes too long ends as timeout', async () => {
   const source = 'Words of a *paragraph*.\n\n'.repeat(200_000);
   await expect(extract(source, 'a.md', { deadlineMs: 1 })).rejects.toMatchObject({ category: 'timeout' });
 });
 
-test('a file that is shorter or longer than recorded is an internal fault', async () => {
+test('a text file that is shorter or longer than recorded ends as an internal error', async () => {
   for (const sizeBytes of [4, 6]) {
     const file = { open: () => Readable.from([Buffer.from('words')]), sizeBytes, fileName: 'a.txt' };
     await expect(extractDocument(file)).rejects.toMatchObject({ category: 'internal', retryable: true });
   }
 });
 
-test('an error of the store is passed on as it is', async () => {
+test('an error of the store while a text is read is rethrown unchanged', async () => {
   const fault = new Error('disk on fire');
   async function* broken() {
     yield Buffer.from('some words ');
@@ -172,7 +175,7 @@ test('an error of the store is passed on as it is', async () => {
   await expect(extractDocument(file)).rejects.toBe(fault);
 });
 
-test('a store that stalls ends at the deadline, and on abort', async () => {
+test('reading from a stalled store ends at the deadline, and on abort', async () => {
   const stalled = () => new Readable({ read() {} });
   const file = { open: stalled, sizeBytes: 100, fileName: 'a.txt' };
   await expect(extractDocument({ ...file, limits: { deadlineMs: 50 } })).rejects.toMatchObject({ category: 'timeout' });

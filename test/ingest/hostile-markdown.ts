@@ -1,4 +1,4 @@
-/** Markdown of so many characters on which a reader may spend the square of its time. */
+/** Markdown of a given number of characters on which a parser may need quadratic time. */
 export const HOSTILE_MARKDOWN: Readonly<Record<string, (chars: number) => string>> = {
   brackets: (n) => '['.repeat(n),
   'open links': (n) => '[a]('.repeat(n / 4),

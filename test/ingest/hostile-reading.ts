@@ -20,10 +20,17 @@ import { encodeTiff, faxImage, greyImage, makeScanPdf } from '../support/scan-sa
 
 const MIB = 1024 * 1024;
 const SECRET = 'the canary sings in the coal mine';
-/** Categories that a document may end in; `internal` would be a fault of ours. */
-const ANSWERS = new Set(['unsupported_type', 'encrypted', 'corrupt', 'too_large', 'timeout', 'out_of_memory']);
+/** Expected error categories of a document; `internal` would be an error of the service. */
+const EXPECTED_CATEGORIES = new Set([
+  'unsupported_type',
+  'encrypted',
+  'corrupt',
+  'too_large',
+  'timeout',
+  'out_of_memory',
+]);
 
-/** A file and a server that hold a secret, and a reader of hostile files that must never get at it. */
+/** Reader of hostile files, with a file and a server that contain a secret that no file may access. */
 export class HostileReading {
   readonly canary: { readonly file: string; readonly url: string };
   readonly #folder: string;
@@ -54,24 +61,24 @@ export class HostileReading {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** Every file ends in text or in a typed answer, within its bounds, and reaches nothing. @returns how many ended how */
+  /** Expects that every file ends with text or an expected error, within its bounds and without access. @returns number of files by outcome */
   async survive(files: readonly HostileFile[]): Promise<Map<string, number>> {
-    const endings = new Map<string, number>();
+    const outcomes = new Map<string, number>();
     const limit = pLimit(2);
     const read = async (file: HostileFile) => {
-      const ending = await endingOf(file);
-      endings.set(ending, (endings.get(ending) ?? 0) + 1);
+      const outcome = await outcomeOf(file);
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     };
     await Promise.all(files.map((file) => limit(() => read(file))));
-    // The next one is none the worse, and nothing was left behind or reached.
+    // The next document is read, no process is left, and no request was made.
     expect((await extract(makeDocx(docxParagraph('still well')), 'next.docx')).text).toBe('still well');
     expect(childrenOf(process.pid)).toEqual([]);
     expect(this.#requests).toBe(0);
-    return endings;
+    return outcomes;
   }
 }
 
-async function endingOf({ what, name, bytes }: HostileFile): Promise<string> {
+async function outcomeOf({ what, name, bytes }: HostileFile): Promise<string> {
   const limits = { deadlineMs: 8_000, memoryBytesMax: 512 * MIB };
   try {
     const { text, peakMemoryBytes } = await extractDocument({
@@ -82,21 +89,21 @@ async function endingOf({ what, name, bytes }: HostileFile): Promise<string> {
     expect(peakMemoryBytes ?? 0, what).toBeLessThanOrEqual(512 * MIB);
     return 'text';
   } catch (error) {
-    if (!(error instanceof ExtractError)) throw new Error(`${what} ended in an error of ours`, { cause: error });
+    if (!(error instanceof ExtractError)) throw new Error(`${what} ended with an internal error`, { cause: error });
     const { category, message } = error;
-    expect(ANSWERS, `${what}: ${message}`).toContain(category);
+    expect(EXPECTED_CATEGORIES, `${what}: ${message}`).toContain(category);
     expect(message).not.toMatch(/node_modules|\.ts\b|\/tmp|\/home/);
     return category;
   }
 }
 
-/** Linux only: elsewhere it finds none. */
+/** Ids of the child processes of a process; empty on systems other than Linux. */
 function childrenOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   return existsSync(file) ? readFileSync(file, 'latin1').trim().split(/\s+/).filter(Boolean).map(Number) : [];
 }
 
-/** Kinds of damage to be done to file number `nth`: all, or in a sample one for each file. */
+/** Mutations for file number `nth`: all, or in a sample one per file. */
 function damageTo(nth: number, isSample: boolean): readonly string[] {
   return isSample ? [MUTATION_NAMES[nth % MUTATION_NAMES.length] as string] : MUTATION_NAMES;
 }
@@ -133,7 +140,7 @@ export async function damagedFiles(isSample: boolean): Promise<HostileFile[]> {
   );
 }
 
-/** Documents of which a part was damaged before it was packed, `count` of each of three formats. */
+/** Documents with a part that was damaged before it was packed, `count` of each of three formats. */
 export function damagedParts(count: number): HostileFile[] {
   const body =
     docxParagraph('Head', '<w:pStyle w:val="H1"/>') +

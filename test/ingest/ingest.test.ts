@@ -46,8 +46,8 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-describe('a document that goes in', () => {
-  it('is found again with its heading (Markdown)', async () => {
+describe('an uploaded document', () => {
+  it('an uploaded Markdown document is found with its heading', async () => {
     const text =
       '# Orchard handbook\n\nGeneral remarks.\n\n## Pruning\n\nCut the quince before the sap rises in March.\n';
     const reply = await upload('orchard.md', text);
@@ -60,7 +60,7 @@ describe('a document that goes in', () => {
     expect(stored.chunks_count).toBeGreaterThan(0);
   });
 
-  it('is found again on its page (PDF)', async () => {
+  it('an uploaded PDF is found on its page', async () => {
     const pdf = await makePdf([
       { heading: 'Introduction', paragraphs: ['This manual is about lighthouses in general.'] },
       { heading: 'Maintenance', paragraphs: ['Grease the rotation bearings of the Fresnel lens every fortnight.'] },
@@ -72,7 +72,7 @@ describe('a document that goes in', () => {
     expect(hit?.citation.locator.heading_path).toContain('Maintenance');
   });
 
-  it('is found in Korean (HTML)', async () => {
+  it('an uploaded HTML page is found in Korean', async () => {
     const reply = await upload(
       'museum.html',
       '<!doctype html><html><body><h1>박물관 안내</h1><p>월요일에는 휴관합니다.</p><h2>도자기 전시실</h2><p>고려청자는 이층에서 볼 수 있습니다.</p></body></html>',
@@ -83,7 +83,7 @@ describe('a document that goes in', () => {
     expect(hit?.text).toContain('고려청자');
   });
 
-  it('leaves an artifact that has everything the index has', async () => {
+  it('an uploaded document has an artifact with all data of the index', async () => {
     const reply = await upload('artifact.txt', 'Basalt columns cool slowly.\n');
     await finished(reply.job_id);
     const [row] = await test.appliance.sql`SELECT * FROM generations WHERE document_id = ${reply.id}`;
@@ -95,7 +95,7 @@ describe('a document that goes in', () => {
     expect(() => decodeArtifact(damaged)).toThrow(expect.objectContaining({ code: 'artifact_corrupt' }));
   });
 
-  it('is gone for every search the moment it is deleted', async () => {
+  it('a deleted document is found by no search from the moment of its deletion', async () => {
     const reply = await upload('secret-plan.txt', 'The zeppelin departs from hangar seventeen.\n');
     await finished(reply.job_id);
     expect((await search('zeppelin hangar seventeen')).results[0]?.document_id).toBe(reply.id);
@@ -109,15 +109,15 @@ describe('a document that goes in', () => {
   });
 });
 
-describe('the same bytes again', () => {
-  it('link to the document that is there, by default', async () => {
+describe('an upload of the same bytes', () => {
+  it('an upload of the same bytes is linked to the existing document by default', async () => {
     const first = await upload('a.txt', 'Twice told tale of a heron.\n');
     await finished(first.job_id);
     const second = await upload('b.txt', 'Twice told tale of a heron.\n');
     expect(second).toMatchObject({ id: first.id, duplicate_of: first.id, status: 'ready' });
   });
 
-  it('are refused or allowed on demand', async () => {
+  it('an upload of the same bytes is refused or allowed on demand', async () => {
     const first = await upload('c.txt', 'Another heron altogether.\n');
     expect(await codeOf(upload('d.txt', 'Another heron altogether.\n', { on_duplicate: 'reject' }))).toBe(
       'duplicate_document',
@@ -126,7 +126,7 @@ describe('the same bytes again', () => {
     expect(third.id).not.toBe(first.id);
   });
 
-  it('make one document when sent at once', async () => {
+  it('concurrent uploads of the same bytes make one document', async () => {
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, i) => upload(`race-${i}.txt`, 'A heron in a race.\n')),
     );
@@ -146,7 +146,7 @@ describe('bad input', () => {
     ['program.txt', Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0', 'latin1'), 'unsupported_type'],
     ['blank.txt', ' \n\n \n', 'unsupported_type'],
   ];
-  it.each(hostile)('%s ends in a clear failed job', async (name, bytes, category) => {
+  it.each(hostile)('an upload of %s ends as a failed job with category and message', async (name, bytes, category) => {
     const reply = await upload(name, bytes);
     const job = await finished(reply.job_id);
     expect(job).toMatchObject({ status: 'failed', failed_phase: expect.any(String), retryable: false });
@@ -160,11 +160,11 @@ describe('bad input', () => {
     ['a path as a name', '../../etc/passwd', 'x', 'invalid_request'],
     ['NUL in a name', 'a\0b.txt', 'x', 'invalid_request'],
     ['300 characters of name', `${'x'.repeat(296)}.txt`, 'x', 'invalid_request'],
-  ])('%s is refused', async (_what, name, bytes, code) => {
+  ])('an upload with %s is refused', async (_what, name, bytes, code) => {
     expect(await codeOf(upload(name, bytes))).toBe(code);
   });
 
-  it('leaves no bytes behind when an upload is refused', async () => {
+  it('a refused upload leaves no stored bytes', async () => {
     const before = await test.appliance.sql`SELECT count(*)::int AS n FROM documents`;
     await codeOf(upload('empty.txt', ''));
     expect(await test.appliance.sql`SELECT count(*)::int AS n FROM documents`).toEqual(before);

@@ -53,14 +53,16 @@ async function documentOf(id: string): Promise<{ status: string; active_generati
   return row as never;
 }
 
-/** Chunks of the document that a search finds. */
+/** Number of chunks of the document that a search finds. */
 async function found(query: string, id: string): Promise<number> {
   const reply = await searchBucket(test.appliance.search, test.operator, 'default', SearchRequest.parse({ query }));
   return reply.results.filter((result) => result.document_id === id).length;
 }
 
 describe('reprocess', () => {
-  it('finds the old generation until the new one is live, never both and never none', { timeout: 60_000 }, async () => {
+  it('a reprocessed document is found by its old generation until the new one is live, never by both or none', {
+    timeout: 60_000,
+  }, async () => {
     await start(test.appliance.jobs.worker('ingest'));
     const { id, job } = await upload('The heron nests in April.');
     await endOf(job, 'ready');
@@ -89,7 +91,7 @@ describe('reprocess', () => {
     expect(await jobOf(job)).toEqual(first);
   });
 
-  it('of a document that failed shows it as queued, then ready', async () => {
+  it('a failed document that is reprocessed is queued, then ready', async () => {
     const { id, job } = await upload();
     await cancelJob(operations, test.operator, job, { force: false });
     expect((await documentOf(id)).status).toBe('failed');
@@ -100,7 +102,7 @@ describe('reprocess', () => {
     expect((await documentOf(id)).status).toBe('ready');
   });
 
-  it('of a document that is deleted is 404', async () => {
+  it('reprocessing a deleted document is a 404', async () => {
     const { id, job } = await upload();
     await deleteDocument(test.appliance.sql, test.operator, 'default', id);
     for (const purge of [async () => {}, () => test.appliance.documents.purge(new AbortController().signal)]) {
@@ -114,7 +116,7 @@ describe('reprocess', () => {
 });
 
 describe('a document whose job ends without a result', () => {
-  it('stays as it is while another job works on it', async () => {
+  it('a document keeps its status after a cancelled job while another job works on it', async () => {
     const { id, job } = await upload();
     await cancelJob(operations, test.operator, job, { force: false });
     const [one, two] = [
@@ -127,7 +129,7 @@ describe('a document whose job ends without a result', () => {
     expect((await documentOf(id)).status).toBe('failed');
   });
 
-  it('has failed when its last two jobs end at once', async () => {
+  it('a document has failed when its last two jobs end at the same time', async () => {
     for (let round = 0; round < 20; round++) {
       const { id, job } = await upload();
       await cancelJob(operations, test.operator, job, { force: false });
@@ -140,7 +142,7 @@ describe('a document whose job ends without a result', () => {
     }
   });
 
-  it('keeps what was live before', async () => {
+  it('a document stays searchable when a later job is cancelled', async () => {
     await start(test.appliance.jobs.worker('ingest'));
     const { id, job } = await upload('The otter sleeps afloat.');
     await endOf(job, 'ready');
@@ -151,7 +153,7 @@ describe('a document whose job ends without a result', () => {
     expect(await found('otter sleeps', id)).toBe(1);
   });
 
-  it('has failed when its queued job is deleted, and can be uploaded again', async () => {
+  it('a document has failed when its queued job is deleted, and can be uploaded again', async () => {
     const { id, job } = await upload('The same bytes.');
     await deleteJob(operations, test.operator, job);
     expect((await documentOf(id)).status).toBe('failed');
@@ -160,7 +162,7 @@ describe('a document whose job ends without a result', () => {
     await deleteJob(operations, test.operator, again.job);
   });
 
-  it('has failed when its job is reaped', async () => {
+  it('a document has failed when its job is reaped', async () => {
     const { sql } = test.appliance;
     const { id, job } = await upload();
     const claim = { kind: 'ingest', workerId: 'wrk_gone', firstPhase: 'extracting', leaseMs: 3_600_000 } as const;
@@ -173,7 +175,7 @@ describe('a document whose job ends without a result', () => {
   });
 });
 
-/** Index rows and chunk artifacts of generations that are not live. */
+/** Finds index rows and chunk artifacts of generations that are not live. */
 async function leftovers(): Promise<string[]> {
   const { sql, search, objects } = test.appliance;
   const live = new Set(
@@ -198,7 +200,7 @@ async function leftovers(): Promise<string[]> {
 
 const ORDER = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready'];
 
-it('ingests cancelled at any moment: one end each, none of their chunks is ever found, and sweeps leave nothing', {
+it('an ingest that is cancelled at any moment has one outcome, its chunks are never found, and sweeps remove them', {
   timeout: 120_000,
 }, async () => {
   const { appliance, operator } = test;
@@ -206,7 +208,7 @@ it('ingests cancelled at any moment: one end each, none of their chunks is ever 
   await start(appliance.jobs.worker('ingest'));
   const one = async (i: number) => {
     const { id, job } = await upload(`Marmot ${i} whistles at dawn.`);
-    // Where in the ingest the cancel falls: some phase or the end of it, and some way into that.
+    // The cancellation happens in a random phase of the ingest, after a random delay.
     const from = 1 + dice.int(ORDER.length - 1);
     await until(async () => ORDER.indexOf((await jobOf(job)).status) >= from, { everyMs: 2 });
     await delay(dice.int(20));
@@ -216,7 +218,7 @@ it('ingests cancelled at any moment: one end each, none of their chunks is ever 
   const races: Awaited<ReturnType<typeof one>>[] = [];
   for (let round = 0; round < 20; round++) {
     races.push(...(await Promise.all(Array.from({ length: 6 }, (_, k) => one(round * 6 + k)))));
-    // Sweep right behind the cancelled workers, while some of them do not know yet.
+    // The sweep runs right after the cancellations, while some workers have not noticed them yet.
     const reaper = appliance.reaper();
     await reaper.start(new AbortController().signal);
     await delay(dice.int(40));

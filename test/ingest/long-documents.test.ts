@@ -54,7 +54,7 @@ describe('windows of a document', () => {
     ['table.csv', makeTable(5_000)],
     ['book.md', Buffer.from('# Part\n\n## Chapter\n\nSome words in a paragraph.\n\n'.repeat(2_000))],
     ['page.html', Buffer.from(`<!doctype html>${'<h1>Head</h1><p>text<ul><li>a<li>b</ul>'.repeat(3_000)}`)],
-  ])('of %s are the whole, in order, and none ends in a heading', async (name, bytes) => {
+  ])('the windows of %s contain the whole text in order, and none ends in a heading', async (name, bytes) => {
     const whole = await extractDocument(fileOf(bytes, name));
     const windows = await windowsOf(bytes, name, 20_000);
     expect(windows.length).toBeGreaterThan(3);
@@ -71,7 +71,7 @@ describe('windows of a document', () => {
     expect(await windowsOf(Buffer.from(' \n '), 'a.txt', 10)).toEqual([{ start: 0, text: '', blocks: [] }]);
   });
 
-  it('what is done with windows does not count against the deadline, the reading does', async () => {
+  it('the time of processing windows does not count against the deadline, but the time of reading does', async () => {
     let isOver = false;
     const deadline = new Deadline(100, () => {
       isOver = true;
@@ -81,8 +81,8 @@ describe('windows of a document', () => {
     await until(async () => isOver, { withinMs: 5_000, everyMs: 10, what: 'the deadline' });
   });
 
-  it('a fault in what is done with a window ends the reading', async () => {
-    const fault = new Error('no room');
+  it('an error of processing a window ends the reading', async () => {
+    const fault = new Error('no space');
     const fail = () => Promise.reject(fault);
     for (const [name, bytes] of [
       ['a.csv', makeTable(2_000)],
@@ -94,39 +94,39 @@ describe('windows of a document', () => {
 });
 
 describe('chunks of a long document', () => {
-  const all = async (spool: ChunkBuffer) => {
+  const all = async (buffer: ChunkBuffer) => {
     const chunks: PreparedChunk[] = [];
-    for await (const page of spool.pages()) chunks.push(...page);
+    for await (const page of buffer.pages()) chunks.push(...page);
     return chunks;
   };
 
-  it('are pieces of its text, numbered through, under the headings of earlier windows', async () => {
+  it('chunks of a long document are numbered slices of its text, under the headings of earlier windows', async () => {
     const bytes = makeTable(30_000);
     const { text } = await extractDocument(fileOf(bytes, 'table.csv'));
     const windows = await windowsOf(bytes, 'table.csv', 1024 * 1024);
     expect(windows.length).toBeGreaterThan(1);
-    const spool = new ChunkBuffer(threads, { chunkTokens: 64, overlapTokens: 10 });
-    for (const window of windows) expect(await spool.add(window, never)).toBe(true);
-    const { count } = spool;
-    const chunks = await all(spool);
+    const buffer = new ChunkBuffer(threads, { chunkTokens: 64, overlapTokens: 10 });
+    for (const window of windows) expect(await buffer.add(window, never)).toBe(true);
+    const { count } = buffer;
+    const chunks = await all(buffer);
     expect(chunks).toHaveLength(count);
     expect(count).toBeGreaterThan(3 * PAGE_CHUNKS);
     chunks.forEach((chunk, index) => {
       const { start, end, heading_path: path } = chunk.locator;
       expect(chunk.index).toBe(index);
-      if (text.slice(start, end) !== chunk.text) expect.fail(`chunk ${index} is not at its place`);
+      if (text.slice(start, end) !== chunk.text) expect.fail(`chunk ${index} is not at its position`);
       if (index > 0) expect(path).toEqual(['id | 이름 | comment']);
       expect(chunk.embedText.startsWith('id | 이름 | comment')).toBe(true);
       expect(chunk.tokens.length).toBeGreaterThan(0);
     });
   });
 
-  it('are the same however often it is read', async () => {
+  it('chunks of a long document are the same each time it is read', async () => {
     const bytes = makeTable(20_000);
     const read = async () => {
-      const spool = new ChunkBuffer(threads, { chunkTokens: 100, overlapTokens: 10 });
-      for (const window of await windowsOf(bytes, 'table.csv', 200_000)) await spool.add(window, never);
-      return all(spool);
+      const buffer = new ChunkBuffer(threads, { chunkTokens: 100, overlapTokens: 10 });
+      for (const window of await windowsOf(bytes, 'table.csv', 200_000)) await buffer.add(window, never);
+      return all(buffer);
     };
     expect(await read()).toEqual(await read());
   });
@@ -164,7 +164,7 @@ describe('a chunk artifact in parts', () => {
     return Buffer.from(await objects.get(key));
   }
 
-  it('reads part by part, and as a whole', async () => {
+  it('a chunk artifact in parts is read part by part, and as a whole', async () => {
     await writeParts('a/parts');
     const read: ChunkArtifact[] = [];
     for await (const part of readArtifactParts(objects, 'a/parts')) read.push(part);
@@ -175,13 +175,13 @@ describe('a chunk artifact in parts', () => {
     expect(whole.native?.vectors.subarray(900, 903)).toEqual(parts[1]?.native?.vectors.subarray(0, 3));
   });
 
-  it('of one part is written as before', async () => {
+  it('a chunk artifact of one part is written in layout 2', async () => {
     await new ArtifactWriter({ objects, threads }, 'a/one', { signal: never }).write(partOf(0, 3), true);
     expect(Buffer.from(await objects.get('a/one')).toString('latin1', 0, 8)).toBe('SVCCHNK2');
     expect(await readArtifact(objects, 'a/one')).toEqual(partOf(0, 3));
   });
 
-  it('is refused when a byte is missing or changed, or a part', async () => {
+  it('a chunk artifact in parts is refused when a byte or a part is missing or changed', async () => {
     const bytes = await writeParts('a/good');
     const length = bytes.readUInt32LE(8);
     const damaged = [
@@ -201,11 +201,11 @@ describe('a chunk artifact in parts', () => {
     await expect(readArtifact(objects, 'a/missing')).rejects.toMatchObject({ code: 'object_not_found' });
   });
 
-  it('leaves nothing behind when it is given up', async () => {
-    const writer = new ArtifactWriter({ objects, threads }, 'b/given-up', { signal: never });
+  it('an abandoned chunk artifact leaves no object', async () => {
+    const writer = new ArtifactWriter({ objects, threads }, 'b/abandoned', { signal: never });
     await writer.write(parts[0] as ChunkArtifact, false);
     await writer.abandon(new Error('lost'));
-    expect(await objects.head('b/given-up')).toBeNull();
+    expect(await objects.head('b/abandoned')).toBeNull();
   });
 });
 

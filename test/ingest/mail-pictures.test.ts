@@ -6,7 +6,7 @@ import { brief } from '../support/read-document.ts';
 import { extract, gradient, picture, sizeOf } from '../support/read-pictures.ts';
 import { damagedImage, encodeTiff, makeScanPdf } from '../support/scan-samples.ts';
 
-/** A mail to which scans and pictures are attached; its body shows one more. */
+/** Mail with attached scans and pictures, and with an attached mail that has another one. */
 const mailOfPictures = () => {
   const tiff = encodeTiff([gradient(50, 60), gradient(51, 60)]);
   const scan = makeScanPdf([{ text: 'printed' }, { images: [picture(90)] }, { images: [picture(91)] }]);
@@ -22,10 +22,10 @@ const mailOfPictures = () => {
     },
   ]);
 };
-/** PNG by its size, TIFF by its kind. */
+/** Recognised text of a picture: the size of a PNG file, "fax" for a TIFF file. */
 const nameOf = async (file: Uint8Array) => (file[0] === 0x89 ? sizeOf(file) : 'fax');
 
-test('pictures and scans that are attached to a mail are read where they are attached', async () => {
+test('the text of pictures and scans attached to a mail is under the heading of their attachment', async () => {
   const mail = await extract(mailOfPictures(), 'a.eml', nameOf);
   expect(brief(mail.blocks).slice(2)).toEqual([
     'paragraph: See below.',
@@ -44,7 +44,7 @@ test('pictures and scans that are attached to a mail are read where they are att
     'heading4@1: inner.png',
     'paragraph@1: picture 71 x 60',
   ]);
-  // The pages are those of attachments.
+  // The pages are those of attachments, so the mail itself has none.
   expect(mail).toMatchObject({ pages: null, failedPages: [], recognisedPages: [], emptyPages: [], skipped: [] });
 });
 
@@ -75,7 +75,7 @@ test('attached pictures that cannot be read are named, and the others are read',
   ]);
 });
 
-test('pictures that the body of a mail shows are read only where that is asked for', async () => {
+test('pictures in the body of a mail are read only with the strategy always', async () => {
   const png = encodePng(gradient(70, 60)).toString('base64');
   const mail = Buffer.from(
     'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n' +

@@ -14,17 +14,17 @@ import { FakeVision, respond } from '../support/fake-vision.ts';
 import { damagedImage, encodeTiff, greyImage, makeScanPdf } from '../support/scan-samples.ts';
 import { until } from '../support/until.ts';
 
-interface Place {
+interface Installation {
   readonly test: TestAppliance;
   readonly worker: Service;
 }
 
 let vision: FakeVision;
-/** With text recognition on this machine, and with a vision model. */
-let local: Place;
-let remote: Place;
+/** Installations with local text recognition, and with a vision model. */
+let local: Installation;
+let remote: Installation;
 
-async function open(settings: Record<string, unknown> = {}): Promise<Place> {
+async function open(settings: Record<string, unknown> = {}): Promise<Installation> {
   const test = await openTestAppliance(settings);
   const worker = test.appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
@@ -44,8 +44,13 @@ afterAll(async () => {
   await vision.close();
 });
 
-async function ingest(place: Place, fileName: string, bytes: Buffer, fields: Record<string, unknown> = {}) {
-  const { appliance, operator } = place.test;
+async function ingest(
+  installation: Installation,
+  fileName: string,
+  bytes: Buffer,
+  fields: Record<string, unknown> = {},
+) {
+  const { appliance, operator } = installation.test;
   const content = { bytes, fileName, contentType: null };
   const request = UploadRequest.parse({ on_duplicate: 'allow', ...fields });
   const { job_id: jobId } = await uploadDocument(appliance.ingest.uploads, operator, 'default', content, request);
@@ -58,14 +63,14 @@ async function ingest(place: Place, fileName: string, bytes: Buffer, fields: Rec
   );
 }
 
-async function search(place: Place, query: string) {
-  const { appliance, operator } = place.test;
+async function search(installation: Installation, query: string) {
+  const { appliance, operator } = installation.test;
   return (await searchBucket(appliance.search, operator, 'default', SearchRequest.parse({ query }))).results;
 }
 
 const page = (lines: string[]): Bitmap => drawText(lines);
 
-it('a scanned PDF is found by what is written on its pages, and its job says which', async () => {
+it('a scanned PDF is found by the text on its pages, and its job lists the recognised pages', async () => {
   const pdf = makeScanPdf([
     { text: 'A cover page with text.' },
     { images: [greyImage(page(['HELLO WORLD', 'VECTOR SEARCH 2047']))] },
@@ -83,12 +88,12 @@ it('a scanned PDF is found by what is written on its pages, and its job says whi
   expect(hit?.text).toContain('VECTOR SEARCH 2047');
 });
 
-it('a document that was read as a whole has nothing to say about it', async () => {
+it('the job of a completely read document has no extraction record', async () => {
   const job = await ingest(local, 'notes.txt', Buffer.from('A heron stands in the reeds.\n'));
   expect(job.metadata_snapshot).not.toHaveProperty('extraction');
 });
 
-it('a scanned PDF that is not to be recognised fails and says why', async () => {
+it('a scanned PDF with ocr_strategy never fails with the reason', async () => {
   const pdf = makeScanPdf([{ images: [greyImage(page(['HELLO WORLD']))] }]);
   expect(await ingest(local, 'scan.pdf', pdf, { ocr_strategy: 'never' })).toMatchObject({
     ...{ status: 'failed', failed_phase: 'chunking', error_category: 'unsupported_type', retryable: false },
@@ -99,12 +104,12 @@ it('a scanned PDF that is not to be recognised fails and says why', async () => 
 it.each([
   ['photo.png', encodePng(page(['HARBOUR MASTER 77'])), 'png', 'harbour master 77'],
   ['fax.tif', encodeTiff([page(['HELLO']), page(['GRANITE QUARRY 31'])]), 'tiff', 'granite quarry 31'],
-])('a picture is found by what is written in it (%s)', async (name, bytes, type, query) => {
+])('a picture is found by the text in it (%s)', async (name, bytes, type, query) => {
   expect(await ingest(local, name, bytes)).toMatchObject({ status: 'ready', file_type: type });
   expect((await search(local, query))[0]?.citation.file_name).toBe(name);
 });
 
-it('a picture without text fails, as does one that is damaged', async () => {
+it('a picture without text and a damaged picture fail', async () => {
   const blank = { width: 200, height: 100, pixels: new Uint8Array(20_000).fill(255) };
   expect(await ingest(local, 'blank.png', encodePng(blank))).toMatchObject({
     ...{
@@ -123,7 +128,7 @@ it('a picture without text fails, as does one that is damaged', async () => {
   });
 });
 
-it('a PDF whose pictures do not fit into the memory is read without them', async () => {
+it('a PDF whose pictures exceed the memory limit is read without them', async () => {
   const colours = { width: 5_000, height: 7_000, dict: '/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter/FlateDecode' };
   const picture = { ...colours, stream: deflateSync(Buffer.alloc(5_000 * 7_000 * 3, 200), { level: 1 }) };
   const copies = Array.from({ length: 6 }, () => ({ ...picture }));
@@ -135,7 +140,7 @@ it('a PDF whose pictures do not fit into the memory is read without them', async
   });
 });
 
-it('a vision model that is configured reads pictures and scans', async () => {
+it('a configured vision model reads pictures and scans', async () => {
   vision.answer = ({ image }) => `a photograph of a zeppelin of ${image.length > 0 ? 'silver' : 'nothing'}`;
   expect(await ingest(remote, 'photo.png', encodePng(page(['X'])))).toMatchObject({ status: 'ready' });
   const pdf = makeScanPdf([{ images: [greyImage(page(['X']))] }]);
@@ -145,7 +150,7 @@ it('a vision model that is configured reads pictures and scans', async () => {
   expect(vision.violations).toEqual([]);
 });
 
-it('a picture that the vision model refuses fails for good', async () => {
+it('a picture that the vision model refuses fails and is not retried', async () => {
   const error = { error: { message: 'this picture is not acceptable', code: 'content_policy' } };
   vision.answer = () => ({ take: (response) => respond(response, 400, error) });
   expect(await ingest(remote, 'photo.png', encodePng(page(['Y'])))).toMatchObject({

@@ -30,7 +30,7 @@ function upload(bucket: string, i: number) {
 
 const purge = () => test.appliance.documents.purge(signal);
 
-async function settled(): Promise<void> {
+async function allJobsDone(): Promise<void> {
   await until(async () => {
     await purge();
     const { sql } = test.appliance;
@@ -42,7 +42,7 @@ async function settled(): Promise<void> {
   });
 }
 
-/** Every index row is a chunk of a live generation, every stored object belongs to a document. */
+/** Finds index rows of generations that are not live, and stored objects without a document. */
 async function leftovers(bucketId: string): Promise<string[]> {
   const { sql, search, objects } = test.appliance;
   const live = new Set((await sql`SELECT active_generation AS id FROM documents`).map((row) => Number(row['id'])));
@@ -60,27 +60,27 @@ async function leftovers(bucketId: string): Promise<string[]> {
   return left;
 }
 
-/** A worker that was overtaken by a deletion takes back the artifact it was just writing. */
-async function nothingLeft(bucketId: string): Promise<void> {
+/** Expects no leftovers; a worker whose document was deleted first has to remove the artifact that it was writing. */
+async function expectNoLeftovers(bucketId: string): Promise<void> {
   await until(async () => (await leftovers(bucketId)).length === 0, { withinMs: 5_000 }).catch(() => undefined);
   expect(await leftovers(bucketId)).toEqual([]);
 }
 
-it('documents deleted at any moment of their ingest leave nothing behind', { timeout: 60_000 }, async () => {
+it('documents deleted at any moment of their ingest leave no rows or objects', { timeout: 60_000 }, async () => {
   const { sql } = test.appliance;
   const bucket = await createBucket(sql, test.operator, { name: 'races', policy: BucketPolicy.parse({}) });
   const one = async (i: number) => {
     const { id } = await upload('races', i);
-    await delay((i * 37) % 120); // where in the ingest the deletion falls; every outcome must hold
+    await delay((i * 37) % 120); // The deletion happens at varying times of the ingest.
     await deleteDocument(sql, test.operator, 'races', id);
     await purge();
   };
   for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 6 }, (_, k) => one(round * 6 + k)));
-  await settled();
-  await nothingLeft(bucket.id);
+  await allJobsDone();
+  await expectNoLeftovers(bucket.id);
 });
 
-it('a bucket deleted under its uploads takes all of them along, and none of them hangs', {
+it('a bucket deleted during uploads is removed with all of them, and none of them hangs', {
   timeout: 60_000,
 }, async () => {
   const { sql } = test.appliance;
@@ -96,7 +96,7 @@ it('a bucket deleted under its uploads takes all of them along, and none of them
     await delay(round * 5);
     await deleteBucket(sql, test.operator, name, name);
     expect(['taken', 'bucket_not_found']).toEqual(expect.arrayContaining([...new Set(await Promise.all(uploads))]));
-    await settled();
-    await nothingLeft(bucket.id);
+    await allJobsDone();
+    await expectNoLeftovers(bucket.id);
   }
 });

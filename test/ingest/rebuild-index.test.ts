@@ -51,8 +51,8 @@ async function find(query: string) {
   return results;
 }
 
-/** Passages that match equally well come in any order. */
-async function look(query: string) {
+/** Search result that can be compared: passages with equal scores may be in any order. */
+async function comparableResults(query: string) {
   const results = await find(query);
   const [first] = results;
   return {
@@ -70,22 +70,22 @@ const liveRows = async () => {
 };
 
 describe('a rebuilt index', () => {
-  it('finds what the lost one found, without any provider', async () => {
+  it('a rebuilt index finds what the lost one found, without calling a provider', async () => {
     await ingest(NAMES);
     await test.appliance.ingest.reprojection.index.optimize(bucketId, signal);
-    const before = await Promise.all(NAMES.map(look));
+    const before = await Promise.all(NAMES.map(comparableResults));
     const own = await getIndexTable(test.appliance.sql, bucketId);
     await test.appliance.ingest.reprojection.tables.drop(own?.name as string);
     const seen: number[] = [];
     const report = await rebuild({ onProgress: (done) => void seen.push(done) });
     expect(report).toMatchObject({ documents: NAMES.length, chunks: NAMES.length, left_out: [] });
     expect(seen.at(-1)).toBe(NAMES.length);
-    expect(await Promise.all(NAMES.map(look))).toEqual(before);
+    expect(await Promise.all(NAMES.map(comparableResults))).toEqual(before);
     expect(await liveRows()).toBe(NAMES.length);
     expect(await findReprojection(test.appliance.sql, bucketId)).toBeNull();
   });
 
-  it('holds no rows of deleted documents, and takes new ones', async () => {
+  it('a rebuilt index has no rows of deleted documents', async () => {
     const { idOf } = await ingest(NAMES);
     const [first] = idOf.keys();
     await deleteDocument(test.appliance.sql, test.operator, bucket, first as string);
@@ -95,7 +95,7 @@ describe('a rebuilt index', () => {
     expect(added).toHaveLength(NAMES.length - 1);
   });
 
-  it('misses no document that is ingested while it is made, again and again', async () => {
+  it('a rebuilt index contains every document that is ingested during the rebuild', async () => {
     await ingest(NAMES.slice(0, 2));
     const more = Array.from({ length: 30 }, (_, n) => `${NAMES[n % 6]}-${n}`);
     for (const name of more) {
@@ -114,17 +114,20 @@ describe('a rebuilt index', () => {
     expect(await liveRows()).toBe(32);
   });
 
-  it('is taken up where a run was cut off, without doubles', async () => {
+  it('an interrupted rebuild is resumed by the next run, without duplicate rows', async () => {
     await ingest(NAMES);
     const abort = new AbortController();
-    const cut = rebuild({ signal: abort.signal, onProgress: (done) => done >= 2 && abort.abort(new Error('cut off')) });
-    await expect(cut).rejects.toThrow('cut off');
+    const interrupted = rebuild({
+      signal: abort.signal,
+      onProgress: (done) => done >= 2 && abort.abort(new Error('interrupted')),
+    });
+    await expect(interrupted).rejects.toThrow('interrupted');
     expect((await find('harbour'))[0]?.citation.file_name).toBe('harbour.txt');
     expect(await rebuild()).toMatchObject({ documents: NAMES.length });
     expect(await liveRows()).toBe(NAMES.length);
   });
 
-  it('leaves out damaged documents only when told to, and names them', async () => {
+  it('a rebuild leaves out damaged documents only on request, and names them', async () => {
     const { idOf } = await ingest(NAMES);
     const [[lost, name]] = [...idOf] as [[string, string]];
     const [row] = await test.appliance.sql`SELECT artifact_key FROM generations WHERE document_id = ${lost}`;
@@ -135,7 +138,7 @@ describe('a rebuilt index', () => {
     expect((await find(name)).map((hit) => hit.document_id)).not.toContain(lost);
   });
 
-  it('brings along what jobs under way have written to the present table', async () => {
+  it('rows that jobs in progress wrote to the current table are copied to the new one', async () => {
     await ingest(NAMES.slice(0, 2));
     const { sql } = test.appliance;
     const { reprojection } = test.appliance.ingest;
@@ -146,7 +149,7 @@ describe('a rebuilt index', () => {
     expect(await into.countRows()).toBe(1);
   });
 
-  it('is refused where nothing was ever indexed', async () => {
+  it('a rebuild of a bucket without an index is refused', async () => {
     await expect(rebuild()).rejects.toMatchObject({ code: 'index_empty', status: 409 });
   });
 });

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const under = reprojectionUnderTest();
 
-it('a first map moves its bucket into the canonical space at once, while searches go on', async () => {
+it('the first map of a model moves a bucket into the canonical space at once, while searches continue', async () => {
   const model = native(0);
   const mine = [...texts(60, 6), 'kingfisher island storm'];
   await under.ingest(model, mine);
@@ -37,7 +37,7 @@ it('a first map moves its bucket into the canonical space at once, while searche
   }
   expect(await run).toMatchObject({ mode: 'new_table', documents: 61, space: 'canon-v1' });
   expect(seen.every(({ names }) => names.includes('d60.txt'))).toBe(true);
-  // By keyword alone until the moment of the swap, by both from then on; never a vector score beside a warning.
+  // Searches are keyword only until the tables are swapped and hybrid afterwards; no reply has both a vector score and a warning.
   expect(seen.every(({ scored, warnings }) => scored === (warnings === 0))).toBe(true);
   expect(seen[0]?.scored).toBe(false);
   expect(under.test.upstream.calls.filter((call) => call.texts.length > 1)).toHaveLength(before);
@@ -52,9 +52,9 @@ it('a first map moves its bucket into the canonical space at once, while searche
   expect((await under.search('butter oven')).names[0]).toBe('new0.txt');
 });
 
-it('a move into the canonical space that was interrupted is finished by the next run, and nothing is there twice', async () => {
+it('an interrupted move into the canonical space is completed by the next run, without duplicate rows', async () => {
   const model = native(1);
-  // Several batches: five documents of some 450 chunks each.
+  // Five documents of about 450 chunks each make several batches.
   const long = (seed: number) => texts(1_500, seed).join('. ');
   await under.ingest(model, [20, 21, 22, 23, 24].map(long), 'long', { chunk_size: 64, chunk_overlap: 0 });
   const chunks = (await under.contents()).rows.length;
@@ -67,13 +67,13 @@ it('a move into the canonical space that was interrupted is finished by the next
   });
   expect((await failure(interrupted))?.message).toBe('stop');
   const run = await findReprojection(under.test.appliance.sql, under.bucket.id);
-  // As a kill leaves it: of one document, rows are missing.
+  // After a kill, rows of one document may be missing.
   const table = await under.context.tables.write(run?.tableName as string);
   const [some] = await table.query().select(['generation']).limit(1).toArray();
   await table.delete(`generation = ${some.generation} AND chunk_index > 10`);
   const kept = new Set((await table.query().select(['generation']).toArray()).map((row) => Number(row.generation)));
   expect(kept.size).toBeGreaterThan(1);
-  // Housekeeping between the two leaves what is good to be taken up.
+  // A sweep between the two runs keeps the data that the second run resumes.
   await under.sweep();
   expect((await under.contents()).space).toBe(`native:${model}@1`);
   const report = await under.reproject([model]);
@@ -83,7 +83,7 @@ it('a move into the canonical space that was interrupted is finished by the next
   expect((await under.contents()).rows).toHaveLength(chunks);
 });
 
-it('a move into the canonical space makes uploads wait, not fail, and drops the old table when nobody reads it', async () => {
+it('uploads wait during a move into the canonical space, and the old table is dropped when it is not read any more', async () => {
   const model = native(2);
   await under.ingest(model, texts(3, 9));
   await calibrate(under.test.appliance, model);
@@ -91,7 +91,7 @@ it('a move into the canonical space makes uploads wait, not fail, and drops the 
   const { uploads } = under.test.appliance.ingest;
   let jobId = '';
   let isFirst = true;
-  const meddling = under.beforePut(async () => {
+  const context = under.beforePut(async () => {
     if (!isFirst) return;
     isFirst = false;
     const content = { bytes: Buffer.from('rope sail anchor'), fileName: 'late.txt', contentType: null };
@@ -109,7 +109,7 @@ it('a move into the canonical space makes uploads wait, not fail, and drops the 
     });
   });
   const before = (await under.contents()).name as string;
-  await under.reproject([model], { context: meddling });
+  await under.reproject([model], { context });
   await sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
   await under.test.appliance.notifier.notifyQueued('ingest');
   const late = await until(async () => {
@@ -127,7 +127,7 @@ it('a move into the canonical space makes uploads wait, not fail, and drops the 
   expect(await under.context.tables.read(before, 1)).toBeNull();
 });
 
-it('a search that the swap of tables overtakes is answered from the new table', async () => {
+it('a search during the swap of tables is answered from the new table', async () => {
   const model = native(3);
   await under.ingest(model, [...texts(5, 10), 'kingfisher nest']);
   await calibrate(under.test.appliance, model);
@@ -152,21 +152,21 @@ it('a search that the swap of tables overtakes is answered from the new table', 
   expect(reply.results[0]?.scores.vector_score).not.toBeNull();
 });
 
-it('a move into the canonical space takes no deleted document along, and no attempt of the old space becomes visible', async () => {
+it('a move into the canonical space leaves out a document that is deleted meanwhile, and locks out writes of the old space', async () => {
   const model = native(4);
   await under.ingest(model, texts(4, 11));
   await calibrate(under.test.appliance, model);
   const { sql, objects, documents } = under.test.appliance;
   const [gone] = (await under.contents()).live;
   let isDeleted = false;
-  // Its new generation is registered, and neither stored nor in the table yet: nothing of it may be counted or left.
-  const meddling = under.beforePut(async (key) => {
+  // The new generation is registered, but not yet stored or in the table: it must not be counted, and must be removed.
+  const context = under.beforePut(async (key) => {
     if (isDeleted || !key.includes(`/${gone?.['id']}/`)) return;
     isDeleted = true;
     await deleteDocument(sql, under.test.operator, under.bucket.name, gone?.['id'] as string);
     await documents.purge(signal);
   });
-  expect(await under.reproject([model], { context: meddling })).toMatchObject({ documents: 3 });
+  expect(await under.reproject([model], { context })).toMatchObject({ documents: 3 });
   expect(isDeleted).toBe(true);
   await under.sweep();
   await under.expectExact();
@@ -177,7 +177,7 @@ it('a move into the canonical space takes no deleted document along, and no atte
   expect(await sql.begin((tx) => lockIndexSpace(tx, under.bucket.id, 'canon-v1'))).toBe(true);
 });
 
-it('a move into the canonical space stops at a damaged artifact, names its document, and goes on once it is deleted', async () => {
+it('a move into the canonical space stops at a damaged artifact, names its document, and continues once it is deleted', async () => {
   const model = native(5);
   await under.ingest(model, texts(5, 12));
   await calibrate(under.test.appliance, model);
@@ -189,7 +189,7 @@ it('a move into the canonical space stops at a damaged artifact, names its docum
   expect(error.message).toContain(damaged?.['id']);
   expect((await under.contents()).space).toBe(`native:${model}@1`);
   await deleteDocument(sql, under.test.operator, under.bucket.name, damaged?.['id'] as string);
-  // The other four were written before the run stopped, by a map that is not in use any more.
+  // The other four documents were written before the run stopped, with a map that is no longer in use.
   const { map_version: version } = await calibrate(under.test.appliance, model, { pairs: 550 });
   expect(await under.reproject([model])).toMatchObject({ mode: 'new_table', documents: 4 });
   const { space, live } = await under.contents();
@@ -199,7 +199,7 @@ it('a move into the canonical space stops at a damaged artifact, names its docum
   await under.expectExact();
 });
 
-it('a move into the canonical space is given up an hour after its last sign of life, and leaves nothing behind', async () => {
+it('a move into the canonical space is removed completely an hour after its last heartbeat', async () => {
   const model = native(6);
   await under.ingest(model, texts(20, 13));
   await calibrate(under.test.appliance, model);

@@ -9,7 +9,7 @@ import { ALPHA, BETA, failure, native, reprojectionUnderTest, signal, texts } fr
 
 const under = reprojectionUnderTest();
 
-it('a map that is fitted again has its documents projected anew in place, and no provider is called', async () => {
+it('documents are reprojected in place after their map was fitted again, and no provider is called', async () => {
   const mine = texts(12, 3);
   await under.ingest(ALPHA, mine, 'a');
   await under.ingest(BETA, texts(3, 4), 'b');
@@ -47,16 +47,16 @@ it('a map that is fitted again has its documents projected anew in place, and no
   expect((await under.search(mine[5] as string)).names[0]).toBe('a5.txt');
 });
 
-it('a reprojection in place leaves a document alone that is ingested anew meanwhile', async () => {
+it('a reprojection in place does not overwrite a document that is ingested again meanwhile', async () => {
   await under.ingest(ALPHA, texts(3, 5));
   await calibrate(under.test.appliance, ALPHA, { pairs: 530 });
   const { sql } = under.test.appliance;
   const [target] = (await under.contents()).live;
-  let overtaken = false;
-  const meddling = under.beforePut(async (key) => {
-    if (!key.includes(target?.['id'] as string) || overtaken) return;
-    overtaken = true;
-    // What the end of an ingest does.
+  let isReplaced = false;
+  const context = under.beforePut(async (key) => {
+    if (!key.includes(target?.['id'] as string) || isReplaced) return;
+    isReplaced = true;
+    // These statements have the effect of a completed ingest.
     const next = Number((await sql`SELECT nextval('document_generations') AS id`)[0]?.['id']);
     await sql`
         INSERT INTO generations SELECT (copies.g).* FROM (
@@ -64,9 +64,9 @@ it('a reprojection in place leaves a document alone that is ingested anew meanwh
           FROM generations g WHERE id = ${target?.['active_generation'] as number}) AS copies`;
     await sql`UPDATE documents SET active_generation = ${next} WHERE id = ${target?.['id'] as string}`;
   });
-  const report = await under.reproject([ALPHA], { context: meddling });
-  expect(overtaken).toBe(true);
-  // The newer generation was pending itself, so a second round took care of it.
+  const report = await under.reproject([ALPHA], { context });
+  expect(isReplaced).toBe(true);
+  // The newer generation was pending too, so a second round reprojected it.
   expect(report.documents).toBe(3);
   const generations = (await under.contents()).live.map((row) => row['map_version']);
   expect(new Set(generations).size).toBe(1);
@@ -79,20 +79,20 @@ it.each([
   ['the alias', 'service-embed-1-small', 'not_projectable', 'name those'],
   ['the lexical model', 'local/lexical-1', 'not_projectable', 'no native vectors'],
   ['a model that is unknown', 'no/such', 'unknown_model', 'GET /v1/models'],
-])('reprojection refuses %s, and says what to do', async (_, model, code, words) => {
+])('a reprojection refuses %s, and says what to do', async (_, model, code, words) => {
   const error = await failure(under.reproject([model]));
   expect(error).toMatchObject({ code });
   expect(error.message).toContain(words);
 });
 
-it('reprojection refuses an unknown bucket', async () => {
+it('a reprojection refuses an unknown bucket', async () => {
   const request = { bucket: 'nowhere', models: [ALPHA] };
   expect(await failure(reprojectBucket(under.context, under.test.operator, request, { signal }))).toMatchObject({
     code: 'bucket_not_found',
   });
 });
 
-it('reprojection refuses documents of other models where the space changes, and names them', async () => {
+it('a reprojection into another space refuses documents of other models, and names the models', async () => {
   await under.ingest('local/lexical-1', ['tide table'], 'words');
   const lexical = await failure(under.reproject([ALPHA]));
   expect(lexical).toMatchObject({ code: 'cannot_reproject', status: 409, details: { models: ['local/lexical-1'] } });
@@ -104,7 +104,7 @@ it('reprojection refuses documents of other models where the space changes, and 
   expect(other.message).toContain(`service projections fit --model ${native(7)}`);
 });
 
-it('reprojection leaves documents without native vectors and of another revision where they are, and refuses them where the space changes', async () => {
+it('a reprojection does not change documents without native vectors or of another revision, and refuses them if the space changes', async () => {
   await under.ingest(ALPHA, texts(3, 14));
   const { sql, objects } = under.test.appliance;
   const [old, other] = (await under.contents()).live;
@@ -122,7 +122,7 @@ it('reprojection leaves documents without native vectors and of another revision
   const error = await failure(under.reproject([ALPHA]));
   expect(error).toMatchObject({ code: 'cannot_reproject' });
   expect(error.message).toContain('no native vectors are stored with them; delete them');
-  // What PostgreSQL does not know of: an artifact that lost them.
+  // This artifact has no native vectors, although PostgreSQL has a record of them.
   const key = old?.['artifact_key'] as string;
   const artifact = decodeArtifact(await objects.get(key));
   await objects.put(key, encodeArtifact({ ...artifact, native: null }));

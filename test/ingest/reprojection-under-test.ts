@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 
 export const ALPHA = 'vendor-a/alpha';
 export const BETA = 'vendor-e/beta';
-/** One model for each test that begins with one that has no map. */
+/** Id of a model without a map; each test that needs one uses its own. */
 export const native = (nth: number) => `vendor-a/native-${nth}`;
 const NATIVES = 8;
 const INGEST_MS_MAX = 120_000;
@@ -32,14 +32,14 @@ export const failure = (promise: Promise<unknown>) =>
     (error) => error,
   );
 
-/** Options of one run; `context` stands in for the installation's own. */
+/** Options of one run; `context` replaces that of the installation. */
 interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: () => void;
   readonly context?: ReprojectContext;
 }
 
-/** An installation with two models that have maps and several that have none, and a bucket of each test's own. */
+/** Installation with two models that have maps and several that have none, and a separate bucket for each test. */
 export class ReprojectionUnderTest {
   test!: TestGateway;
   context!: ReprojectContext;
@@ -107,7 +107,7 @@ export class ReprojectionUnderTest {
     await sweepGenerations(sql, objects, this.context.index, signal);
   }
 
-  /** Read the present table: rows by generation, and what PostgreSQL says that it should hold. */
+  /** Read the current table: its rows, and the live generations that PostgreSQL has for it. */
   async contents() {
     const { sql } = this.test.appliance;
     const table = await getIndexTable(sql, this.bucket.id);
@@ -120,7 +120,7 @@ export class ReprojectionUnderTest {
     return { rows, live, space: table?.space, name: table?.name };
   }
 
-  /** Every row is of a live generation, every live chunk has one row, and every artifact beside a document is its live one. */
+  /** Expect that every row is of a live generation, every live chunk has one row, and every artifact is of a live generation. */
   async expectExact(): Promise<void> {
     const { rows, live } = await this.contents();
     const { sql, objects } = this.test.appliance;
@@ -141,11 +141,11 @@ export class ReprojectionUnderTest {
     }
   }
 
-  /** The context of a run with something that happens before an object is written. */
-  beforePut(meddle: (key: string) => Promise<void>): ReprojectContext {
+  /** Context of a run that calls `action` before each object is written. */
+  beforePut(action: (key: string) => Promise<void>): ReprojectContext {
     const { objects } = this.test.appliance;
     const put: Objects['put'] = async (key, body, options) => {
-      await meddle(key);
+      await action(key);
       return objects.put(key, body, options);
     };
     const wrapped = new Proxy(objects, {

@@ -59,11 +59,14 @@ describe('the access policy of an upload', () => {
       { scope: 'sales' },
       ['scope "sales" is not yours: you do not find the document any more'],
     ],
-  ])('into %s with %j', async (bucket, fields, expected, warnings) => {
-    expect(await upload(bucket, fields)).toEqual({ status: 202, ...PLAIN, ...expected, warnings });
-  });
+  ])(
+    'an upload into the bucket %s with %j gets the access of its policy',
+    async (bucket, fields, expected, warnings) => {
+      expect(await upload(bucket, fields)).toEqual({ status: 202, ...PLAIN, ...expected, warnings });
+    },
+  );
 
-  it('in multipart fields is the same', async () => {
+  it('the access fields of a multipart upload have the same effect', async () => {
     const body = new FormData();
     body.append('file', new Blob(['a']), 'a.txt');
     for (const [name, value] of [
@@ -82,7 +85,7 @@ describe('the access policy of an upload', () => {
 
   it.each(
     ['privacy_level', 'classification', 'review_status', 'public_accessible', 'internal_accessible'].map((k) => [k]),
-  )('does not come through metadata: %s', async (name) => {
+  )('an access field cannot be set by metadata: %s', async (name) => {
     const reply = await upload('open', { metadata: { [name]: 'public' } });
     expect(reply).toMatchObject({ status: 400, detail: expect.stringContaining('reserved') });
   });
@@ -91,11 +94,11 @@ describe('the access policy of an upload', () => {
     [{ classification: 'secret' }, 'classification'],
     [{ public_accessible: 'yes' }, 'public_accessible'],
     [{ privacy_level: 11 }, 'privacy_level'],
-  ])('refuses %j', async (fields, message) => {
+  ])('an upload with %j is refused', async (fields, message) => {
     expect(await upload('open', fields)).toMatchObject({ status: 400, detail: expect.stringContaining(message) });
   });
 
-  it('names no department that the bucket does not list, since without it all would see the document', async () => {
+  it('an upload with a department that the bucket does not list is refused', async () => {
     const reply = await upload('strict', { metadata: { scope: 'finance' } });
     expect(reply).toEqual({
       status: 400,
@@ -109,7 +112,7 @@ describe('the access policy of an upload', () => {
 });
 
 describe('the department of an upload', () => {
-  it('is one that the uploader belongs to, unless he administers or is nobody', async () => {
+  it('the department of an upload is that of the uploader, unless he is an administrator or a key without a user', async () => {
     const { appliance, operator } = test;
     const member = await makeUserToken(appliance, { role: 'member', department: 'sales' });
     const stranger = await makeUserToken(appliance, { role: 'member' });
