@@ -40,7 +40,8 @@ export async function* readArtifactParts(
       if (length === 0) break;
       if (length > PART_BYTES_MAX) throw corrupt();
       const part = decodeArtifact(await source.take(length));
-      // The checksum of a part proves that the part is complete; the index of its first chunk proves that no part is missing.
+      // The checksum of a part proves that the part is complete; the index of its first chunk proves that no part is
+      // missing.
       if (part.chunks[0]?.index !== chunks) throw corrupt();
       chunks += part.chunks.length;
       yield part;

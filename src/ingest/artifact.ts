@@ -53,8 +53,8 @@ const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * Encodes an artifact in layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the header (u32) ·
- * header (raw DEFLATE of JSON) · vectors (float32) · native vectors, if any (float16).
+ * Encodes an artifact in layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the
+ * header (u32) · header (raw DEFLATE of JSON) · vectors (float32) · native vectors, if any (float16).
  */
 export function encodeArtifact(artifact: ChunkArtifact): Buffer {
   const { vectors, native, ...rest } = artifact;

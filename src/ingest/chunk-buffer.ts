@@ -30,7 +30,9 @@ export class ChunkBuffer {
     return this.#count;
   }
 
-  /** Cuts the next window of the document into chunks. Returns false if there are now more than `CHUNKS_MAX` in total. */
+  /**
+   * Cuts the next window of the document into chunks. Returns false if there are now more than `CHUNKS_MAX` in total.
+   */
   async add(window: TextWindow, signal: AbortSignal): Promise<boolean> {
     const request = { ...this.#options, window, openHeadings: this.#openHeadings };
     const prepared = await prepareWindow(this.#threads, request, signal);

@@ -30,7 +30,10 @@ export class ChunkEmbedder {
   #first: EmbeddedTexts | null = null;
   #cost = 0;
 
-  /** @param options.checkSpace called when the latent space is known from the first batch, before more batches are paid for */
+  /**
+   * @param options.checkSpace called when the latent space is known from the first batch, before more batches are paid
+   * for
+   */
   constructor(
     embedder: Embedder,
     orgId: string,

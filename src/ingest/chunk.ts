@@ -35,8 +35,8 @@ const PARAGRAPH_BREAK_RATIO = 0.75;
 const SECTION_BREAK_RATIO = 1 / 8;
 
 /**
- * Cuts a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines in
- * document order; it has at most `chunkTokens` tokens.
+ * Cuts a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines
+ * in document order; it has at most `chunkTokens` tokens.
  *
  * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit into a chunk.
  * - A heading is in one chunk with the text after it (unless their separate counts exceed the budget together), and
@@ -108,7 +108,10 @@ interface PlacedUnit extends Unit {
   readonly headingPath: readonly string[];
 }
 
-/** Fills chunks one after the other. The counts of units are added up while a chunk is filled; its whole text is counted at the end. */
+/**
+ * Fills chunks one after the other. The counts of units are added up while a chunk is filled; its whole text is counted
+ * at the end.
+ */
 class Packer {
   readonly #text: string;
   readonly #budget: Budget;
@@ -178,8 +181,8 @@ class Packer {
   }
 
   /**
-   * Makes a chunk of the units so far, or of as many as the count of their text allows; the others begin the next chunk,
-   * after the sentences that are repeated before `next`.
+   * Makes a chunk of the units so far, or of as many as the count of their text allows; the others begin the next
+   * chunk, after the sentences that are repeated before `next`.
    */
   #emit(next: PlacedUnit | null): Chunk {
     let tokens = this.#countOf(this.#units);

@@ -6,7 +6,8 @@ import type { ArtifactChunk } from './artifact.ts';
 const ANALYSE_CHUNKS = 512;
 
 /**
- * Analyses the chunks of some artifacts for keyword search; the tokens are not in the artifacts, since the index has them.
+ * Analyses the chunks of some artifacts for keyword search; the tokens are not in the artifacts, since the index has
+ * them.
  *
  * @returns a list for each artifact, in the order of its chunks
  */

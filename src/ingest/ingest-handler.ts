@@ -148,7 +148,9 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, signal: AbortSignal)
   if (!(await buffer.add(window, signal))) throw tooManyChunks();
 }
 
-/** Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation. */
+/**
+ * Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation.
+ */
 async function write(
   context: WorkContext,
   lease: Lease,

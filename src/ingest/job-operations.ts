@@ -7,8 +7,8 @@ import { requeueDocument, settleDocument } from './job-store.ts';
 import { snapshotOf } from './upload.ts';
 
 /**
- * Operations on ingest jobs. A document that is ingested again is found by its old generation until the new one is live.
- * The rows of a cancelled job are never found; they are swept as a dead generation.
+ * Operations on ingest jobs. A document that is ingested again is found by its old generation until the new one is
+ * live. The rows of a cancelled job are never found; they are swept as a dead generation.
  */
 export function ingestOperations(): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string);

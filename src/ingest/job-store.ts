@@ -6,7 +6,8 @@ import type { Sql } from '../platform/postgres.ts';
  * ready if an earlier generation is live, keeps its status while another job works on it, and becomes failed otherwise.
  */
 export async function settleDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
-  // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the first.
+  // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the
+  // first.
   const [row] = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE`;
   if (!row) return;
@@ -58,7 +59,9 @@ export interface ExtractionRecord {
 
 const LISTED_MAX = 1_000;
 
-/** Add the parts of a document that were not read to the snapshot of its job, in the transaction that finishes the job. */
+/**
+ * Add the parts of a document that were not read to the snapshot of its job, in the transaction that finishes the job.
+ */
 export async function recordExtraction(sql: Sql, orgId: string, jobId: string, found: ExtractionRecord): Promise<void> {
   const lists = {
     failed_pages: found.failedPages,

@@ -34,9 +34,14 @@ export interface PreparedWindow {
   readonly openHeadings: readonly OpenHeading[];
 }
 
-/** Maximal length of a text that is chunked on this thread; a longer one would block the event loop for more than 10 ms. */
+/**
+ * Maximal length of a text that is chunked on this thread; a longer one would block the event loop for more than 10 ms.
+ */
 const INLINE_CHARS_MAX = 16_384;
-/** Length of a window from which its chunks are packed, since they may be held together with those of a hundred other windows. */
+/**
+ * Length of a window from which its chunks are packed, since they may be held together with those of a hundred other
+ * windows.
+ */
 const PACKED_CHARS_MIN = 1024 * 1024;
 
 /** Maximum of chunks of one document. */
@@ -44,7 +49,10 @@ export const CHUNKS_MAX = 200_000;
 /** Chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB of native vectors. */
 export const PAGE_CHUNKS = 512;
 
-/** Cut a window into chunks and analyse them, on a worker thread if it is long. Null if there are more than `CHUNKS_MAX`. */
+/**
+ * Cut a window into chunks and analyse them, on a worker thread if it is long. Null if there are more than
+ * `CHUNKS_MAX`.
+ */
 export function prepareWindow(
   threads: Threads,
   request: PrepareRequest,

@@ -18,7 +18,10 @@ import { analyseArtifacts, rowsOf } from './index-rows.ts';
 import { type LiveGeneration, selectLiveGenerations, selectLiveIds, selectPendingIds } from './rebuild-store.ts';
 import type { ReprojectContext } from './reproject-bucket.ts';
 
-/** Maximum of documents and chunks in one batch, which is in memory at once; a document with more chunks is a batch by itself. */
+/**
+ * Maximum of documents and chunks in one batch, which is in memory at once; a document with more chunks is a batch by
+ * itself.
+ */
 const BATCH_DOCUMENTS = 256;
 const BATCH_CHUNKS = 2_000;
 /** Chunks appended to the index at once. */
@@ -38,9 +41,9 @@ export interface RebuildReport {
 type RebuildContext = Omit<ReprojectContext, 'projections' | 'findModel'>;
 
 /**
- * Rebuild the index of a bucket from the chunk artifacts in object storage; no provider is called. The new table is built
- * beside the current one, if that still exists, and replaces it in one transaction, so searches continue meanwhile. The
- * next run resumes one that was killed.
+ * Rebuild the index of a bucket from the chunk artifacts in object storage; no provider is called. The new table is
+ * built beside the current one, if that still exists, and replaces it in one transaction, so searches continue
+ * meanwhile. The next run resumes one that was killed.
  *
  * @param options.leaveOutDamaged leave out documents whose artifact cannot be read
  * @param options.onProgress chunks done so far
@@ -235,7 +238,10 @@ function* divideIntoBatches(page: readonly LiveGeneration[]): Generator<LiveGene
   if (batch.length > 0) yield batch;
 }
 
-/** Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the background. */
+/**
+ * Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the
+ * background.
+ */
 async function awaitAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

@@ -41,7 +41,10 @@ export async function selectLiveIds(sql: Sql, orgId: string, bucketId: string): 
   return rows.map((row) => Number(row['id']));
 }
 
-/** Select generations that a job in progress has registered: some of their rows may be written, and no search finds them. */
+/**
+ * Select generations that a job in progress has registered: some of their rows may be written, and no search finds
+ * them.
+ */
 export async function selectPendingIds(sql: Sql, orgId: string, bucketId: string): Promise<number[]> {
   const rows = await sql`
     SELECT g.id FROM generations g JOIN jobs ON jobs.id = g.job_id AND jobs.generation = g.id

@@ -150,7 +150,10 @@ async function projectWorks({ signal }: BatchContext, map: ActiveMap, works: rea
   await flush();
 }
 
-/** Store an artifact. Its generation is registered first, so that remains of a crash are swept. False if the document was deleted. */
+/**
+ * Store an artifact. Its generation is registered first, so that remains of a crash are swept. False if the document
+ * was deleted.
+ */
 async function storeWork(context: BatchContext, scope: RunScope, work: Work): Promise<boolean> {
   const { document, generation, artifact } = work;
   const { native, model } = artifact;
@@ -171,7 +174,9 @@ async function storeWork(context: BatchContext, scope: RunScope, work: Work): Pr
   return true;
 }
 
-/** Append the rows of a generation to the index; false if the document was deleted or ingested again in the meantime. */
+/**
+ * Append the rows of a generation to the index; false if the document was deleted or ingested again in the meantime.
+ */
 async function appendWork(
   context: BatchContext,
   scope: RunScope,
@@ -196,7 +201,10 @@ async function appendWork(
   }
 }
 
-/** Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the background. */
+/**
+ * Await all promises like `Promise.all`, but fail only after every one has settled, so that no work continues in the
+ * background.
+ */
 async function awaitAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

@@ -13,7 +13,10 @@ import { type BatchContext, type Failure, writeBatch } from './reproject-batch.t
 import { type PlanContext, planReprojection, type ReprojectPlan, type ReprojectRequest } from './reproject-plan.ts';
 import * as store from './reproject-store.ts';
 
-/** Maximum of chunks and documents in one batch, two of which are in memory at once. A larger document is a batch by itself. */
+/**
+ * Maximum of chunks and documents in one batch, two of which are in memory at once. A larger document is a batch by
+ * itself.
+ */
 const BATCH_CHUNKS = 2_000;
 const BATCH_DOCUMENTS = 256;
 /** Number of concurrent batches: while one is written, the next one is computed. */

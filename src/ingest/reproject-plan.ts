@@ -29,8 +29,8 @@ export interface ReprojectPlan {
   /** Latent space of the maps. */
   readonly space: string;
   /**
-   * Mode. `in_place`: the space stays, and each document is changed by itself. `new_table`: all documents are changed at
-   * once, since vectors of two spaces cannot be in one table. `nothing`: no document has to be changed.
+   * Mode. `in_place`: the space stays, and each document is changed by itself. `new_table`: all documents are changed
+   * at once, since vectors of two spaces cannot be in one table. `nothing`: no document has to be changed.
    */
   readonly mode: 'in_place' | 'new_table' | 'nothing';
   /** Number of documents to reproject. */

@@ -15,7 +15,10 @@ export interface RunScope {
   readonly bucketId: string;
   readonly space: string;
   readonly targets: readonly TargetModel[];
-  /** True if every document is written to a new table; false if only documents of another map version are changed in place. */
+  /**
+   * True if every document is written to a new table; false if only documents of another map version are changed in
+   * place.
+   */
   readonly moves: boolean;
 }
 
@@ -95,8 +98,8 @@ export async function selectWritten(
 }
 
 /**
- * Activate generations of the run (null for all of them) in place of those that they were made from, in a transaction. A
- * document that was ingested again or deleted in the meantime keeps its generation.
+ * Activate generations of the run (null for all of them) in place of those that they were made from, in a transaction.
+ * A document that was ingested again or deleted in the meantime keeps its generation.
  *
  * @returns ids of the documents that were changed
  */

@@ -42,7 +42,9 @@ const UploadFields = z.object({
   ...IngestOptions.shape,
 });
 
-/** Body of `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content. */
+/**
+ * Body of `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content.
+ */
 export const UploadRequest = UploadFields.extend({
   filename: FileName.optional(),
   text: z.string().optional(),

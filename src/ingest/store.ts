@@ -18,8 +18,8 @@ export interface IngestSource {
 }
 
 /**
- * Mark a document as being processed by a held job and read it; null if it is deleted or being deleted, or the job is no
- * longer held. The row of the job is locked first: a cancellation sets the status of the document either after this
+ * Mark a document as being processed by a held job and read it; null if it is deleted or being deleted, or the job is
+ * no longer held. The row of the job is locked first: a cancellation sets the status of the document either after this
  * statement, or before it, and then this statement changes nothing.
  */
 export async function beginIngest(

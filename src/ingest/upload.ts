@@ -56,7 +56,8 @@ export function contentOfJson(request: UploadRequest): UploadContent {
  * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between leaves
  * unreferenced bytes, but never a document without bytes or without a job.
  *
- * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours` (403), 400
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`
+ *   (403), 400
  */
 export async function uploadDocument(
   context: UploadContext,

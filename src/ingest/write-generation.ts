@@ -85,7 +85,9 @@ export class GenerationWriter {
     }
   }
 
-  /** Returns true if the generation was swept; after its job was lost, that may happen before its artifact is stored. */
+  /**
+   * Returns true if the generation was swept; after its job was lost, that may happen before its artifact is stored.
+   */
   async #isGone(error: unknown): Promise<boolean> {
     if (error instanceof AppError && error.code === 'generation_gone') return true;
     if (!this.#signal.aborted) return false;

@@ -103,7 +103,9 @@ test('an abort ends the reading of pictures', async () => {
   await expect(extract(pdf, 'scan.pdf', read, { signal: controller.signal })).rejects.toBe(reason);
 });
 
-/** Placements of a picture on a page of 612 x 792 points: matrix, rotation of the page, and the picture as it is seen. */
+/**
+ * Placements of a picture on a page of 612 x 792 points: matrix, rotation of the page, and the picture as it is seen.
+ */
 const PLACEMENTS: [string, number, (bitmap: Bitmap) => Bitmap][] = [
   ['612 0 0 792 0 0', 0, (bitmap) => bitmap],
   ['-612 0 0 792 612 0', 0, (bitmap) => mapped(bitmap, (x, y) => [bitmap.width - 1 - x, y])],

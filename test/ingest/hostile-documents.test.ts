@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bombs, deceptions, xmlAttacks } from '../support/hostile-files.ts';
 import { damagedFiles, damagedParts, damagedScans, HostileReading } from './hostile-reading.ts';
 
-// These files are a sample of those in the long test: every format and every kind of damage and attack, but not all combinations.
+// These files are a sample of those in the long test: every format and every kind of damage and attack, but not all
+// combinations.
 let reading: HostileReading;
 beforeAll(async () => {
   reading = await HostileReading.open();

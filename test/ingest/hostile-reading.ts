@@ -61,7 +61,11 @@ export class HostileReading {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** Expects that every file ends with text or an expected error, within its bounds and without access. @returns number of files by outcome */
+  /**
+   * Expects that every file ends with text or an expected error, within its bounds and without access.
+   *
+   * @returns number of files by outcome
+   */
   async survive(files: readonly HostileFile[]): Promise<Map<string, number>> {
     const outcomes = new Map<string, number>();
     const limit = pLimit(2);

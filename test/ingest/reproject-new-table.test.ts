@@ -37,7 +37,8 @@ it('the first map of a model moves a bucket into the canonical space at once, wh
   }
   expect(await run).toMatchObject({ mode: 'new_table', documents: 61, space: 'canon-v1' });
   expect(seen.every(({ names }) => names.includes('d60.txt'))).toBe(true);
-  // Searches are keyword only until the tables are swapped and hybrid afterwards; no reply has both a vector score and a warning.
+  // Searches are keyword only until the tables are swapped and hybrid afterwards; no reply has both a vector score and
+  // a warning.
   expect(seen.every(({ scored, warnings }) => scored === (warnings === 0))).toBe(true);
   expect(seen[0]?.scored).toBe(false);
   expect(under.test.upstream.calls.filter((call) => call.texts.length > 1)).toHaveLength(before);

@@ -120,7 +120,10 @@ export class ReprojectionUnderTest {
     return { rows, live, space: table?.space, name: table?.name };
   }
 
-  /** Expect that every row is of a live generation, every live chunk has one row, and every artifact is of a live generation. */
+  /**
+   * Expect that every row is of a live generation, every live chunk has one row, and every artifact is of a live
+   * generation.
+   */
   async expectExact(): Promise<void> {
     const { rows, live } = await this.contents();
     const { sql, objects } = this.test.appliance;

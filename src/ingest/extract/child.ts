@@ -1,7 +1,7 @@
 /**
  * Main module of the process that reads one untrusted document: it gets an argument and the file on stdin, and prints
- * blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts) and drops the remaining ones
- * before it reads the file.
+ * blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts) and drops the remaining
+ * ones before it reads the file.
  */
 import fs from 'node:fs/promises';
 import { registerHooks } from 'node:module';
@@ -89,7 +89,10 @@ class PrintingImages implements ImageSink {
   }
 }
 
-/** Removes access to the network: the permission model of Node 24 does not cover it, so the APIs of JavaScript are replaced. */
+/**
+ * Removes access to the network: the permission model of Node 24 does not cover it, so the APIs of JavaScript are
+ * replaced.
+ */
 function dropPrivileges(): void {
   const refuse = () => {
     throw new Error('this API is not allowed in the process that reads a document');
@@ -101,7 +104,10 @@ function dropPrivileges(): void {
   Object.assign(process, { getBuiltinModule, kill: refuse, binding: refuse, dlopen: refuse });
 }
 
-/** Reader of stdin: a line with the task, then the file. Stdin stays open; it ends when the parent is gone, and this process exits. */
+/**
+ * Reader of stdin: a line with the task, then the file. Stdin stays open; it ends when the parent is gone, and this
+ * process exits.
+ */
 class TaskInput {
   readonly task: Promise<ChildTask>;
   readonly file: Promise<Uint8Array>;
@@ -177,7 +183,8 @@ function redirectWarnings(): void {
     if (count++ < WARNINGS_MAX) process.stderr.write(`${text.slice(0, 200)}\n`);
   };
   Object.assign(console, { log: take, info: take, warn: take, error: take, debug: take });
-  // pdf.js also leaves rejected promises when a document is damaged; the result depends only on which pages can be read.
+  // pdf.js also leaves rejected promises when a document is damaged; the result depends only on which pages can be
+  // read.
   process.on('unhandledRejection', take);
 }
 

@@ -1,4 +1,7 @@
-/** Returns true if a paragraph style is for code, by its stored name, which is English in every language of an office program. */
+/**
+ * Returns true if a paragraph style is for code, by its stored name, which is English in every language of an office
+ * program.
+ */
 export function isCodeStyle(name: string): boolean {
   return /^(html (preformatted|code)|preformatted text|source ?code|code( block)?|macro)$/i.test(name);
 }

@@ -120,7 +120,9 @@ function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
   }
 }
 
-/** Counts characters among the first million: those beyond ASCII, and of these the Hangul and replacement characters. */
+/**
+ * Counts characters among the first million: those beyond ASCII, and of these the Hangul and replacement characters.
+ */
 function countKinds(text: string): { foreign: number; hangul: number; broken: number } {
   let foreign = 0;
   let hangul = 0;

@@ -30,7 +30,10 @@ export const DOCUMENT_FORMATS = [
 ] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
-/** Format by the first bytes. The format inside a container (zip archive, compound file) is known only once it is opened. */
+/**
+ * Format by the first bytes. The format inside a container (zip archive, compound file) is known only once it is
+ * opened.
+ */
 export type FileFormat =
   | 'txt'
   | 'md'
@@ -175,8 +178,8 @@ function startOf(head: Uint8Array, bytes: number): string {
 }
 
 /**
- * Returns true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:" too,
- * so fields that only programs write are required, unless the name is that of a mail.
+ * Returns true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:"
+ * too, so fields that only programs write are required, unless the name is that of a mail.
  */
 function looksLikeMail(start: string, isNamed: boolean): boolean {
   const fields = new Set<string>();
@@ -191,8 +194,8 @@ function looksLikeMail(start: string, isNamed: boolean): boolean {
 }
 
 /**
- * Returns true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8 may have more of them (a
- * log with NULs), since binary data of some length is never valid UTF-8.
+ * Returns true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8 may have more of them
+ * (a log with NULs), since binary data of some length is never valid UTF-8.
  */
 function looksLikeText(head: Uint8Array): boolean {
   const wide = byteOrderMark(head) ?? utf16ByPattern(head);

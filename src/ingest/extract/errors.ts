@@ -54,7 +54,10 @@ export class PicturesDoNotFit extends ExtractError {
   }
 }
 
-/** Returns true for a failed allocation. V8 reports it and an exhausted stack both as RangeError, so only the message differs. */
+/**
+ * Returns true for a failed allocation. V8 reports it and an exhausted stack both as RangeError, so only the message
+ * differs.
+ */
 export function isOutOfMemory(message: string): boolean {
   return /allocation failed|Invalid (?:string|array|typed array) length/i.test(message);
 }

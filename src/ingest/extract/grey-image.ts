@@ -11,7 +11,10 @@ export interface GreyImage {
 export interface RawImage {
   readonly width: number;
   readonly height: number;
-  /** Pixel format. 1: one bit a pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Left out for masks, which are of kind 1. */
+  /**
+   * Pixel format. 1: one bit a pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Left out for masks, which are
+   * of kind 1.
+   */
   readonly kind?: number;
   readonly data?: Uint8Array | Uint8ClampedArray;
 }

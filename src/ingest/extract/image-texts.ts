@@ -21,8 +21,8 @@ export interface ImageReading {
    *
    * @param file an image file
    * @returns text with line breaks; empty if there is none
-   * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's reason
-   *   once it is aborted
+   * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's
+   *   reason once it is aborted
    */
   read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string>;
 }

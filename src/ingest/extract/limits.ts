@@ -2,11 +2,17 @@
 export interface ExtractLimits {
   /** Bytes of txt and md files, which are in the worker's memory twice: as bytes and as text. */
   readonly textBytesMax: number;
-  /** Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may apply first. */
+  /**
+   * Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may
+   * apply first.
+   */
   readonly htmlBytesMax: number;
   /** Bytes of PDF files, which are in the child's memory as a whole. */
   readonly pdfBytesMax: number;
-  /** Bytes of office documents, books and Hancom documents, which are in the child's memory together with their unpacked parts. */
+  /**
+   * Bytes of office documents, books and Hancom documents, which are in the child's memory together with their unpacked
+   * parts.
+   */
   readonly officeBytesMax: number;
   /** Bytes of mail and rich text, which are in the child's memory several times, as bytes and as text. */
   readonly mailBytesMax: number;

@@ -5,10 +5,10 @@ const WINDOW_CHARS_MAX = 2 * WINDOW_CHARS;
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 
 /**
- * Cuts Markdown into windows that can be parsed one by one. A window of at least 64 Ki characters ends where a new block
- * must begin (an unindented heading, or an unindented line after a blank one, outside a fence); past twice that size it
- * ends at any line end, or anywhere. So the cost of a document is linear in its length whatever a parser does with one
- * window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
+ * Cuts Markdown into windows that can be parsed one by one. A window of at least 64 Ki characters ends where a new
+ * block must begin (an unindented heading, or an unindented line after a blank one, outside a fence); past twice that
+ * size it ends at any line end, or anywhere. So the cost of a document is linear in its length whatever a parser does
+ * with one window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
  *
  * @param text with `\n` as its only newline
  */

@@ -101,7 +101,10 @@ function multiply([a, b, c, d, e, f]: Matrix, [g, h, i, j, k, l]: Matrix): Matri
   return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
 }
 
-/** Waits for the decoded object of an image; null if pdf.js could not decode it. Objects shared by pages begin with `g_`. */
+/**
+ * Waits for the decoded object of an image; null if pdf.js could not decode it. Objects shared by pages begin with
+ * `g_`.
+ */
 function decoded(page: PdfPage, id: string): Promise<RawImage | null> {
   const objects = id.startsWith('g_') ? page.commonObjs : page.objs;
   return new Promise((resolve) => objects.get(id, resolve as (image: unknown) => void));

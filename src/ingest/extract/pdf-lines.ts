@@ -77,9 +77,9 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
 }
 
 /**
- * Orders lines for reading. The content stream is usually in reading order, including columns, and is kept as long as it
- * runs downwards. If it jumps back up within a column, lines are sorted by position instead, column by column if the
- * page has two.
+ * Orders lines for reading. The content stream is usually in reading order, including columns, and is kept as long as
+ * it runs downwards. If it jumps back up within a column, lines are sorted by position instead, column by column if
+ * the page has two.
  */
 function order(lines: PdfLine[], pageWidth: number): PdfLine[] {
   let jumps = 0;
@@ -114,7 +114,9 @@ function byPosition(a: PdfLine, b: PdfLine): number {
   return Math.abs(a.y - b.y) > Math.min(a.fontSize, b.fontSize) * 0.3 ? b.y - a.y : a.left - b.left;
 }
 
-/** Finds the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text. */
+/**
+ * Finds the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text.
+ */
 function findGutter(lines: readonly PdfLine[], pageWidth: number): number | null {
   let best: { x: number; crossing: number } | null = null;
   for (let step = 0; step <= 40; step++) {

@@ -72,7 +72,8 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 
 /**
  * Joins several lines to one text: a word divided by a hyphen is joined (a soft hyphen is always removed, a hard one
- * before a small letter); Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
+ * before a small letter); Chinese and Japanese lines are joined without a blank, all others (including Korean) with
+ * one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';

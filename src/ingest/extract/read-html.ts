@@ -34,8 +34,9 @@ export interface HtmlOptions {
 
 /**
  * Reads the blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables with one line
- * per row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched. The
- * title becomes the first heading if there is no `h1`. The tree is walked without recursion, so depth needs no stack.
+ * per row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched.
+ * The title becomes the first heading if there is no `h1`. The tree is walked without recursion, so depth needs no
+ * stack.
  *
  * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` does not
  */

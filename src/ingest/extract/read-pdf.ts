@@ -28,7 +28,9 @@ export interface PdfOptions {
 /** Size of a window, in pages and characters; after each one, fonts and other shared resources are dropped. */
 const WINDOW_PAGES = 50;
 const WINDOW_CHARS = 1024 * 1024;
-/** Maximum of pixels of an image: A4 at 600 dots per inch has 35 million, and decoding takes up to ten bytes of each. */
+/**
+ * Maximum of pixels of an image: A4 at 600 dots per inch has 35 million, and decoding takes up to ten bytes of each.
+ */
 const IMAGE_PIXELS_MAX = 36_000_000;
 
 /**

@@ -22,8 +22,8 @@ const READERS: ReadonlyArray<readonly [RegExp, (zip: Zip, mainPart: string, read
 const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)(-template|-master)?$/;
 
 /**
- * Reads the document in a zip archive. Its format is given by entries of the archive: `mimetype`, or the content type of
- * the main part.
+ * Reads the document in a zip archive. Its format is given by entries of the archive: `mimetype`, or the content type
+ * of the main part.
  *
  * @throws ExtractError `unsupported_type` if the format is not supported; errors of the document
  */

@@ -14,7 +14,10 @@ export interface BlockSink {
 export interface ImageSink {
   /** Strategy; `always` includes pictures on pages that have text. */
   readonly strategy: OcrStrategy;
-  /** Adds an image file in reading order among the blocks, and settles when more can be added. Returns false if it is too large or there are too many. */
+  /**
+   * Adds an image file in reading order among the blocks, and settles when more can be added. Returns false if it is
+   * too large or there are too many.
+   */
   take(image: PageImage): Promise<boolean>;
 }
 

@@ -7,9 +7,9 @@ const HEADER_CELL_CHARS_MAX = 64;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`). A large one becomes
- * several blocks; if `headingLevel` is given and the first row names the columns, that row becomes a heading, so that
- * every chunk of the table has the names of its columns.
+ * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`). A large one
+ * becomes several blocks; if `headingLevel` is given and the first row names the columns, that row becomes a heading,
+ * so that every chunk of the table has the names of its columns.
  */
 export class RowTable {
   readonly #add: (block: BlockDraft) => void;

@@ -30,9 +30,9 @@ const STDERR_CHARS_MAX = 4096;
  * Reads one document in a process of its own and passes its blocks to `onBlocks`; while `onBlocks` is pending, reading
  * and the deadline are paused.
  *
- * The process has almost no privileges (see start-child.ts). It is killed past the deadline, past `memoryBytesMax` (heap
- * limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal` aborts; it
- * exits by itself when this process dies. It has exited when the promise settles.
+ * The process has almost no privileges (see start-child.ts). It is killed past the deadline, past `memoryBytesMax`
+ * (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal`
+ * aborts; it exits by itself when this process dies. It has exited when the promise settles.
  *
  * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
  * @throws ExtractError for errors of the document or the child; the signal's reason when aborted; errors of `onBlocks`
@@ -119,7 +119,10 @@ function exitOf(child: Child, kill: (reason: unknown) => void): Promise<Exit> {
   );
 }
 
-/** Writes task and file to the child with backpressure, and leaves stdin open so that the child notices when this process dies. */
+/**
+ * Writes task and file to the child with backpressure, and leaves stdin open so that the child notices when this
+ * process dies.
+ */
 async function sendFile(
   child: Child,
   task: ChildTask,

@@ -42,7 +42,11 @@ export class WindowSink implements BlockSink {
     this.#charsSinceYield += block.text.length + 64;
   }
 
-  /** Passes a complete window on, and yields to the event loop from time to time. @throws the signal's reason; errors of `take` */
+  /**
+   * Passes a complete window on, and yields to the event loop from time to time.
+   *
+   * @throws the signal's reason; errors of `take`
+   */
   async flush(): Promise<void> {
     if (this.#assembler.mayEndWindow(this.#options.windowChars)) await this.#passWindow();
     if (this.#charsSinceYield < YIELD_CHARS) return;

@@ -42,7 +42,10 @@ export async function readRelationships(zip: Zip, part: string): Promise<Relatio
   return found;
 }
 
-/** Name of the entry that a reference in an entry of `folder` points to. It is only looked up, so `..` cannot leave the archive. */
+/**
+ * Name of the entry that a reference in an entry of `folder` points to. It is only looked up, so `..` cannot leave the
+ * archive.
+ */
 export function entryName(folder: string, reference: string): string {
   const path = reference.replace(/[?#].*$/s, '');
   const segments = path.startsWith('/') ? [] : folder.split('/').filter((segment) => segment !== '');

@@ -2,10 +2,16 @@ import { SaxesParser } from 'saxes';
 import { byteOrderMark, utf16ByPattern } from '../decode-text.ts';
 import { ExtractError } from '../errors.ts';
 
-/** Attributes by name: with the prefix of `NAMESPACES` whatever prefix the file uses; without a prefix if there is no namespace. */
+/**
+ * Attributes by name: with the prefix of `NAMESPACES` whatever prefix the file uses; without a prefix if there is no
+ * namespace.
+ */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
-/** Handler that is called in document order. Names have the prefix of `NAMESPACES`; `-:` is the prefix of every other namespace. */
+/**
+ * Handler that is called in document order. Names have the prefix of `NAMESPACES`; `-:` is the prefix of every other
+ * namespace.
+ */
 export interface XmlHandler {
   open?(name: string, attributes: XmlAttributes): void;
   close?(name: string): void;
@@ -52,7 +58,8 @@ const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
  * type, internal or external, are never defined, so the use of one is an error and nothing is ever fetched.
  *
  * @param drain awaited after every part of the input, so that the output of the handler is consumed
- * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; errors of the handler
+ * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; errors of the
+ *   handler
  */
 export async function parseXml(
   source: AsyncIterable<Uint8Array>,
@@ -95,7 +102,10 @@ export async function parseXml(
   parser.close();
 }
 
-/** Chooses the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix F). */
+/**
+ * Chooses the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix
+ * F).
+ */
 function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {
   const found = byteOrderMark(start) ?? utf16ByPattern(start);
   if (found !== null) return new TextDecoder(found);

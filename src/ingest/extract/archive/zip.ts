@@ -4,7 +4,9 @@ import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { ExtractError, isOutOfMemory } from '../errors.ts';
 import type { UnpackBudget } from '../reader.ts';
 
-/** Factor by which the declared size of compressed entries may exceed the unpack budget: pictures are never unpacked. */
+/**
+ * Factor by which the declared size of compressed entries may exceed the unpack budget: pictures are never unpacked.
+ */
 const DECLARED_FACTOR = 4;
 
 /**

@@ -28,7 +28,11 @@ export class CsvParser {
     this.#onRow = onRow;
   }
 
-  /** Parses the next part of the text. @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters */
+  /**
+   * Parses the next part of the text.
+   *
+   * @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters
+   */
   write(text: string): void {
     let start = 0;
     for (let at = 0; at < text.length; at++) {

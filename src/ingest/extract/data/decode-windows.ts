@@ -5,8 +5,8 @@ const SLICE_BYTES = 64 * 1024;
 const SAMPLE_BYTES = 256 * 1024;
 
 /**
- * Decodes a file of any encoding to windows of about 64 Ki characters. The encoding is detected by `decodeText` from the
- * first bytes beyond ASCII, however late they occur; nothing else of the file is held.
+ * Decodes a file of any encoding to windows of about 64 Ki characters. The encoding is detected by `decodeText` from
+ * the first bytes beyond ASCII, however late they occur; nothing else of the file is held.
  *
  * @param declared a charset label from elsewhere; unknown labels are ignored
  */
@@ -56,7 +56,10 @@ function wholeLines(sample: Buffer): Buffer {
   return newline < 0 ? sample : sample.subarray(0, newline + 1);
 }
 
-/** Returns true for ASCII without NULs, which indicate UTF-16, and without the escape character that begins text in ISO-2022-JP. */
+/**
+ * Returns true for ASCII without NULs, which indicate UTF-16, and without the escape character that begins text in
+ * ISO-2022-JP.
+ */
 function isAscii(slice: Uint8Array): boolean {
   for (let i = 0; i < slice.length; i++) {
     const byte = slice[i] as number;

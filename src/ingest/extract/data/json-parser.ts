@@ -37,7 +37,11 @@ export class JsonParser {
     this.#handler = handler;
   }
 
-  /** Parses the next part of the text. @throws ExtractError `corrupt` for invalid JSON, `too_large` for a string of more than 16 Mi characters */
+  /**
+   * Parses the next part of the text.
+   *
+   * @throws ExtractError `corrupt` for invalid JSON, `too_large` for a string of more than 16 Mi characters
+   */
   write(text: string): void {
     let at = 0;
     while (at < text.length) at = this.#string === null ? this.#takeToken(text, at) : this.#takeString(text, at);

@@ -6,7 +6,9 @@ const PROSE_CHARS = 1_000;
 /** Maximal length of a record that is written as one line. */
 const LINE_CHARS_MAX = 2_000;
 const BLOCK_CHARS = 16 * 1024;
-/** Maximum of containers around a record: elements of an array in an object are records, those of deeper arrays are not. */
+/**
+ * Maximum of containers around a record: elements of an array in an object are records, those of deeper arrays are not.
+ */
 const RECORD_DEPTH_MAX = 2;
 const LIST_CHARS_MAX = 1_000;
 

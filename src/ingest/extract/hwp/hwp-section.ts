@@ -83,7 +83,10 @@ export class HwpSection {
     this.#writer.openTable();
   }
 
-  /** Opens a list of paragraphs: directly below a table it is a cell; before the properties of the table it is the caption. */
+  /**
+   * Opens a list of paragraphs: directly below a table it is a cell; before the properties of the table it is the
+   * caption.
+   */
   #openList(data: Buffer, level: number): void {
     const control = this.#controls.at(-1);
     if (control === undefined || !control.isTableOpen || level !== control.level + 1) return;

@@ -13,7 +13,8 @@ const SECTION = /^Contents\/section(\d+)\.xml$/;
 
 /**
  * Reads the text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables,
- * text boxes, equations as their script, footnotes and endnotes. Deleted text, comments, headers and footers are left out.
+ * text boxes, equations as their script, footnotes and endnotes. Deleted text, comments, headers and footers are left
+ * out.
  */
 export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult> {
   if (await isEncrypted(zip))

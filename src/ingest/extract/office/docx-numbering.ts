@@ -32,7 +32,10 @@ export class DocxNumbering {
     return numbering;
   }
 
-  /** Counts the next item of a list and returns its label, such as `- `, `3. ` or `1.2 `; null if the list does not exist. */
+  /**
+   * Counts the next item of a list and returns its label, such as `- `, `3. ` or `1.2 `; null if the list does not
+   * exist.
+   */
   labelOf(numId: string, level: number): string | null {
     const list = this.#lists.get(numId);
     const levels = this.#levels.get(list?.abstractId ?? '');

@@ -25,7 +25,10 @@ interface RawStyle {
 
 const CHAIN_MAX = 32;
 
-/** Reads the styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never translated. */
+/**
+ * Reads the styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never
+ * translated.
+ */
 export async function readDocxStyles(zip: Zip, part: string | null): Promise<ReadonlyMap<string, ParagraphStyle>> {
   const raw = new Map<string, RawStyle>();
   if (part === null || !zip.has(part)) return new Map();

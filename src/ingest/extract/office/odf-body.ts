@@ -163,7 +163,9 @@ export class OdfBody implements XmlHandler {
     this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  /** Opens a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list. */
+  /**
+   * Opens a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list.
+   */
   #openList(attributes: XmlAttributes): void {
     const style = attributes['text:style-name'] ?? this.#lists.at(-1)?.style ?? '';
     const level = this.#lists.length + 1;

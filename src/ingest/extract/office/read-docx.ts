@@ -9,8 +9,8 @@ import { readDocxStyles } from './docx-styles.ts';
 
 /**
  * Reads the text of a WordprocessingML document: headings by style or outline level, numbered as Word would show them,
- * list items, tables, listings by style, text boxes, and footnotes and endnotes after the paragraph that refers to them.
- * Deleted and hidden text, comments, headers and footers, and tables of contents are left out.
+ * list items, tables, listings by style, text boxes, and footnotes and endnotes after the paragraph that refers to
+ * them. Deleted and hidden text, comments, headers and footers, and tables of contents are left out.
  */
 export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);

@@ -12,9 +12,9 @@ import { arrangeSlide } from './slide-blocks.ts';
 const CONTENT = 'content.xml';
 
 /**
- * Reads an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items, tables,
- * listings by style, notes after their paragraph. Pages are slides or sheets. Deleted text, comments, headers and
- * footers, and indexes are left out.
+ * Reads an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items,
+ * tables, listings by style, notes after their paragraph. Pages are slides or sheets. Deleted text, comments, headers
+ * and footers, and indexes are left out.
  */
 export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: Reading): Promise<ReadResult> {
   const { sink, pagesMax } = reading;

@@ -9,8 +9,9 @@ import { arrangeSlide } from './slide-blocks.ts';
 import { SlideBody } from './slide-body.ts';
 
 /**
- * Reads the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then the
- * shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the slide.
+ * Reads the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then
+ * the shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the
+ * slide.
  */
 export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Promise<ReadResult> {
   const slides = await slidesInOrder(zip, mainPart);

@@ -13,8 +13,9 @@ interface Sheet {
 }
 
 /**
- * Reads the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas as
- * tables. Cells are read as they are shown, formulas by the value that was saved. The page is the number of the sheet.
+ * Reads the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas
+ * as tables. Cells are read as they are shown, formulas by the value that was saved. The page is the number of the
+ * sheet.
  */
 export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);

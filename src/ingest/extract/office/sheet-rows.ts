@@ -1,7 +1,10 @@
 import type { BlockDraft } from '../blocks.ts';
 import { RowTable } from '../row-table.ts';
 
-/** Builder of the blocks of one sheet: its name as a heading once it has a cell, and a table for every sequence of filled rows. */
+/**
+ * Builder of the blocks of one sheet: its name as a heading once it has a cell, and a table for every sequence of
+ * filled rows.
+ */
 export class SheetRows {
   readonly #add: (block: BlockDraft) => void;
   readonly #name: string;

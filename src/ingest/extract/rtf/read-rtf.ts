@@ -8,7 +8,8 @@ const TOKENS_BETWEEN_FLUSHES = 10_000;
 
 /**
  * Reads the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
- * tables, footnotes and endnotes. Hidden text, comments, headers and footers, pictures and embedded objects are left out.
+ * tables, footnotes and endnotes. Hidden text, comments, headers and footers, pictures and embedded objects are left
+ * out.
  */
 export async function readRtf(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
   const writer = new BlockWriter((block) => sink.add(block));
