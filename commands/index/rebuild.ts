@@ -37,7 +37,7 @@ export default class IndexRebuild extends BaseCommand {
         const report = await rebuildIndex(reprojection, operator, bucket.id, {
           leaveOutDamaged: flags['leave-out-damaged'],
           signal,
-          onProgress: (done) => progress.reach(done),
+          onProgress: (done) => progress.update(done),
         });
         for (const id of report.left_out) this.logToStderr(`warning: ${id} is left out; reprocess it`);
         this.log(`${report.documents} documents, ${report.chunks} chunks indexed anew`);

@@ -50,7 +50,7 @@ export async function showFit(
   try {
     progress.begin('embedding', plan.textsToEmbed);
     return await run((embedded) => {
-      if (embedded !== null) return progress.reach(embedded);
+      if (embedded !== null) return progress.update(embedded);
       progress.close();
       note('fitting and measuring; this may take two minutes');
     });

@@ -55,7 +55,7 @@ async function evaluateOn(
     progress.begin(`embedding for ${record.model}`, textsToEmbed(collection));
     return await evaluateRetrieval({ embed: calibration.embed, projections }, { model, reference }, collection, {
       signal,
-      onProgress: (embedded) => progress.reach(embedded),
+      onProgress: (embedded) => progress.update(embedded),
     });
   } finally {
     progress.close();

@@ -7,11 +7,11 @@ export interface Progress {
   /** One more is done. `line` says it in words, `last` names it. */
   step(options: { last: string; line: string; failed: boolean }): void;
   /** `done` of them are done now: for work in many small steps, of which only some are worth a line. */
-  reach(done: number): void;
+  update(done: number): void;
   close(): void;
 }
 
-/** Lines that a run without a terminal prints of `reach`. */
+/** Lines that a run without a terminal prints of `update`. */
 const LINES_MAX = 20;
 
 export async function openProgress(): Promise<Progress> {
@@ -28,7 +28,7 @@ export async function openProgress(): Promise<Progress> {
       state = { ...state, last, done: state.done + 1, failed: state.failed + (failed ? 1 : 0) };
       view.update(state);
     },
-    reach(done) {
+    update(done) {
       state = { ...state, done };
       view.update(state);
     },
@@ -51,7 +51,7 @@ function lines(): Progress {
       done++;
       note(`[${done}/${total}] ${line}`);
     },
-    reach(now) {
+    update(now) {
       const lineOf = (count: number) => Math.floor((count / Math.max(1, total)) * LINES_MAX);
       if (lineOf(now) > lineOf(done)) note(`[${now}/${total}] ${label}`);
       done = now;

@@ -31,7 +31,7 @@ export async function showReprojection(
   const progress = await openProgress();
   try {
     if (plan.mode !== 'nothing') progress.begin('projecting chunks', plan.chunks);
-    return await run((done) => progress.reach(done));
+    return await run((done) => progress.update(done));
   } finally {
     progress.close();
   }

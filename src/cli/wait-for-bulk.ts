@@ -34,7 +34,7 @@ export async function waitForBulk(
       const { input_count: total, completed_count: done } = job.metadata;
       if (!begun) progress.begin('embedding', total);
       begun = true;
-      progress.reach(done);
+      progress.update(done);
       if (job.status === 'ready') return job;
       if (job.status === 'failed' || job.status === 'cancelled') throw endedBadly(job);
       await delay(POLL_MS, undefined, { signal });

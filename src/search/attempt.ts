@@ -10,7 +10,7 @@ import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { SearchRequest } from './schema.ts';
 import { type Found, type IndexSearch, searchIndex } from './search-index.ts';
 
-/** How often a search is done on an index that moves on under it. */
+/** Times that a search is tried while its index changes. */
 const TRIES_MAX = 3;
 
 export interface AttemptContext {
@@ -19,8 +19,8 @@ export interface AttemptContext {
   readonly embedder: Embedder;
 }
 
-/** A search as it was asked for. */
-export interface Asked {
+/** Input of a search. */
+export interface SearchInput {
   readonly context: AttemptContext;
   readonly caller: Caller;
   readonly bucketRef: string;
@@ -30,48 +30,48 @@ export interface Asked {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A search of one version of an index, under way. */
+/** Search of one version of an index that is in progress. */
 export interface Attempt {
   readonly search: IndexSearch;
-  readonly at: BucketIndex;
+  readonly index: BucketIndex;
   readonly embedding: Promise<QueryVector>;
   readonly outcome: Promise<Found>;
 }
 
-/** @param embedding of an earlier attempt at the same search, so that its query is embedded once */
+/** @param embedding embedding of an earlier attempt at the same search, so that the query is embedded once */
 export function beginAttempt(
-  { context, caller, request, wanted, signal }: Asked,
-  at: BucketIndex,
+  { context, caller, request, wanted, signal }: SearchInput,
+  index: BucketIndex,
   collectionId: string | null,
   embedding = awaitLater(embedQuery(context.embedder, caller, request, signal)),
 ): Attempt {
   const search: IndexSearch = {
     ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
-    scope: { bucketId: at.bucketId, collectionId, filter: request.filter ?? null },
+    scope: { bucketId: index.bucketId, collectionId, filter: request.filter ?? null },
     terms: weighTerms(analyse(request.query)),
   };
-  return { search, at, embedding, outcome: awaitLater(searchIndex(search, at.indexTable, embedding)) };
+  return { search, index, embedding, outcome: awaitLater(searchIndex(search, index.indexTable, embedding)) };
 }
 
 /**
- * Wait for the outcome of an attempt, and search again where the index has moved on under it: what is visible now may
- * have been written into a newer version of the table or into another table, and reading a version fails once a
- * deletion has taken it off the storage.
+ * Wait for the outcome of an attempt, and search again if the index has changed meanwhile: visible chunks may have been
+ * written to a newer version of the table or to another table, and reading a version fails once a deletion has removed
+ * it from the storage.
  */
-export async function finishAttempt(asked: Asked, first: Attempt): Promise<Found> {
-  const { bucketId } = first.at;
+export async function finishAttempt(input: SearchInput, first: Attempt): Promise<Found> {
+  const { bucketId } = first.index;
   let attempt = first;
   for (let tries = 1; ; tries++) {
     const outcome = await attempt.outcome.catch((error: unknown) => {
-      if (error instanceof AppError || asked.signal?.aborted) throw error;
+      if (error instanceof AppError || input.signal?.aborted) throw error;
       return { error };
     });
-    if (!('error' in outcome) && !outcome.isOvertaken) return outcome;
-    const indexTable = await getIndexTable(asked.context.sql, bucketId);
-    if (isSameTable(indexTable, attempt.at.indexTable) || tries === TRIES_MAX) {
+    if (!('error' in outcome) && !outcome.isStale) return outcome;
+    const indexTable = await getIndexTable(input.context.sql, bucketId);
+    if (isSameTable(indexTable, attempt.index.indexTable) || tries === TRIES_MAX) {
       if ('error' in outcome) throw outcome.error;
       return outcome;
     }
-    attempt = beginAttempt(asked, { bucketId, indexTable }, attempt.search.scope.collectionId, attempt.embedding);
+    attempt = beginAttempt(input, { bucketId, indexTable }, attempt.search.scope.collectionId, attempt.embedding);
   }
 }

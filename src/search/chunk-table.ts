@@ -3,7 +3,7 @@ import type { Table } from 'apache-arrow';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { Locator } from './schema.ts';
 
-// apache-arrow comes as two copies, for import and for require; LanceDB knows only tables of the latter.
+// apache-arrow has separate builds for import and for require; LanceDB accepts only tables of the latter.
 const arrow: typeof import('apache-arrow') = createRequire(import.meta.url)('apache-arrow');
 const { Field, FixedSizeList, Float32, Int32, Int64, RecordBatch, Schema, Struct, Utf8, makeData, vectorFromArray } =
   arrow;
@@ -46,7 +46,7 @@ export const CHUNK_SCHEMA = new Schema([
   new Field('event_time', new Int64(), true),
 ]);
 
-/** The Arrow table of several generations. Vectors are handed over as they are, never as lists of numbers. */
+/** Build the Arrow table of several generations. Vectors are passed as typed arrays, never as lists of numbers. */
 export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
   const chunks = generations.flatMap((generation) => generation.chunks);
   const vectors = joinVectors(generations.map((generation) => generation.vectors));

@@ -1,19 +1,20 @@
 import { analyse } from '../language/analyser.ts';
 
-/** Chunks share this part of all their terms when one says what the other has said. */
+/** Share of all terms of two chunks that near-duplicates have in common at least. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
-/** What is compared of a chunk. */
+/** Fields of a chunk that are compared. */
 export interface Passage {
   readonly documentId: string;
   readonly text: string;
 }
 
 /**
- * The best of a ranked list: of near-duplicate chunks of one document only the first, of one document at most
- * `perDocumentMax`, and at most `wanted` altogether.
+ * Take the best of a ranked list: only the first of near-duplicate chunks of one document, at most `perDocumentMax` of
+ * one document, and at most `wanted` altogether.
  *
- * Near-duplicate: the Jaccard similarity of their terms is at least 0.9. The overlap of neighbouring chunks is far below.
+ * Chunks are near-duplicates if the Jaccard similarity of their terms is at least 0.9. The overlap of neighbouring
+ * chunks is far below that.
  */
 export function collapse<P extends Passage>(
   ranked: Iterable<P>,
@@ -36,7 +37,7 @@ export function collapse<P extends Passage>(
 
 interface Kept {
   readonly text: string;
-  /** Found when first compared: most documents are in a list once. */
+  /** Computed at the first comparison: most documents occur in a list once. */
   terms: ReadonlySet<string> | null;
 }
 

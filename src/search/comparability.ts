@@ -6,10 +6,11 @@ import { getIndexTable, hasLiveOfOtherSpace } from './index-store.ts';
 import { findReprojection } from './reprojection-store.ts';
 
 /**
- * Whether vectors of `space` may go into the bucket's index: it holds such, or none that searches find.
+ * Check that vectors of `space` may be added to the bucket's index: it holds vectors of that space, or none that
+ * searches find.
  *
- * @throws AppError `not_comparable` (409) naming the command to run; `index_moving` (503) while a reprojection brings the
- *   bucket into that space
+ * @throws AppError `not_comparable` (409) naming the command to run; `index_moving` (503) while a reprojection moves
+ *   the bucket into that space
  */
 export async function checkComparable(sql: Sql, bucketId: string, space: string): Promise<void> {
   const held = (await getIndexTable(sql, bucketId))?.space ?? null;
@@ -17,7 +18,7 @@ export async function checkComparable(sql: Sql, bucketId: string, space: string)
   throw await refusalOf(sql, bucketId, { held, given: space });
 }
 
-/** Why vectors of the space `given` cannot go beside those of `held`. */
+/** Build the error for vectors of the space `given` that cannot be stored beside those of `held`. */
 export async function refusalOf(
   sql: Sql,
   bucketId: string,

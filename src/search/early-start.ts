@@ -1,34 +1,39 @@
 import { findCollection } from '../documents/store.ts';
-import { type Asked, type Attempt, beginAttempt } from './attempt.ts';
+import { type Attempt, beginAttempt, type SearchInput } from './attempt.ts';
 import { type BucketIndex, findBucketIndex, isSameTable } from './index-store.ts';
 
 const NAMES_MAX = 1_000;
 
 /**
- * Begin a search at the place where this process last saw the bucket's index, while PostgreSQL says where it is; that
- * is nearly always the same place, and saves the search one query's time (docs/decisions/0021-early-start-of-searches.md). An attempt at another
- * place is thrown away, and begins anew at the right one.
+ * Begin a search on the table version that this process last saw of the bucket's index, while PostgreSQL is asked for
+ * the present one. They are nearly always the same, and the search saves the time of one query
+ * (docs/decisions/0021-early-start-of-searches.md). Otherwise the attempt is discarded and a new one begins on the
+ * present version.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404)
  */
-export async function beginSearch(asked: Asked, lastSeen: LastSeenIndexes): Promise<Attempt> {
-  const { context, caller, bucketRef, request } = asked;
+export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes): Promise<Attempt> {
+  const { context, caller, bucketRef, request } = input;
   const { sql } = context;
   const seen = request.collection === undefined ? lastSeen.get(caller.orgId, bucketRef) : undefined;
-  const early = seen && beginAttempt(asked, seen, null);
-  const at = await findBucketIndex(sql, caller.orgId, bucketRef).catch((error: unknown) => {
-    // Gone, maybe: no query is embedded for a bucket that is not there.
+  const early = seen && beginAttempt(input, seen, null);
+  const index = await findBucketIndex(sql, caller.orgId, bucketRef).catch((error: unknown) => {
+    // Perhaps the bucket is gone: the next search must not embed its query before the bucket is found.
     lastSeen.forget(caller.orgId, bucketRef);
     throw error;
   });
-  lastSeen.remember(caller.orgId, bucketRef, at);
-  if (early && early.at.bucketId === at.bucketId && isSameTable(early.at.indexTable, at.indexTable)) return early;
+  lastSeen.remember(caller.orgId, bucketRef, index);
+  if (early && early.index.bucketId === index.bucketId && isSameTable(early.index.indexTable, index.indexTable))
+    return early;
   const { collection } = request;
-  const collectionId = collection ? (await findCollection(sql, caller.orgId, at.bucketId, collection)).id : null;
-  return beginAttempt(asked, at, collectionId, early?.embedding);
+  const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
+  return beginAttempt(input, index, collectionId, early?.embedding);
 }
 
-/** Places where this process last saw the indexes of buckets. They may be outdated: PostgreSQL has the last word. */
+/**
+ * Table versions that this process last saw of the indexes of buckets. They may be outdated; PostgreSQL is
+ * authoritative.
+ */
 export class LastSeenIndexes {
   /** Least recently seen first. */
   readonly #byName = new Map<string, BucketIndex>();
@@ -52,7 +57,7 @@ export class LastSeenIndexes {
   }
 }
 
-/** Ids of organizations have no line breaks. */
+/** Build the key of a bucket. It is unambiguous, since ids of organizations have no line breaks. */
 function keyOf(orgId: string, bucketRef: string): string {
   return `${orgId}\n${bucketRef}`;
 }

@@ -7,16 +7,16 @@ import { settle } from './settle.ts';
 import { dropVectorIndex } from './vector-index.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
-/** Versions are dated by the clocks of their writers, some of which may be ahead of ours. */
-const CLOCKS_DIFFER_MS = 24 * 3_600_000;
+/** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
+const CLOCK_SKEW_MS = 24 * 3_600_000;
 
 /**
- * Take the bytes of removed chunks off the storage, where LanceDB may keep them for ever: it merges a file only once a
- * tenth of its rows are deleted, and its indexes keep what rows that are gone said. So all rows are written to new files,
- * the indexes are built anew, and every older version of the table goes at once. A search that is at one
- * of those fails, and is done again at the new version, which PostgreSQL names before the old ones go.
+ * Remove the bytes of deleted chunks from the storage, where LanceDB may keep them for ever: it merges a file only once
+ * a tenth of its rows are deleted, and its indexes keep the content of deleted rows. So all rows are written to new
+ * files, the indexes are rebuilt, and all older versions of the table are removed at once. A search that reads an older
+ * version then fails, and is repeated on the new version, which PostgreSQL names before the old ones are removed.
  *
- * Takes time and, meanwhile, space in proportion to the bucket. Doing it again changes nothing.
+ * It takes time and temporary space in proportion to the bucket. It is idempotent.
  *
  * @throws AppError `index_lock_lost`, `index_unavailable` (503)
  */
@@ -45,7 +45,7 @@ export async function expungeBucket(
   });
 }
 
-/** @param publish tells readers of the version that has none of the removed rows */
+/** @param publish announces to readers the version that has none of the removed rows */
 async function expunge(
   tables: LanceTables,
   name: string,
@@ -53,21 +53,21 @@ async function expunge(
   publish: (version: number) => Promise<void>,
 ): Promise<void> {
   if (!(await tables.has(name))) return;
-  const table = await tables.write(name);
+  const table = await tables.openForWriting(name);
   await checkHeld();
-  await tables.reach(writeAnew(tables, table));
+  await tables.mapErrors(rewriteTable(tables, table));
   await publish(await table.version());
   await checkHeld();
-  const later = new Date(Date.now() + CLOCKS_DIFFER_MS);
-  // Unverified: files that a killed writer left. Nobody else writes while we hold the lock.
-  await tables.reach(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
+  const later = new Date(Date.now() + CLOCK_SKEW_MS);
+  // Unverified files are those of a killed writer, since no other process writes while we hold the lock.
+  await tables.mapErrors(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
 }
 
-async function writeAnew(tables: LanceTables, table: Table): Promise<void> {
-  // An update moves rows into new files, whatever it changes.
+async function rewriteTable(tables: LanceTables, table: Table): Promise<void> {
+  // An update moves rows into new files even if no value changes.
   if ((await table.countRows()) > 0) await table.update({ where: 'true', valuesSql: { modality: 'modality' } });
   await dropVectorIndex(table);
   await buildTokenIndex(table);
-  // Whatever there is to merge now is not found later, when old versions go: that would make one more old version.
+  // Merge now: a merge when old versions are removed would leave one more old version.
   await settle(tables, table);
 }

@@ -25,8 +25,8 @@ const Condition: z.ZodType<Condition> = z.lazy(() =>
 const Plain = z.record(key, z.union([scalar, z.array(scalar).min(1).max(1000)]));
 
 /**
- * `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}` /
- * `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters` is of the second shape.
+ * Filter of documents: `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}`
+ * / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters` is of the second shape.
  */
 export const Filter = z
   .unknown()
@@ -84,8 +84,8 @@ const COLUMNS = new Set([
 ]);
 
 /**
- * The filter as a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
- * matches nothing but `ne` and `nin`. Order comparisons are numeric when both sides are numbers, else by text.
+ * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
+ * matches only `ne` and `nin`. Order comparisons are numeric if both sides are numbers, otherwise by text.
  */
 export function filterSql(sql: Sql, filter: Condition): SqlFragment {
   switch (filter.type) {
@@ -112,7 +112,7 @@ export function filterSql(sql: Sql, filter: Condition): SqlFragment {
   }
 }
 
-/** Containment lets the GIN index on metadata answer equality. */
+/** Compare for equality, by containment for metadata so that its GIN index can be used. */
 function equality(sql: Sql, name: string, value: string): SqlFragment {
   if (COLUMNS.has(name)) return sql`(${field(sql, name)} = ${value})`;
   return sql`(documents.metadata @> ${sql.json({ [name]: value })})`;

@@ -1,13 +1,13 @@
-/** Rank offset of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
+/** Rank constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
 const RRF_K = 60;
 
-/** How much each leg of a search counts. Only their ratio matters. */
+/** Weights of the legs of a search. Only their ratio matters. */
 export interface LegWeights {
   readonly keyword: number;
   readonly vector: number;
 }
 
-/** Ids of each leg, best first, without repeats; empty where a leg found nothing or was not asked. */
+/** Ids of each leg, best first, without repeats; empty if a leg found nothing or was not searched. */
 export interface Rankings {
   readonly keyword: readonly string[];
   readonly vector: readonly string[];
@@ -15,25 +15,25 @@ export interface Rankings {
 
 export interface FusedHit {
   readonly id: string;
-  /** `rrf` divided by what a hit that is first in every leg of this mode would have: 0..1. */
+  /** `rrf` divided by the `rrf` of a hit that is first in every leg of this mode: 0..1. */
   readonly score: number;
   /** Weighted sum of 1 / (60 + rank). */
   readonly rrf: number;
-  /** Rank in the leg, from 1; null where the leg did not find it. */
+  /** Rank in the leg, from 1; null if the leg did not find it. */
   readonly keywordRank: number | null;
   readonly vectorRank: number | null;
 }
 
 /**
- * The weights for a kind of embedding model. A semantic model finds what keywords cannot, so both legs count the
- * same. A lexical model sees the same words as BM25 and less of them: it orders what BM25 leaves close, and answers
- * where BM25 finds nothing. Measured in docs/search-quality.md.
+ * Return the weights for a kind of embedding model. A semantic model finds what keywords cannot, so both legs count the
+ * same. A lexical model uses the same words as BM25 with less detail: it orders hits of close BM25 scores, and finds
+ * chunks where BM25 finds none. Measured in docs/search-quality.md.
  */
 export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
   return kind === 'lexical' ? { keyword: 1, vector: 0.1 } : { keyword: 1, vector: 1 };
 }
 
-/** Weighted reciprocal rank fusion, best first; equal scores by rank in the keyword leg, then in the vector leg. */
+/** Fuse rankings by weighted reciprocal rank, best first; ties by rank in the keyword leg, then in the vector leg. */
 export function fuseRankings(
   rankings: Rankings,
   weights: LegWeights,

@@ -6,9 +6,9 @@ const RETRIES_MAX = 4;
 const RETRY_SECONDS = 30;
 
 /**
- * Where LanceDB finds the index in the bucket, and how it gets there: all that it would otherwise take from variables of
- * the environment, except the credentials where the settings leave them to the role of the machine.
- * Names as in https://docs.lancedb.com/storage/configuration.
+ * Build the URI of the index in the bucket and the storage options of LanceDB. They contain everything that LanceDB
+ * would otherwise read from environment variables, except credentials that the settings leave to the role of the
+ * machine. Names as in https://docs.lancedb.com/storage/configuration.
  */
 export function indexOnS3(settings: S3Settings): [uri: string, storageOptions: Record<string, string>] {
   const { bucket, prefix, endpoint, region, pathStyle, credentials } = settings;

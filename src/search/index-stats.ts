@@ -4,32 +4,32 @@ import { getIndexTable, selectLiveGroups } from './index-store.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
 import { findReprojection } from './reprojection-store.ts';
 
-/** What the index of a bucket holds, beside what PostgreSQL says that searches may find. */
+/** Content of a bucket's index, and the documents that searches may find according to PostgreSQL. */
 export interface IndexStats {
   readonly bucket_id: string;
   readonly bucket: string;
-  /** Latent space of the vectors; null: nothing was ever indexed. */
+  /** Latent space of the vectors; null if nothing was ever indexed. */
   readonly space: string | null;
   readonly documents: number;
-  /** Chunks that searches can find, by PostgreSQL. */
+  /** Chunks that searches can find, according to PostgreSQL. */
   readonly chunks: number;
-  /** Rows of the table: also those that wait to be removed. */
+  /** Rows of the table, with those that are yet to be removed. */
   readonly rows: number;
   /** Files of rows; many small ones make searches slow until they are merged. */
   readonly fragments: number;
   readonly small_fragments: number;
-  /** Rows that the keyword index has yet to take in. */
+  /** Rows that are not in the keyword index yet. */
   readonly unindexed_rows: number;
-  /** Whether a reprojection is under way, or was killed. */
+  /** Target space of a reprojection that is in progress or was killed; null if there is none. */
   readonly reprojecting_to: string | null;
   readonly models: readonly {
     readonly model: string;
     readonly revision: string | null;
-    /** Null: uncalibrated. */
+    /** Null if the vectors are uncalibrated. */
     readonly map_version: number | null;
     readonly documents: number;
     readonly chunks: number;
-    /** Whether they can be projected anew. */
+    /** True if the vectors can be projected anew. */
     readonly native: boolean;
   }[];
 }
@@ -40,7 +40,7 @@ async function readIndexStats(
   bucket: { id: string; name: string },
 ): Promise<IndexStats> {
   const own = await getIndexTable(sql, bucket.id);
-  const table = own && (await tables.read(own.name, own.version));
+  const table = own && (await tables.openForReading(own.name, own.version));
   const fragments = table ? (await table.stats()).fragmentStats : null;
   const models = await selectLiveGroups(sql, orgId, bucket.id);
   return {
@@ -61,7 +61,7 @@ async function readIndexStats(
   };
 }
 
-/** Of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
+/** Read the index statistics of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
 export async function listIndexStats(
   context: { sql: Sql; tables: LanceTables },
   orgId: string,

@@ -7,7 +7,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { type Filter, filterSql } from './filter.ts';
 import { REPROJECTION_ALIVE_MS } from './reprojection-store.ts';
 
-/** What PostgreSQL knows of a bucket's LanceDB table. */
+/** Record of a bucket's LanceDB table in PostgreSQL. */
 export interface IndexTable {
   readonly name: string;
   readonly version: number;
@@ -15,13 +15,13 @@ export interface IndexTable {
   readonly space: string | null;
 }
 
-/** A bucket's index; null where nothing was ever written into it. */
+/** A bucket and its index table; the table is null if nothing was ever written into it. */
 export interface BucketIndex {
   readonly bucketId: string;
   readonly indexTable: IndexTable | null;
 }
 
-/** Whether nothing was published between the two. */
+/** Return true if nothing was published between the two readings. */
 export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
   return a?.name === b?.name && a?.version === b?.version && a?.space === b?.space;
 }
@@ -37,7 +37,7 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
 }
 
 /**
- * A bucket, by id or name, with its index: all that a search needs to begin.
+ * Find a bucket by id or name, with its index table: all that a search needs to begin.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -51,8 +51,8 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
 }
 
 /**
- * Keep the bucket's index from moving to another latent space until the transaction ends. False: it is of another one
- * already. Comes after jobs and before documents in the order of locks.
+ * Keep the bucket's index from moving to another latent space until the transaction ends. Return false if it already
+ * holds another space. In the order of locks this comes after jobs and before documents.
  */
 export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await tx`
@@ -60,7 +60,7 @@ export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): 
   return rows.length > 0;
 }
 
-/** Whether searches of the bucket find a document whose vectors are of another space. */
+/** Return true if searches of the bucket find a document whose vectors belong to another space. */
 export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
@@ -68,7 +68,7 @@ export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: str
   return rows.length > 0;
 }
 
-/** In a transaction: have the table hold vectors of `space` from now on, unless one of another space is found by searches. */
+/** Make `space` the latent space of the table, unless searches still find vectors of another. Call in a transaction. */
 export async function adoptSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
   if (await hasLiveOfOtherSpace(tx, bucketId, space)) return false;
@@ -76,7 +76,7 @@ export async function adoptSpace(tx: Sql, bucketId: string, space: string): Prom
   return true;
 }
 
-/** Tell readers that a newer version of the table is there. `space` null: unchanged. */
+/** Publish a newer version of the table to readers. A null `space` leaves the space unchanged. */
 export async function publishVersion(
   sql: Sql,
   bucketId: string,
@@ -90,7 +90,7 @@ export async function publishVersion(
           space = coalesce(index_tables.space, excluded.space), settled = excluded.settled, updated_at = now()`;
 }
 
-/** The table was merged and cleaned at this version; rows written since keep it unsettled. */
+/** Record that the table was merged and cleaned at this version. */
 export async function markSettled(sql: Sql, bucketId: string, version: number): Promise<void> {
   await sql`
     UPDATE index_tables SET version = greatest(version, ${version}), settled = true, cleaned_at = now()
@@ -98,8 +98,8 @@ export async function markSettled(sql: Sql, bucketId: string, version: number): 
 }
 
 /**
- * Buckets whose index was left unsettled for `quietMs` (their writer is gone, since it settles them when it pauses),
- * and those that were last cleaned before their old versions had the age to be removed.
+ * Find buckets whose index was left unsettled for `quietMs` (their writer is gone, since a writer settles the index
+ * when it pauses), and buckets that were last cleaned before their old versions were old enough to be removed.
  */
 export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: number): Promise<string[]> {
   const rows = await sql`
@@ -111,14 +111,14 @@ export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: n
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** What a search asks of documents beside the caller's rights. */
+/** Conditions of a search on documents, beside the caller's rights. */
 export interface DocumentScope {
   readonly bucketId: string;
   readonly collectionId: string | null;
   readonly filter: Filter | null;
 }
 
-/** A document that the caller may find, and the generation of its chunks that counts. */
+/** A document that the caller may find, and the active generation of its chunks. */
 export interface LiveDocument {
   readonly generation: number;
   readonly fileName: string;
@@ -127,8 +127,9 @@ export interface LiveDocument {
 }
 
 /**
- * Of these documents, those whose chunks this caller may see now: the one answer to "may this caller see this
- * chunk?", taken from PostgreSQL at query time. Chunks of another generation than the one named are not to be seen.
+ * Filter documents to those whose chunks this caller may see now. This is the only answer to "may this caller see this
+ * chunk?"; it is taken from PostgreSQL at query time. Chunks of another generation than the returned one must not be
+ * shown.
  */
 export async function findLiveDocuments(
   sql: Sql,
@@ -137,7 +138,7 @@ export async function findLiveDocuments(
   documentIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
   if (documentIds.length === 0) return new Map();
-  const rows = await inShapeOf(
+  const rows = await preparedUnlessFiltered(
     scope,
     sql`
       SELECT id, active_generation, file_name, source_path, metadata FROM documents
@@ -155,22 +156,22 @@ function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
   };
 }
 
-/** Ids of the documents that can be found at all within the scope; null when there are more than `limit`. */
+/** List ids of the documents that can be found within the scope; null if there are more than `limit`. */
 export async function listLiveDocumentIds(
   sql: Sql,
   caller: Caller,
   scope: DocumentScope,
   limit: number,
 ): Promise<string[] | null> {
-  const rows = await inShapeOf(
+  const rows = await preparedUnlessFiltered(
     scope,
     sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`,
   );
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
 }
 
-/** A filter is a query of its own shape, whose best plan depends on its values: no plan of it is worth keeping. */
-function inShapeOf<Q>(scope: DocumentScope, query: Q): Q {
+/** Do not prepare a query with a filter: its shape is rare and its best plan depends on the values. */
+function preparedUnlessFiltered<Q>(scope: DocumentScope, query: Q): Q {
   return scope.filter === null ? query : unprepared(query);
 }
 
@@ -182,15 +183,15 @@ function live(sql: Sql, caller: Caller, scope: DocumentScope) {
     ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}`;
 }
 
-/** Of these generations, those that are still wanted: a deletion forgets them before it drops their rows. */
+/** Filter generations to those still registered. A deletion forgets them before it drops their rows. */
 export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Promise<Set<number>> {
   const rows = await sql`SELECT id FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
   return new Set(rows.map((row) => Number(row['id'])));
 }
 
 /**
- * Generations that nothing can make visible any more: neither active, nor written by a job in progress, nor by a
- * reprojection that shows signs of life and whose turn is yet to come.
+ * Find generations that nothing can make visible any more: they are not active, and no job in progress and no live
+ * reprojection that is still to activate them writes them.
  */
 export async function findDeadGenerations(
   sql: Sql,
@@ -215,10 +216,10 @@ export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promi
   await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
 }
 
-/** Documents that searches find, alike in how their vectors were made. */
+/** Group of searchable documents whose vectors were made in the same way. */
 export interface LiveGroup {
   readonly model: string;
-  /** Null: not recorded. */
+  /** Null if it was not recorded. */
   readonly revision: string | null;
   readonly space: string;
   readonly mapVersion: number | null;
@@ -227,7 +228,7 @@ export interface LiveGroup {
   readonly chunks: number;
 }
 
-/** How the vectors of a bucket were made. */
+/** Group the searchable documents of a bucket by model, revision, space and map of their vectors. */
 export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
   const rows = await sql`
     SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
@@ -246,7 +247,7 @@ export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string
   }));
 }
 
-/** In a transaction: nothing names the tables of a bucket from here on, so that none of them is made again. */
+/** Remove every record of a bucket's tables, so that none of them is created again. Call in a transaction. */
 export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
   await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;

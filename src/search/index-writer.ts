@@ -22,17 +22,17 @@ import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
-/** How long one writer keeps the bucket while more keeps coming; then others get their turn. */
+/** Time that one writer keeps the lock while more appends arrive; then other writers may take it. */
 const LOCK_MS_MAX = 2_000;
-/** A pause in writing after which the index is settled. */
+/** Pause in writing after which the index is settled. */
 const SETTLE_MS = 1_000;
-/** An index that nobody wrote to for so long has lost its writer. */
+/** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
 
 interface Append {
   readonly generation: IndexedGeneration;
   readonly space: string;
-  /** The reprojection whose table it goes to; null: the bucket's own. */
+  /** Reprojection whose table receives the chunks; null for the bucket's own table. */
   readonly reprojection: string | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -41,12 +41,12 @@ interface Append {
 interface BucketQueue {
   appends: Append[];
   writing: Promise<void> | null;
-  /** Set while a pause is awaited after which the index is settled; writing ends the wait. */
+  /** Set while the writer waits for a pause after which it settles the index; an append ends the wait. */
   settling: AbortController | null;
 }
 
 /**
- * Writes to the index. Writers of one bucket, in this process and in others, are serialised by an advisory lock;
+ * Writer of the index. Writers of one bucket, in this process and in others, are serialised by an advisory lock;
  * generations that arrive while a commit is under way go into the next one together, so that many small
  * documents cost few commits.
  */
@@ -66,12 +66,12 @@ export class IndexWriter {
   }
 
   /**
-   * Resolves when these chunks of one generation are committed. They are found by nobody until PostgreSQL names the
-   * generation active. It must be registered: one that is not known any more is refused.
+   * Append chunks of one generation; resolves when they are committed. No search finds them until PostgreSQL names the
+   * generation active. The generation must be registered: one that is no longer known is refused.
    *
-   * @param options.reprojection the run whose new table they go to, in place of the bucket's own
-   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space,
-   *   `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
+   * @param options.reprojection the run whose new table receives them in place of the bucket's own
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent
+   *   space, `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
    */
   append(
     bucketId: string,
@@ -88,7 +88,7 @@ export class IndexWriter {
     });
   }
 
-  /** As `append` would, ask whether vectors of this space may come. @throws AppError `not_comparable`, `index_moving` */
+  /** Check that `append` would accept vectors of this space. @throws AppError `not_comparable`, `index_moving` */
   checkSpace(bucketId: string, space: string): Promise<void> {
     return checkComparable(this.#sql, bucketId, space);
   }
@@ -99,15 +99,15 @@ export class IndexWriter {
   }
 
   /**
-   * Remove every chunk of these generations, and forget them before other writers get their turn: a late append finds
-   * them gone, and what a crash leaves in between is still known, to be dropped again.
+   * Remove every chunk of these generations, and forget them before the lock is released: a late append finds
+   * them gone, and after a crash in between they are still registered, to be dropped again.
    */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
     const predicate = `generation IN (${generations.map(Number).join(', ')})`;
     await this.#deleteWhere(bucketId, predicate, signal, () => forgetGenerations(this.#sql, generations));
   }
 
-  /** Remove rows of these generations from the table that a run builds, and from that one only. */
+  /** Remove rows of these generations only from the table that a run builds. */
   async dropGenerationsOfRun(
     { bucketId, tableName }: Reprojection,
     generations: readonly number[],
@@ -116,13 +116,13 @@ export class IndexWriter {
     if (generations.length === 0 || tableName === null) return;
     signal.throwIfAborted();
     await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
-      const table = await this.#tables.write(tableName);
+      const table = await this.#tables.openForWriting(tableName);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(`generation IN (${generations.map(Number).join(', ')})`);
     });
   }
 
-  /** Merge small fragments and bring the full-text index up to date, now. */
+  /** Merge small fragments and bring the full-text index up to date now. */
   async optimize(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#settle(bucketId);
@@ -136,7 +136,7 @@ export class IndexWriter {
     });
   }
 
-  /** Settle indexes whose writer was killed before it could, or which still keep old versions of their rows. */
+  /** Settle indexes whose writer was killed before it settled them, or which still keep old versions of their rows. */
   async settleAbandoned(signal: AbortSignal): Promise<void> {
     for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS)) {
       signal.throwIfAborted();
@@ -144,7 +144,7 @@ export class IndexWriter {
     }
   }
 
-  /** Finish what was started; called after the workers have stopped. */
+  /** Finish all pending writes. Called after the workers have stopped. */
   async close(): Promise<void> {
     for (const [bucketId, queue] of this.#queues) {
       await queue.writing;
@@ -182,9 +182,9 @@ export class IndexWriter {
     this.#settleLater(bucketId, queue);
   }
 
-  /** One commit a table, by the lock's holder; resolves what it wrote, rejects what is not wanted. */
+  /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
   async #commit(bucketId: string, batch: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
-    // Asked under the lock: what a deletion forgot before it took the lock cannot come back after it.
+    // Read under the lock: a generation that a deletion forgot before it took the lock cannot come back after it.
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
     const wanted = batch.filter((append) => known.has(generationOf(append)));
@@ -200,31 +200,33 @@ export class IndexWriter {
     const comparable: Append[] = [];
     for (const append of appends) {
       space ??= append.space;
-      if (append.space !== space && (await this.#adopts(bucketId, append.space))) space = append.space;
+      if (append.space !== space && (await this.#adoptSpace(bucketId, append.space))) space = append.space;
       if (append.space === space) comparable.push(append);
       else append.reject(await refusalOf(this.#sql, bucketId, { held: space, given: append.space }));
     }
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
-    const settled = (await isDueToSettle(table)) && (await this.#settleInPassing(bucketId, table));
+    const settled = (await isDueToSettle(table)) && (await this.#settleBetweenCommits(bucketId, table));
     await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
-    if (!(await stillHeld())) await this.#takeBack(bucketId, comparable);
+    if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }
 
-  /** Between commits, which do not fail for it: the rows are there, and searches find them. */
-  async #settleInPassing(bucketId: string, table: Table): Promise<boolean> {
+  /** Settle between two commits. A failure does not fail the commit: its rows are stored and searches find them. */
+  async #settleBetweenCommits(bucketId: string, table: Table): Promise<boolean> {
     try {
       await settle(this.#tables, table);
       return true;
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'settle_failed')) throw error;
-      this.#logger.warn({ err: error, bucket_id: bucketId }, 'index was not settled');
+      this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled');
       return false;
     }
   }
 
-  /** Into the table that will take the place of the bucket's own: nobody reads it, so it is settled once, at the end. */
+  /**
+   * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once, at the end.
+   */
   async #commitToNext(
     bucketId: string,
     reprojection: string,
@@ -241,18 +243,19 @@ export class IndexWriter {
   }
 
   async #write(name: string, appends: readonly Append[], stillHeld: () => Promise<boolean>): Promise<Table> {
-    const table = await this.#tables.write(name);
+    const table = await this.#tables.openForWriting(name);
     const rows = toArrowTable(appends.map((append) => append.generation));
     if (!(await stillHeld())) throw lockLost();
-    await this.#tables.reach(table.add(rows as never));
+    await this.#tables.mapErrors(table.add(rows as never));
     return table;
   }
 
   /**
-   * LanceDB cannot refuse a commit of somebody who lost the lock on the way to it (a process that was stopped there).
-   * What was swept meanwhile is known to nobody any more, so it is removed by whoever wrote it.
+   * Remove rows of generations that were forgotten during the commit. LanceDB cannot refuse a commit of a writer that
+   * lost the lock just before it (a stopped process). No sweep finds generations that are already forgotten, so their
+   * writer removes them.
    */
-  async #takeBack(bucketId: string, appends: readonly Append[]): Promise<void> {
+  async #removeForgotten(bucketId: string, appends: readonly Append[]): Promise<void> {
     const ids = appends.map(generationOf);
     const known = await findKnownGenerations(this.#sql, ids);
     const gone = ids.filter((id) => !known.has(id));
@@ -260,12 +263,12 @@ export class IndexWriter {
     for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
   }
 
-  /** A bucket of which nothing is found any more takes vectors of any space. */
-  #adopts(bucketId: string, space: string): Promise<boolean> {
+  /** Move the bucket to another space, which is allowed once searches find none of its vectors. */
+  #adoptSpace(bucketId: string, space: string): Promise<boolean> {
     return inTransaction(this.#sql, (tx) => adoptSpace(tx, bucketId, space));
   }
 
-  /** @param onDeleted called before the lock is given up */
+  /** @param onDeleted called before the lock is released */
   async #deleteWhere(
     bucketId: string,
     predicate: string,
@@ -277,16 +280,16 @@ export class IndexWriter {
     await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
       const next = (await findReprojection(this.#sql, bucketId))?.tableName;
       if (next) {
-        const table = await this.#tables.write(next);
+        const table = await this.#tables.openForWriting(next);
         if (!(await stillHeld())) throw lockLost();
-        await this.#tables.reach(table.delete(predicate));
+        await this.#tables.mapErrors(table.delete(predicate));
       }
       const own = await getIndexTable(this.#sql, bucketId);
       if (own !== null) {
-        const table = await this.#tables.write(own.name);
+        const table = await this.#tables.openForWriting(own.name);
         if (!(await stillHeld())) throw lockLost();
-        await this.#tables.reach(table.delete(predicate));
-        // Deleted rows are only marked: their text goes with the file that they are in, once enough of it is deleted, or
+        await this.#tables.mapErrors(table.delete(predicate));
+        // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
         // at once by `expungeBucket`.
         await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: false });
       }
@@ -303,7 +306,7 @@ export class IndexWriter {
         if (queue.writing || pause.signal.aborted) return;
         queue.settling = null;
         queue.writing = this.#settle(bucketId)
-          .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'index was not settled'))
+          .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled'))
           .then(() => {
             queue.writing = null;
             if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
@@ -318,7 +321,7 @@ export class IndexWriter {
     await withIndexWriterLock(this.#direct, bucketId, async () => {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
-      const table = await this.#tables.write(own.name);
+      const table = await this.#tables.openForWriting(own.name);
       await settle(this.#tables, table);
       await markSettled(this.#sql, bucketId, await table.version());
     });
@@ -340,7 +343,7 @@ function generationOf(append: Append): number {
   return append.generation.chunks[0]?.generation ?? 0;
 }
 
-/** Ids are made by us from a fixed alphabet; the check keeps a predicate from ever carrying anything else. */
+/** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */
 function quote(id: string): string {
   if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
   return `'${id}'`;

@@ -7,8 +7,8 @@ import { CHUNK_SCHEMA } from './chunk-table.ts';
 import { bindLance } from './lance-environment.ts';
 
 /**
- * The analysed text is matched token by token: all analysis is ours (`analyser.ts`). A new one for each table, since
- * LanceDB takes each once.
+ * Full-text index that matches tokens as they are, since `analyser.ts` does all analysis. Made anew for each table,
+ * since LanceDB accepts an index object only once.
  */
 function tokenIndex(): Index {
   return Index.fts({
@@ -21,39 +21,41 @@ function tokenIndex(): Index {
   });
 }
 export const TOKEN_INDEX_NAME = 'tokens_idx';
-const OPEN_TABLES_MAX = 256;
+const READ_TABLES_MAX = 256;
 const WRITTEN_TABLES_MAX = 64;
 /**
- * What writing keeps of indexes, and of descriptions of files. Each commit makes new ones, and LanceDB would keep up to
- * 7 GB of them beside the old ones.
+ * Cache sizes of writers: one for indexes, one for file metadata. Each commit makes new entries, and by default LanceDB
+ * would keep up to 7 GB of them beside the old ones.
  */
 const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
-/** A commit of the most rows, and the merging of fragments, take more than this. */
-const ROOM_BYTES_MIN = 32 * 1024 * 1024;
+/**
+ * Free disk space below which the disk counts as full: a commit of the most rows, or a merge of fragments, takes more.
+ */
+const FREE_BYTES_MIN = 32 * 1024 * 1024;
 
-/** Build the keyword index of a table, in place of the one that it has. */
+/** Build the keyword index of a table; it replaces the present one. */
 export async function buildTokenIndex(table: Table): Promise<void> {
   await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME, replace: true });
 }
 
 /**
- * LanceDB tables, opened once per process and brought up to date on demand. A bucket's first one has the bucket's id for
- * a name; one that takes its place, that and more (`nextTableName`).
+ * LanceDB tables, opened once per process and brought up to date on demand. The first table of a bucket is named by the
+ * bucket's id; a table that replaces it has the id as a prefix (`nextTableName`).
  */
 export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
   readonly #reading: LazyConnection;
-  /** It shares no memory with searches, which keep what they have read. */
+  /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
   readonly #writing: LazyConnection;
-  /** A table that falls out is not closed: a search may still be at it. It is freed with its last reference. */
-  readonly #open = new LRUCache<string, { table: Table; version: number }>({ max: OPEN_TABLES_MAX });
-  /** The same holds here for a writer. */
-  readonly #written = new LRUCache<string, Table>({ max: WRITTEN_TABLES_MAX });
+  /** An evicted table is not closed, since a search may still use it. It is freed with its last reference. */
+  readonly #readTables = new LRUCache<string, { table: Table; version: number }>({ max: READ_TABLES_MAX });
+  /** An evicted table is not closed, since a writer may still use it. */
+  readonly #writtenTables = new LRUCache<string, Table>({ max: WRITTEN_TABLES_MAX });
 
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
-   * @param storageOptions how to reach a store of objects, in the words of LanceDB
+   * @param storageOptions access to an object store, by the option names of LanceDB
    */
   constructor(uri: string, storageOptions: Record<string, string> = {}) {
     this.#uri = uri;
@@ -64,18 +66,18 @@ export class LanceTables {
     );
   }
 
-  /** What another process needs to open the same tables; its storage options may hold secrets. */
-  get place(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
+  /** Location by which another process opens the same tables; its storage options may hold secrets. */
+  get location(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
     return { uri: this.#uri, storageOptions: this.#storageOptions };
   }
 
   /**
-   * The outcome of work on tables. LanceDB's faults have no codes: one that comes while the database is out of reach, or
-   * its disk has no room, is said to come from that.
+   * Await work on tables and map its errors. LanceDB's errors have no codes: one that comes while the disk is full is
+   * reported as `storage_full`, one that comes while the database cannot be reached as `index_unavailable`.
    *
-   * @throws AppError `index_unavailable`, `storage_full` (503), what the work fails with
+   * @throws AppError `index_unavailable`, `storage_full` (503); any other error of the work unchanged
    */
-  async reach<T>(work: Promise<T>): Promise<T> {
+  async mapErrors<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -89,20 +91,20 @@ export class LanceTables {
   async #isFull(): Promise<boolean> {
     if (this.#uri.includes('://')) return false;
     const disk = await statfs(this.#uri).catch(() => null);
-    return disk !== null && disk.bavail * disk.bsize < ROOM_BYTES_MIN;
+    return disk !== null && disk.bavail * disk.bsize < FREE_BYTES_MIN;
   }
 
   /**
-   * The table at `version` or newer; null where none exists. Name and version come from PostgreSQL.
+   * Open a table for reading, at `version` or newer; null if it does not exist. Name and version come from PostgreSQL.
    *
    * @throws AppError `index_unavailable` (503)
    */
-  read(name: string, version: number): Promise<Table | null> {
-    return this.reach(this.#read(name, version));
+  openForReading(name: string, version: number): Promise<Table | null> {
+    return this.mapErrors(this.#openForReading(name, version));
   }
 
-  async #read(name: string, version: number): Promise<Table | null> {
-    const cached = this.#open.get(name);
+  async #openForReading(name: string, version: number): Promise<Table | null> {
+    const cached = this.#readTables.get(name);
     if (cached) {
       if (cached.version < version) {
         await cached.table.checkoutLatest();
@@ -113,32 +115,33 @@ export class LanceTables {
     const connection = await this.#reading.get();
     if (!(await connection.tableNames()).includes(name)) return null;
     const table = await connection.openTable(name);
-    this.#open.set(name, { table, version });
+    this.#readTables.set(name, { table, version });
     return table;
   }
 
   /**
-   * The table at its very latest, made when missing. Only for the holder of the bucket's writer lock.
+   * Open the latest version of a table for writing; create the table if it is missing. The caller holds the bucket's
+   * writer lock.
    *
    * @throws AppError `index_unavailable` (503)
    */
-  write(name: string): Promise<Table> {
-    return this.reach(this.#write(name));
+  openForWriting(name: string): Promise<Table> {
+    return this.mapErrors(this.#openForWriting(name));
   }
 
-  async #write(name: string): Promise<Table> {
+  async #openForWriting(name: string): Promise<Table> {
     const connection = await this.#writing.get();
-    const held = this.#written.get(name);
-    if (held) {
-      await held.checkoutLatest();
-      return held;
+    const cached = this.#writtenTables.get(name);
+    if (cached) {
+      await cached.checkoutLatest();
+      return cached;
     }
     const table = await connection.createEmptyTable(name, CHUNK_SCHEMA, { mode: 'create', existOk: true });
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
       await buildTokenIndex(table);
     }
-    this.#written.set(name, table);
+    this.#writtenTables.set(name, table);
     return table;
   }
 
@@ -148,20 +151,20 @@ export class LanceTables {
 
   async drop(name: string): Promise<void> {
     const connection = await this.#reading.get();
-    this.#open.get(name)?.table.close();
-    this.#open.delete(name);
-    this.#written.get(name)?.close();
-    this.#written.delete(name);
+    this.#readTables.get(name)?.table.close();
+    this.#readTables.delete(name);
+    this.#writtenTables.get(name)?.close();
+    this.#writtenTables.delete(name);
     if ((await connection.tableNames()).includes(name)) await connection.dropTable(name);
   }
 
-  /** Every table that the bucket has or had. */
+  /** Drop every table that the bucket has or had. */
   async dropAll(bucketId: string): Promise<void> {
     const names = await (await this.#reading.get()).tableNames();
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
-  /** Reaches the database; for health checks. @throws AppError `index_unavailable` (503) */
+  /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const connection = await this.#reading.get();
     await connection.tableNames({ limit: 1 }).catch((error: unknown) => {
@@ -170,16 +173,16 @@ export class LanceTables {
   }
 
   async close(): Promise<void> {
-    for (const { table } of this.#open.values()) table.close();
-    this.#open.clear();
-    for (const table of this.#written.values()) table.close();
-    this.#written.clear();
+    for (const { table } of this.#readTables.values()) table.close();
+    this.#readTables.clear();
+    for (const table of this.#writtenTables.values()) table.close();
+    this.#writtenTables.clear();
     await this.#reading.close();
     await this.#writing.close();
   }
 }
 
-/** A connection that is opened when it is first asked for, and again where that failed. */
+/** Connection that is opened on first use, and again after a failed attempt. */
 class LazyConnection {
   readonly #open: () => Promise<Connection>;
   #connection: Promise<Connection> | null = null;

@@ -26,26 +26,29 @@ const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text',
 
 export interface LegOptions {
   readonly limit: number;
-  /** Restrict to these documents; null: all of the table. */
+  /** Restriction to these documents; null for all of the table. */
   readonly documentIds: readonly string[] | null;
 }
 
-/** Nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the index are. */
+/**
+ * Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the
+ * index are.
+ */
 export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<Candidate[]> {
   return toCandidates(await vectorQuery(table, vector, options).toArrow(), '_distance', (distance) => 1 - distance);
 }
 
-/** What `searchVectors` asks of LanceDB. */
+/** LanceDB query of `searchVectors`. */
 export function vectorQuery(table: Table, vector: Float32Array, { limit, documentIds }: LegOptions): VectorQuery {
   const query = throughIndex(table.vectorSearch(vector).column('vector'))
-    // Of unit vectors the same as cosine, in less than half the time.
+    // For unit vectors this equals cosine, in less than half the time.
     .distanceType('dot')
     .limit(limit)
     .select([...COLUMNS, '_distance']);
   return documentIds ? query.where(membership(documentIds)) : query;
 }
 
-/** Chunks by BM25 over analysed text. `terms`: what `analyse` and `weighTerms` made of the query. */
+/** Find chunks by BM25 over analysed text. `terms`: the query after `analyse` and `weighTerms`. */
 export async function searchKeywords(
   table: Table,
   terms: readonly WeightedTerms[],
@@ -55,7 +58,7 @@ export async function searchKeywords(
   return toCandidates(await keywordQuery(table, terms, options).toArrow(), '_score', (score) => score);
 }
 
-/** What `searchKeywords` asks of LanceDB. */
+/** LanceDB query of `searchKeywords`. */
 export function keywordQuery(table: Table, terms: readonly WeightedTerms[], { limit, documentIds }: LegOptions): Query {
   const query = table
     .query()
@@ -86,7 +89,7 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
     locator: locator?.get(row) as string,
     score: toScore(score?.get(row) as number),
   }));
-  // LanceDB picks the best rows but returns them in any order, and those of one score in another order each time.
+  // LanceDB picks the best rows but returns them in any order, and rows of equal score in a different order each time.
   return candidates.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
 }
 

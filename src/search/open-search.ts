@@ -14,7 +14,7 @@ import { openReranker } from './rerank/reranker.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
 
-/** The search index: reading, writing, and keeping it in order. */
+/** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;

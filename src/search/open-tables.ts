@@ -5,8 +5,9 @@ import { indexOnS3 } from './index-on-s3.ts';
 import { LanceTables } from './lance.ts';
 
 /**
- * Open the search index alone. On a store of objects it is safe only where `requireConditionalWrites` said so: writers
- * are serialised by a lock, and the store's conditional writes are what stops one that lost it without knowing.
+ * Open the search index alone. On an object store this is safe only after `requireConditionalWrites` has passed:
+ * writers are serialised by a lock, and the store's conditional writes stop a writer that lost the lock without
+ * knowing.
  */
 export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects'>): LanceTables {
   if (config.objects !== null && config.index.storage === 's3') return new LanceTables(...indexOnS3(config.objects));

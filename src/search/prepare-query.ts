@@ -5,15 +5,15 @@ import { AppError } from '../platform/errors.ts';
 import { type LegWeights, weightsFor } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** What became of a query's text. */
+/** Outcome of embedding a query. */
 export interface QueryVector {
-  /** Null: it was not to be embedded, or could not be; a warning says why. */
+  /** Null if the query was not to be embedded, or could not be; a warning gives the reason. */
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
 }
 
 export interface PreparedQuery {
-  /** The legs that are really searched. */
+  /** Legs that are searched in fact. */
   readonly mode: SearchRequest['mode'];
   readonly vector: Float32Array | null;
   readonly weights: LegWeights;
@@ -21,10 +21,10 @@ export interface PreparedQuery {
 }
 
 /**
- * Which legs to search. A query vector of another space than the bucket's leaves the keyword leg alone, and so does one
- * that is missing; a line in `warnings` says so.
+ * Decide which legs to search. Only the keyword leg is searched if the query vector is missing or belongs to another
+ * space than the bucket's vectors; `warnings` then has a line about it.
  *
- * @param terms of the query, analysed
+ * @param terms analysed terms of the query
  * @param space latent space of the bucket's vectors; null while it has none
  */
 export function prepareQuery(
@@ -39,13 +39,13 @@ export function prepareQuery(
     const warning = `the bucket's vectors (${space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, weights, warnings: [...warnings, warning] };
   }
-  // A query of stop words or punctuation has no direction worth following.
+  // The lexical vector of a query of stop words or punctuation carries no meaning.
   const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
   return { mode: request.mode, vector, weights, warnings };
 }
 
-/** Reasons for which a search does without the query's vector instead of failing. */
-const DEGRADES = new Set([
+/** Codes of errors after which a search continues without the query vector instead of failing. */
+const DEGRADING_CODES = new Set([
   'provider_unavailable',
   'upstream_rejected',
   'projection_unusable',
@@ -53,7 +53,7 @@ const DEGRADES = new Set([
   'axis_not_in_plan',
 ]);
 
-/** The vector of a query, where its mode wants one. @throws AppError for faults that no other search would be without */
+/** Embed a query if its mode needs a vector. @throws AppError whose code is not among `DEGRADING_CODES` */
 export async function embedQuery(
   embedder: Embedder,
   caller: Caller,
@@ -72,7 +72,7 @@ export async function embedQuery(
     });
     return { embedded, warnings: [] };
   } catch (error) {
-    if (!(error instanceof AppError) || !DEGRADES.has(error.code) || signal?.aborted) throw error;
+    if (!(error instanceof AppError) || !DEGRADING_CODES.has(error.code) || signal?.aborted) throw error;
     return {
       embedded: null,
       warnings: [`the query could not be embedded (${error.message}); searched by keyword only`],

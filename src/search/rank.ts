@@ -4,14 +4,14 @@ import type { Candidate } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Locator, SearchResult } from './schema.ts';
 
-/** What the legs of a search found, and which of the documents the caller may see now. */
+/** Chunks that the legs of a search found, and their documents that the caller may see now. */
 export interface Candidates {
   readonly keyword: readonly Candidate[];
   readonly vector: readonly Candidate[];
   readonly live: ReadonlyMap<string, LiveDocument>;
 }
 
-/** A visible chunk in its place. */
+/** A visible chunk with its scores. */
 export interface RankedChunk extends Candidate {
   readonly document: LiveDocument;
   readonly score: number;
@@ -21,10 +21,10 @@ export interface RankedChunk extends Candidate {
 }
 
 /**
- * Whether PostgreSQL names other chunks of a found document by now, and none of those was found. They may have been
- * begun before those that were found: of two jobs at once, the first to begin may be the last to finish.
+ * Return true if a found document has another active generation by now, and none of its chunks was found. That
+ * generation may have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
  */
-export function isAnyOvertaken({ keyword, vector, live }: Candidates): boolean {
+export function hasStaleDocument({ keyword, vector, live }: Candidates): boolean {
   const candidates = [...keyword, ...vector];
   const present = new Set(
     candidates
@@ -37,7 +37,7 @@ export function isAnyOvertaken({ keyword, vector, live }: Candidates): boolean {
   });
 }
 
-/** The visible ones of both legs fused, best first. */
+/** Fuse the visible chunks of both legs, best first. */
 export function rank({ keyword, vector, live }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));

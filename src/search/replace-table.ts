@@ -18,21 +18,22 @@ import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 export interface TableContext {
   readonly sql: Sql;
-  /** For advisory locks; not through a transaction pooler. */
+  /** Connection pool for advisory locks; must not go through a transaction pooler. */
   readonly direct: Sql;
   readonly tables: LanceTables;
 }
 
-/** The table that takes the place of a bucket's present one; dropped with the bucket, by its beginning. */
+/** Name of the table that replaces a bucket's present one; its prefix lets it be dropped with the bucket. */
 export function nextTableName(bucketId: string, runId: string): string {
   return `${bucketId}_${runId}`;
 }
 
 /**
- * Put the table that a reprojection built in place of the bucket's own, in one transaction with `flip`. A search that is
- * at the old one finishes there.
+ * Replace the bucket's own table by the one that a reprojection built, in one transaction with `flip`. A search that
+ * already reads the old table finishes there.
  *
- * @param flip makes what is in the new table visible; false: something is missing in it, and nothing is changed
+ * @param flip makes the content of the new table visible; returns false if the table is incomplete, then nothing
+ *   changes
  * @throws AppError `index_lock_lost` (503), `bucket_not_found` (404)
  */
 export async function swapTable(
@@ -42,15 +43,15 @@ export async function swapTable(
   flip: (tx: Sql, table: Table) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
-  // Apart, since it may take long and other writers of the bucket wait.
-  await withIndexWriterLock(direct, run.bucketId, async () => settle(tables, await tables.write(name)));
+  // Settled under a lock of its own, so that other writers of the bucket can go between.
+  await withIndexWriterLock(direct, run.bucketId, async () => settle(tables, await tables.openForWriting(name)));
   return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
-    const table = await tables.write(name);
+    const table = await tables.openForWriting(name);
     if (!(await stillHeld())) throw lockLost();
     return inTransaction(sql, async (tx) => {
-      // First, as whoever deletes the bucket does.
+      // Locked first, in the same order as a deletion of the bucket.
       await lockBucketPolicy(tx, orgId, run.bucketId);
-      // Keeps jobs that finish meanwhile out: they hold the space of the index before they touch their document.
+      // Blocks jobs that are about to finish: they lock the space of the index before they touch their document.
       await lockIndexTable(tx, run.bucketId);
       if (!(await flip(tx, table))) return false;
       await replaceTable(tx, run, await table.version());
@@ -60,9 +61,9 @@ export async function swapTable(
 }
 
 /**
- * By the holder of the writer lock: bring rows of some generations from the bucket's present table along.
+ * Copy rows of some generations from the bucket's present table. The caller holds the writer lock.
  *
- * @throws AppError `index_busy` (409) where the present table cannot be read
+ * @throws AppError `index_busy` (409) if the present table cannot be read
  */
 export async function copyGenerations(
   { sql, tables }: TableContext,
@@ -74,7 +75,7 @@ export async function copyGenerations(
   const own = await getIndexTable(sql, run.bucketId);
   let rows: Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>> | null = null;
   try {
-    const present = own && (await tables.read(own.name, own.version));
+    const present = own && (await tables.openForReading(own.name, own.version));
     const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
     rows = present && (await present.query().where(isWanted).toArrow());
   } catch (cause) {
@@ -86,10 +87,10 @@ export async function copyGenerations(
   if (rows !== null && rows.numRows > 0) await into.add(rows as never);
 }
 
-/** Rows of the table that a run builds, by generation: what it had written when it was killed. */
+/** Count the rows of the table that a run builds, by generation: what a killed run had already written. */
 export function countWritten({ direct, tables }: TableContext, run: Reprojection): Promise<Map<number, number>> {
   const name = run.tableName as string;
-  return withIndexWriterLock(direct, run.bucketId, async () => countByGeneration(await tables.write(name)));
+  return withIndexWriterLock(direct, run.bucketId, async () => countByGeneration(await tables.openForWriting(name)));
 }
 
 async function countByGeneration(table: Table): Promise<Map<number, number>> {
@@ -104,12 +105,12 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
   return counts;
 }
 
-/** Give up runs that died, and drop tables that no search is at any more. @returns how many tables were dropped */
+/** Give up dead runs, and drop tables that no search uses any more. @returns number of dropped tables */
 export async function sweepTables({ sql, direct, tables }: TableContext, signal: AbortSignal): Promise<number> {
   for (const bucketId of await findAbandonedReprojections(sql)) {
     signal.throwIfAborted();
     await withIndexWriterLock(direct, bucketId, async () => {
-      // Asked again under the lock: it may have come back to life.
+      // Checked again under the lock: the run may have been resumed.
       if (!(await findAbandonedReprojections(sql)).includes(bucketId)) return;
       await inTransaction(sql, (tx) => dropReprojection(tx, bucketId));
     });

@@ -1,26 +1,26 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** A run that has not been heard of for so long is given up. */
+/** Time without a heartbeat after which a run is given up. */
 export const REPROJECTION_ALIVE_MS = 3_600_000;
-/** A run that was killed is taken up again until then: well before the sweep may touch what it wrote. */
+/** Time within which a killed run can be resumed: well before the sweep may remove what it wrote. */
 const RESUMABLE_MS = REPROJECTION_ALIVE_MS / 2;
 
-/** A bucket whose vectors are being projected anew. */
+/** Reprojection of a bucket's vectors that is in progress. */
 export interface Reprojection {
   readonly id: string;
   readonly bucketId: string;
-  /** The table that will take the place of the bucket's; null: rows go to the bucket's own. */
+  /** Table that will replace the bucket's own; null if rows are written to the bucket's own. */
   readonly tableName: string | null;
   readonly space: string;
 }
 
-/** Null: none is under way. */
+/** Find the bucket's reprojection in progress; null if there is none. */
 export async function findReprojection(sql: Sql, bucketId: string): Promise<Reprojection | null> {
   const [row] = await sql`SELECT * FROM reprojections WHERE bucket_id = ${bucketId}`;
   return row ? toReprojection(row) : null;
 }
 
-/** One of the bucket that was killed, in the same direction and not long ago. Null: there is none. */
+/** Find a recently killed run of the bucket into the same space, and mark it as alive; null if there is none. */
 export async function findResumable(sql: Sql, bucketId: string, space: string): Promise<Reprojection | null> {
   const [row] = await sql`
     UPDATE reprojections SET touched_at = now()
@@ -30,7 +30,7 @@ export async function findResumable(sql: Sql, bucketId: string, space: string): 
   return row ? toReprojection(row) : null;
 }
 
-/** In a transaction: one that is still there is given up. */
+/** Record a new run; one that still exists is given up. Call in a transaction. */
 export async function startReprojection(tx: Sql, reprojection: Reprojection): Promise<void> {
   const { id, bucketId, tableName, space } = reprojection;
   await dropReprojection(tx, bucketId);
@@ -38,19 +38,19 @@ export async function startReprojection(tx: Sql, reprojection: Reprojection): Pr
     INSERT INTO reprojections (id, bucket_id, table_name, space) VALUES (${id}, ${bucketId}, ${tableName}, ${space})`;
 }
 
-/** A sign of life. False: the run was given up, or its bucket is gone. */
+/** Record a heartbeat of a run. Return false if the run was given up or its bucket is gone. */
 export async function touchReprojection(sql: Sql, id: string): Promise<boolean> {
   return (await sql`UPDATE reprojections SET touched_at = now() WHERE id = ${id} RETURNING 1`).length > 0;
 }
 
-/** In a transaction: what it wrote is left to the sweeps. */
+/** Give up the bucket's run; the sweeps remove what it wrote. Call in a transaction. */
 export async function dropReprojection(tx: Sql, bucketId: string): Promise<void> {
   const [row] = await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId} RETURNING table_name`;
   const tableName = row?.['table_name'] as string | null | undefined;
   if (tableName) await retireTable(tx, bucketId, tableName);
 }
 
-/** Buckets with a run that has not been heard of for long. */
+/** Find buckets whose run has had no heartbeat for too long. */
 export async function findAbandonedReprojections(sql: Sql): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM reprojections
@@ -58,12 +58,12 @@ export async function findAbandonedReprojections(sql: Sql): Promise<string[]> {
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** In a transaction: no job of the bucket finishes until its end, since those hold the space of the index. */
+/** Keep jobs of the bucket from finishing until the transaction ends, since they lock the space of the index. */
 export async function lockIndexTable(tx: Sql, bucketId: string): Promise<void> {
   await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
 }
 
-/** In a transaction: from here on the bucket is searched in this table. */
+/** Make this the table in which the bucket is searched. Call in a transaction. */
 export async function replaceTable(
   tx: Sql,
   { bucketId, tableName, space }: Reprojection,
@@ -85,7 +85,7 @@ async function retireTable(tx: Sql, bucketId: string, tableName: string): Promis
     ON CONFLICT (table_name) DO NOTHING`;
 }
 
-/** Tables that no search can be at any more. */
+/** Find replaced tables that no search can use any more. */
 export async function findRetiredTables(
   sql: Sql,
   olderThanMs: number,
@@ -96,7 +96,7 @@ export async function findRetiredTables(
   return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 
-/** Tables of a bucket that nothing looks into any more, however lately they were replaced. */
+/** Find all replaced tables of a bucket, regardless of their age. */
 export async function findRetiredTablesOf(sql: Sql, bucketId: string): Promise<string[]> {
   const rows = await sql`SELECT table_name FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
   return rows.map((row) => row['table_name'] as string);

@@ -19,7 +19,7 @@ export const SearchRequest = z.object({
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
-/** Where in its document a chunk stands. */
+/** Position of a chunk in its document. */
 export const Locator = z
   .object({
     page: z.int().nullable().describe('from 1; null where the format has no pages'),

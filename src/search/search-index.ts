@@ -9,25 +9,26 @@ import { type DocumentScope, findLiveDocuments, type IndexTable, listLiveDocumen
 import type { LanceTables } from './lance.ts';
 import { type Candidate, type LegOptions, searchKeywords, searchVectors } from './legs.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
-import { isAnyOvertaken, type RankedChunk, rank } from './rank.ts';
+import { hasStaleDocument, type RankedChunk, rank } from './rank.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** Candidates that each leg fetches first, and the most it is asked for when most of them may not be seen. */
+/** Candidates that each leg fetches first. */
 const CANDIDATES_MIN = 60;
+/** Most candidates that a leg fetches when the caller may not see most of them. */
 const CANDIDATES_MAX = 3_200;
-/** A filter that leaves at most this many documents is handed to the index; a wider one is applied after it. */
+/** A filter that leaves at most this many documents is passed to the index; a wider one is applied after it. */
 const PREFILTER_DOCUMENTS_MAX = 1_000;
-/** When what may be seen is crowded out by what may not, up to this many documents are named to the index. */
+/** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 
-/** What is looked for in the index of one bucket. */
+/** Search of the index of one bucket. */
 export interface IndexSearch {
   readonly sql: Sql;
   readonly tables: LanceTables;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
-  /** Of the query, analysed. */
+  /** Analysed terms of the query. */
   readonly terms: readonly WeightedTerms[];
   /** Chunks to find. */
   readonly wanted: number;
@@ -36,34 +37,34 @@ export interface IndexSearch {
 export interface Found {
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
-  /** At most as many as are wanted, best first. */
+  /** At most `wanted` chunks, best first. */
   readonly chunks: readonly RankedChunk[];
-  /** Of a document that was found, PostgreSQL names other chunks by now, and none of those was found. */
-  readonly isOvertaken: boolean;
+  /** True if a found document has a newer generation by now, and none of its chunks was found. */
+  readonly isStale: boolean;
 }
 
-/** One search of one table, or newer, whatever becomes of it meanwhile. `indexTable` null: the bucket has none. */
+/** Search a table at the given version or newer, once. `indexTable` is null if the bucket has none. */
 export async function searchIndex(
   search: IndexSearch,
   indexTable: IndexTable | null,
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
   const { sql, tables, caller, scope, request, terms, wanted } = search;
-  const table = indexTable && (await tables.read(indexTable.name, indexTable.version));
+  const table = indexTable && (await tables.openForReading(indexTable.name, indexTable.version));
   const isNarrowed = scope.filter !== null || scope.collectionId !== null;
   let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
   const preparing = awaitLater(
     embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.space ?? null)),
   );
-  const finish = async (chunks: readonly RankedChunk[], isOvertaken: boolean, ...more: string[]): Promise<Found> => {
+  const finish = async (chunks: readonly RankedChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
-    return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isOvertaken };
+    return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isStale };
   };
   if (!table || documentIds?.length === 0) return finish([], false);
 
   for (let limit = Math.max(CANDIDATES_MIN, wanted * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
-    // One row more than the limit tells whether a leg has more, and whether the limit cuts a tie.
-    const found = await tables.reach(searchLegs(table, search, preparing, { limit: limit + 1, documentIds }));
+    // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
+    const found = await tables.mapErrors(searchLegs(table, search, preparing, { limit: limit + 1, documentIds }));
     const keyword = withinLimit(found.keyword, limit);
     const vector = withinLimit(found.vector, limit);
     const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
@@ -71,26 +72,26 @@ export async function searchIndex(
     const candidates = { keyword, vector, live };
     const perDocumentMax = request.max_per_document ?? null;
     const chunks = collapse(rank(candidates, await preparing), { wanted, perDocumentMax });
-    const isOvertaken = isAnyOvertaken(candidates);
+    const isStale = hasStaleDocument(candidates);
     const isExhausted = found.keyword.length <= limit && found.vector.length <= limit;
     if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
-      return finish(chunks, isOvertaken);
+      return finish(chunks, isStale);
     }
     if (limit < CANDIDATES_MAX) continue;
-    // Nearly all that matches may not be seen: name what may be, so that it cannot be crowded out.
+    // The caller may see almost none of the matches: search the visible documents only.
     documentIds = await listLiveDocumentIds(sql, caller, scope, VISIBLE_DOCUMENTS_MAX);
     if (documentIds === null) {
       const warning =
-        'too many matches may not be shown, so some that may be are missing; narrow the search by a filter';
-      return finish(chunks, isOvertaken, warning);
+        'too many matches are hidden from you, so some visible results may be missing; narrow the search by a filter';
+      return finish(chunks, isStale, warning);
     }
     if (documentIds.length === 0) return finish([], false);
   }
 }
 
 /**
- * Rows in front of the limit, and of a tie that it cuts none: which rows of a tie LanceDB picks differs from one query
- * to the next, so the whole tie is left to a wider search. The widest one takes what it is given.
+ * Take the rows within the limit, but none of a tie that the limit cuts: LanceDB picks different rows of a tie from one
+ * query to the next, so the whole tie is left to a wider search. The widest search takes the rows as they are.
  */
 function withinLimit(rows: readonly Candidate[], limit: number): readonly Candidate[] {
   const beyond = rows[limit];
@@ -98,7 +99,7 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
   return rows.filter((row) => row.score > beyond.score);
 }
 
-/** Both legs at once; keywords are looked up while the query is still being embedded. */
+/** Search both legs at once; the keyword leg runs while the query is still being embedded. */
 async function searchLegs(
   table: Table,
   { request, terms }: IndexSearch,

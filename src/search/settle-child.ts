@@ -1,6 +1,6 @@
 /**
- * Main of the process that does one step of settling a large table: which one comes as a line of JSON on stdin, which stays
- * open afterwards; when it ends, whoever holds the table's writer lock is gone, and so are we.
+ * Main of the child process that runs one step of settling a large table. The task comes as a line of JSON on stdin,
+ * which stays open; when stdin ends, the parent, which holds the table's writer lock, is gone, and this process exits.
  */
 import { createInterface } from 'node:readline';
 import { LanceTables } from './lance.ts';
@@ -9,7 +9,7 @@ import { buildVectorIndex } from './vector-index.ts';
 
 async function settle(line: string): Promise<void> {
   const { uri, storageOptions, name, step, cleanupOlderThanMs } = SettleTask.parse(JSON.parse(line));
-  const table = await new LanceTables(uri, storageOptions).write(name);
+  const table = await new LanceTables(uri, storageOptions).openForWriting(name);
   if (step === 'index_vectors') await buildVectorIndex(table);
   else await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
 }

@@ -1,25 +1,29 @@
 import type { Table } from '@lancedb/lancedb';
 import { AppError } from '../platform/errors.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
-import { type SettleTask, settleInProcess } from './settle-process.ts';
+import { type SettleTask, settleInChild } from './settle-process.ts';
 import { lacksVectorIndex } from './vector-index.ts';
 
-/** Above these a table is settled between commits, not only when writing pauses. */
+/** Fragments above which a table is settled between commits, not only when writing pauses. */
 const FRAGMENTS_MAX = 64;
+/** Bounds of the unindexed rows above which a table is settled between commits. */
 const UNINDEXED_ROWS_MIN = 4_096;
 const UNINDEXED_ROWS_MAX = 16_384;
-/** A part of the rows: settling rewrites all of them, so the times that a growing table is rewritten stay few. */
+/**
+ * Share of the rows within those bounds: settling rewrites all rows, so a growing table must not be rewritten often.
+ */
 const UNINDEXED_SHARE_MAX = 1 / 4;
-/** Above this a table is settled in a process of its own, which takes a second to start. */
-const ROWS_HERE_MAX = 8_192;
-/** Old versions of a table, and tables that were replaced, are kept for readers that are still on them. */
+/** Rows above which a table is settled in a child process, which takes a second to start. */
+const ROWS_IN_PROCESS_MAX = 8_192;
+/** Time that old versions of a table, and replaced tables, are kept for readers that still use them. */
 export const KEEP_VERSIONS_MS = 10 * 60_000;
 
 /**
- * Rows beside the full-text index are found too, but scored by the statistics of the index, or of nothing while it is
- * empty: so the index never lags behind by more than its own size. LanceDB 0.31 adds to these how often, not in how many
- * of those rows, a term occurs; rows of a term for which that comes to more than there are rows are not found by it until
- * they are indexed (0.33 counts rows).
+ * Return true if the table must be settled before more is written. Searches also find rows that are not in the
+ * full-text index yet, but score them by the statistics of the index, which are empty at first; so the index never lags
+ * behind by more than its own size. LanceDB 0.31 adds the number of occurrences of a term in unindexed rows to these
+ * statistics, not the number of rows that contain it (0.33 counts rows). Where that sum exceeds the number of all rows,
+ * a search for the term does not find its unindexed rows.
  */
 export async function isDueToSettle(table: Table): Promise<boolean> {
   const index = await table.indexStats(TOKEN_INDEX_NAME);
@@ -30,34 +34,34 @@ export async function isDueToSettle(table: Table): Promise<boolean> {
 }
 
 /**
- * Merge small fragments and bring the indexes up to date. Only for the holder of the bucket's writer lock. Of a
- * large table this takes memory in proportion to it, which LanceDB gives back to nobody: so it is done in a process of
- * its own, which ends.
+ * Merge small fragments and bring the indexes up to date. The caller holds the bucket's writer lock. For a large table
+ * this takes memory in proportion to the table, which LanceDB does not return to the system; so it runs in a child
+ * process.
  *
- * @throws AppError `settle_failed` (503, retryable), which leaves the table as good as it was; `index_unavailable`,
+ * @throws AppError `settle_failed` (503, retryable), which leaves the table usable as before; `index_unavailable`,
  *   `storage_full` (503)
  */
 export async function settle(tables: LanceTables, table: Table): Promise<void> {
   const cleanupOlderThanMs = Date.now() - KEEP_VERSIONS_MS;
-  if ((await table.countRows()) <= ROWS_HERE_MAX) {
-    await tables.reach(table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) }));
+  if ((await table.countRows()) <= ROWS_IN_PROCESS_MAX) {
+    await tables.mapErrors(table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) }));
     return;
   }
-  const task = { ...tables.place, name: table.name, cleanupOlderThanMs };
-  await inProcess(tables, { ...task, step: 'merge' });
+  const task = { ...tables.location, name: table.name, cleanupOlderThanMs };
+  await runInChild(tables, { ...task, step: 'merge' });
   await table.checkoutLatest();
   if (!(await lacksVectorIndex(table))) return;
-  // In another one, so that the memory of both is never held at once.
-  await inProcess(tables, { ...task, step: 'index_vectors' });
+  // In another process, so that the memory of both steps is never held at once.
+  await runInChild(tables, { ...task, step: 'index_vectors' });
   await table.checkoutLatest();
 }
 
-async function inProcess(tables: LanceTables, task: SettleTask): Promise<void> {
+async function runInChild(tables: LanceTables, task: SettleTask): Promise<void> {
   try {
-    await tables.reach(settleInProcess(task));
+    await tables.mapErrors(settleInChild(task));
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const message = 'the files of an index were not merged; it will be tried again';
+    const message = 'the files of an index could not be merged; the service tries again by itself';
     throw new AppError({ ...{ code: 'settle_failed', status: 503, message }, retryable: true, cause });
   }
 }

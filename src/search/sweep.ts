@@ -6,11 +6,11 @@ import type { IndexWriter } from './index-writer.ts';
 const BATCH_MAX = 500;
 
 /**
- * Remove generations that lost their turn: replaced by a newer one, or written by an attempt that never finished.
- * The artifact goes first and the row last, so that whatever a crash leaves is found again; and the artifact once more
- * behind the row, for an attempt that lost its job without knowing, and wrote it in between.
+ * Remove dead generations: those replaced by a newer one, and those of an attempt that never finished. The artifact is
+ * deleted first and the row last, so that the remains of a crash are found again. The artifact is deleted once more
+ * after the row, since an attempt that lost its job without knowing may have written it in between.
  *
- * @returns how many were removed
+ * @returns number of removed generations
  */
 export async function sweepGenerations(
   sql: Sql,

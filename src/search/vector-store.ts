@@ -39,7 +39,7 @@ export const VectorStoreSearchPage = z
 export type VectorStoreSearchPage = z.output<typeof VectorStoreSearchPage>;
 
 /**
- * The search of `/v2`, asked and answered in OpenAI's shape; one item is one chunk.
+ * Search as in `/v2`, with request and response in OpenAI's shape; one item is one chunk.
  *
  * @returns `warnings` beside the page, which has no place for them
  * @throws AppError as `searchBucket` does

@@ -15,5 +15,6 @@ export function withIndexWriterLock<T>(
 }
 
 export function lockLost(): AppError {
-  return new AppError({ code: 'index_lock_lost', status: 503, message: 'lost the lock on the index', retryable: true });
+  const message = 'the writer lost its lock on the index; try again';
+  return new AppError({ code: 'index_lock_lost', status: 503, message, retryable: true });
 }

@@ -111,7 +111,7 @@ function generationOf(number: number): IndexedGeneration {
 
 async function measure(url: string, key: string, bucketId: string): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
-  const table = own && (await appliance.search.tables.read(own.name, own.version));
+  const table = own && (await appliance.search.tables.openForReading(own.name, own.version));
   if (!table) throw new Error('there is no index');
   const queries = drawQueries(passages, QUERIES).filter((query) => analyse(query).length > 0);
   const team = Array.from({ length: Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT) }, (_, nth) => nth + 1)

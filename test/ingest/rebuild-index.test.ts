@@ -66,7 +66,7 @@ const rebuild = (options: Partial<Parameters<typeof rebuildIndex>[3]> = {}) =>
 
 const liveRows = async () => {
   const own = await getIndexTable(test.appliance.sql, bucketId);
-  return own && (await test.appliance.ingest.reprojection.tables.write(own.name)).countRows();
+  return own && (await test.appliance.ingest.reprojection.tables.openForWriting(own.name)).countRows();
 };
 
 describe('a rebuilt index', () => {
@@ -143,7 +143,7 @@ describe('a rebuilt index', () => {
     const { sql } = test.appliance;
     const { reprojection } = test.appliance.ingest;
     const [row] = await sql`SELECT id FROM generations WHERE bucket_id = ${bucketId} LIMIT 1`;
-    const into = await reprojection.tables.write(`${bucketId}_next`);
+    const into = await reprojection.tables.openForWriting(`${bucketId}_next`);
     const run = { id: 'rpj_x', bucketId, tableName: `${bucketId}_next`, space: 'x' };
     await copyGenerations(reprojection, run, into, [Number(row?.['id'])]);
     expect(await into.countRows()).toBe(1);

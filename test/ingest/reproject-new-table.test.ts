@@ -69,7 +69,7 @@ it('an interrupted move into the canonical space is completed by the next run, w
   expect((await failure(interrupted))?.message).toBe('stop');
   const run = await findReprojection(under.test.appliance.sql, under.bucket.id);
   // After a kill, rows of one document may be missing.
-  const table = await under.context.tables.write(run?.tableName as string);
+  const table = await under.context.tables.openForWriting(run?.tableName as string);
   const [some] = await table.query().select(['generation']).limit(1).toArray();
   await table.delete(`generation = ${some.generation} AND chunk_index > 10`);
   const kept = new Set((await table.query().select(['generation']).toArray()).map((row) => Number(row.generation)));
@@ -125,7 +125,7 @@ it('uploads wait during a move into the canonical space, and the old table is dr
   await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
   await under.sweep();
   expect(await namesOf()).not.toContain(before);
-  expect(await under.context.tables.read(before, 1)).toBeNull();
+  expect(await under.context.tables.openForReading(before, 1)).toBeNull();
 });
 
 it('a search during the swap of tables is answered from the new table', async () => {
@@ -134,9 +134,9 @@ it('a search during the swap of tables is answered from the new table', async ()
   await calibrate(under.test.appliance, model);
   let isFirst = true;
   const tables = Object.create(under.context.tables, {
-    read: {
+    openForReading: {
       value: async (name: string, version: number) => {
-        const table = await under.context.tables.read(name, version);
+        const table = await under.context.tables.openForReading(name, version);
         if (isFirst) {
           isFirst = false;
           await under.reproject([model]);
@@ -213,7 +213,7 @@ it('a move into the canonical space is removed completely an hour after its last
   expect(await findReprojection(sql, under.bucket.id)).toBeNull();
   await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
   await under.sweep();
-  expect(await under.context.tables.read(run?.tableName as string, 1)).toBeNull();
+  expect(await under.context.tables.openForReading(run?.tableName as string, 1)).toBeNull();
   await under.expectExact();
   expect(await under.reproject([model])).toMatchObject({ documents: 20 });
   await under.sweep();

@@ -6,14 +6,14 @@ const passage = (documentId: string, text: string) => ({ documentId, text });
 const all = { wanted: 100, perDocumentMax: null };
 
 describe('collapse', () => {
-  it('keeps the first of near-duplicate chunks of one document', () => {
+  it('collapsing keeps the first of near-duplicate chunks of one document', () => {
     const text = WORDS.join(' ');
     const changed = [...WORDS.slice(0, 97), 'other', 'few', 'things'].join(' ');
     const ranked = [passage('a', text), passage('a', text), passage('a', changed), passage('b', text)];
     expect(collapse(ranked, all)).toEqual([ranked[0], ranked[3]]);
   });
 
-  it('keeps neighbours that overlap, and those that share half of their words', () => {
+  it('collapsing keeps neighbours that overlap, and chunks that share half of their words', () => {
     const ranked = [
       passage('a', WORDS.slice(0, 60).join(' ')),
       passage('a', WORDS.slice(50).join(' ')),
@@ -22,13 +22,13 @@ describe('collapse', () => {
     expect(collapse(ranked, all)).toEqual(ranked);
   });
 
-  it('knows near-duplicates in Korean', () => {
+  it('collapsing recognises near-duplicates in Korean', () => {
     const text =
       '여객선은 아침 일곱 시에 항구를 떠나 섬으로 향하며, 저녁에는 같은 길로 돌아옵니다. 표는 부두에서 삽니다.';
     expect(collapse([passage('a', text), passage('a', ` ${text}\n`)], all)).toHaveLength(1);
   });
 
-  it('keeps no more of one document, and no more altogether, than asked', () => {
+  it('collapsing keeps at most the wanted number of chunks per document and altogether', () => {
     const ranked = ['a', 'a', 'a', 'b', 'b', 'c'].map((id, index) =>
       passage(id, `text number ${'i'.repeat(index)} of it`),
     );
@@ -38,7 +38,7 @@ describe('collapse', () => {
     expect(collapse(ranked, { wanted: 2, perDocumentMax: 1 }).map((each) => each.documentId)).toEqual(['a', 'b']);
   });
 
-  it('leaves texts without terms apart unless they are the same', () => {
+  it('collapsing merges texts without terms only if they are equal', () => {
     expect(collapse([passage('a', '…'), passage('a', '!!!'), passage('a', '…')], all)).toHaveLength(2);
   });
 });

@@ -10,7 +10,7 @@ import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
 
-/** Two processes of one installation: what one has seen, the other changes. */
+/** Two processes of one installation: one changes the indexes that the other has seen. */
 let here: TestAppliance;
 let there: TestAppliance;
 let worker: ReturnType<TestAppliance['appliance']['jobs']['worker']>;
@@ -43,7 +43,7 @@ async function search(bucket: string, fields: Record<string, unknown> = {}) {
   return { bucketId: bucket_id, texts: results.map(({ text }) => text).sort() };
 }
 
-it('finds what another process wrote, though it begins where it saw the index last', async () => {
+it('a search finds what another process wrote, though it begins at the last seen version of the index', async () => {
   const { id: bucketId } = await makeBucket('orchard');
   expect(await search('orchard')).toEqual({ bucketId, texts: [] });
   await ingest('orchard', 'The apple harvest begins in autumn.');
@@ -54,7 +54,7 @@ it('finds what another process wrote, though it begins where it saw the index la
   expect(await search(bucketId)).toEqual({ bucketId, texts: both });
 });
 
-it('searches the bucket that has the name now', async () => {
+it('a search by name uses the bucket that has the name now', async () => {
   const { id: first } = await makeBucket('cellar');
   await ingest('cellar', 'Apple harvest of the first year.');
   expect(await search('cellar')).toEqual({ bucketId: first, texts: ['Apple harvest of the first year.'] });
@@ -66,7 +66,7 @@ it('searches the bucket that has the name now', async () => {
   expect(await search('cellar')).toEqual({ bucketId: second, texts: ['Apple harvest of the second year.'] });
 });
 
-it('embeds nothing for a bucket that it knows to be gone', async () => {
+it('a search embeds nothing for a bucket that is known to be gone', async () => {
   await makeBucket('shed');
   await ingest('shed', 'Apple harvest tools.');
   await search('shed');
@@ -90,7 +90,7 @@ it('embeds nothing for a bucket that it knows to be gone', async () => {
   expect(embedded).toBe(0);
 });
 
-it('never searches for one organization what another saw, and forgets the oldest', () => {
+it('last seen indexes are kept apart by organization, and the oldest are forgotten', () => {
   const seen = new LastSeenIndexes();
   const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null });
   seen.remember('org_a', 'notes', at('bkt_a'));

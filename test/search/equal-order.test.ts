@@ -17,7 +17,7 @@ const WORDS = ['anchor', 'buoy', 'cargo', 'dock', 'ebb', '항구', '만조', '�
 let here: TestAppliance;
 let there: TestAppliance;
 
-/** Few words and one length, so that most scores are ties. */
+/** Text of a few words and fixed length, so that most scores are ties. */
 const textOf = (number: number) => [0, 1, 2].map((place) => WORDS[(number >> (place * 2)) % WORDS.length]).join(' ');
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ const Query = fc.record({
 
 const ordered = ({ results }: SearchResponse) => results.map(({ id, score, scores }) => ({ id, score, scores }));
 
-it('equal searches of an index at rest give equal results in equal order, in every process', async () => {
+it('equal searches of a settled index give equal results in equal order, in every process', async () => {
   await fc.assert(
     fc.asyncProperty(Query, async (query) => {
       const search = async ({ appliance, operator }: TestAppliance) =>

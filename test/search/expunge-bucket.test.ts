@@ -19,7 +19,7 @@ import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { filesWith } from '../support/files-with.ts';
 
-/** No word of any text beside it, and too rare for LanceDB to shorten. */
+/** A word that occurs in no other text, and too rare for LanceDB to compress. */
 const CANARY = 'zqxkvj7731wpf';
 const signal = new AbortController().signal;
 
@@ -57,7 +57,7 @@ function generation(id: number, text: string): IndexedGeneration {
   };
 }
 
-/** A bucket with an index of these texts, as ingest leaves it, and the writer of it. */
+/** Create a bucket with an index of these texts, as ingest would; returns it with the writer of its index. */
 async function indexOf(name: string, texts: readonly string[]): Promise<{ bucketId: string; writer: IndexWriter }> {
   const { sql, search } = test.appliance;
   const { id: bucketId } = await createBucket(sql, test.operator, { name, policy: BucketPolicy.parse({}) });
@@ -83,7 +83,7 @@ const filesOfIndex = (text: string) => filesWith(path.join(test.dataDir, 'index'
 
 async function findIn(tables: LanceTables, bucketId: string, query: string): Promise<string[]> {
   const own = await getIndexTable(test.appliance.sql, bucketId);
-  const table = own && (await tables.read(own.name, own.version));
+  const table = own && (await tables.openForReading(own.name, own.version));
   if (!table) return [];
   const found = await searchKeywords(table, weighTerms(analyse(query)), { limit: 100, documentIds: null });
   return found.map((each) => each.text);
@@ -91,13 +91,13 @@ async function findIn(tables: LanceTables, bucketId: string, query: string): Pro
 
 const herons = (count: number) => Array.from({ length: count }, (_, i) => `Heron number ${i} stands still.`);
 
-it('takes the text of a removed chunk off the storage, where merging would have kept it', async () => {
+it('expunging removes the text of a deleted chunk from the storage, where merging would have kept it', async () => {
   const { bucketId, writer } = await indexOf('expunge', [...herons(30), `${CANARY} was here.`]);
   const id = `doc_${generations}`;
   expect(filesOfIndex(CANARY)).not.toEqual([]);
   await writer.dropDocuments(bucketId, [id], signal);
   await writer.settleAbandoned(signal);
-  const table = await test.appliance.search.tables.write(bucketId);
+  const table = await test.appliance.search.tables.openForWriting(bucketId);
   await table.optimize({ cleanupOlderThan: new Date() });
   expect(filesOfIndex(CANARY)).not.toEqual([]);
   for (let times = 0; times < 2; times++) {
@@ -109,7 +109,7 @@ it('takes the text of a removed chunk off the storage, where merging would have 
   }
 });
 
-it('and of tables that were replaced lately or are being built', async () => {
+it('expunging also covers tables that were replaced lately or are being built', async () => {
   const { bucketId, writer } = await indexOf('expunge-others', [...herons(12), `${CANARY} in the old table.`]);
   const removed = `doc_${generations}`;
   const { sql } = test.appliance;
@@ -118,7 +118,7 @@ it('and of tables that were replaced lately or are being built', async () => {
   await append(writer, bucketId, [...herons(12), `${CANARY} in the next table.`], run.id);
   await writer.dropDocuments(bucketId, [removed, `doc_${generations}`], signal);
   await sql`INSERT INTO retired_index_tables (table_name, bucket_id) VALUES (${`${bucketId}_rpj_0`}, ${bucketId})`;
-  await test.appliance.search.tables.write(`${bucketId}_rpj_0`);
+  await test.appliance.search.tables.openForWriting(`${bucketId}_rpj_0`);
   expect(filesOfIndex(CANARY).map((file) => file.split('.')[0])).toEqual(
     expect.arrayContaining([bucketId, `${bucketId}_rpj_1`]),
   );
@@ -126,10 +126,10 @@ it('and of tables that were replaced lately or are being built', async () => {
   expect(filesOfIndex(CANARY)).toEqual([]);
   const directories = readdirSync(path.join(test.dataDir, 'index'));
   expect(directories.filter((name) => name.startsWith(bucketId))).toHaveLength(2);
-  expect(await (await test.appliance.search.tables.write(`${bucketId}_rpj_1`)).countRows()).toBe(12);
+  expect(await (await test.appliance.search.tables.openForWriting(`${bucketId}_rpj_1`)).countRows()).toBe(12);
 });
 
-it('does nothing to a bucket without an index, and empties one of which nothing is left', async () => {
+it('expunging does nothing to a bucket without an index, and empties an index whose rows are all deleted', async () => {
   await expungeBucket(context(), 'bkt_never', signal);
   const { bucketId, writer } = await indexOf('expunge-all', [`${CANARY} alone.`]);
   await writer.dropDocuments(bucketId, [`doc_${generations}`], signal);
@@ -139,14 +139,14 @@ it('does nothing to a bucket without an index, and empties one of which nothing 
   expect(await findIn(test.appliance.search.tables, bucketId, 'heron')).toEqual(['A heron comes back.']);
 });
 
-it('a search that is at an older version of the table is done again at the new one', async () => {
+it('a search that reads an older version of the table is repeated on the new one', async () => {
   const { bucketId } = await indexOf('expunge-readers', herons(20));
   const { sql, search } = test.appliance;
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status, active_generation)
     SELECT document_id, org_id, bucket_id, 'heron.txt', 1, '\\x00', 'k', '{}', 'ready', id
     FROM generations WHERE bucket_id = ${bucketId}`;
-  // A process of its own that reads the old version, and asks what the newest is just before that one goes.
+  // Another process that opens the old version just before it is removed.
   const tables = new LanceTables(path.join(test.dataDir, 'index'));
   const find = (from: typeof search) =>
     searchBucket(
@@ -158,9 +158,9 @@ it('a search that is at an older version of the table is done again at the new o
   expect((await find({ ...search, tables })).results).toHaveLength(5);
   let reads = 0;
   const late = Object.assign(Object.create(tables) as LanceTables, {
-    reach: (work: Promise<unknown>) => tables.reach(work),
-    async read(name: string, version: number) {
-      const table = await tables.read(name, version);
+    mapErrors: (work: Promise<unknown>) => tables.mapErrors(work),
+    async openForReading(name: string, version: number) {
+      const table = await tables.openForReading(name, version);
       if (reads++ === 0) await expungeBucket(context(), bucketId, signal);
       return table;
     },
@@ -170,13 +170,13 @@ it('a search that is at an older version of the table is done again at the new o
   await tables.close();
 });
 
-it('builds a keyword index of more words than fit into one batch, on a machine of few cores too', {
+it('a keyword index can have more words than fit into one batch, also on a machine of few cores', {
   timeout: 60_000,
 }, async () => {
   let words = 0;
   const text = () => Array.from({ length: 3_000 }, () => `t${(words++).toString(36)}`).join(' ');
   const tables = new LanceTables(path.join(test.dataDir, 'many-words'));
-  const table = await tables.write('bkt_words');
+  const table = await tables.openForWriting('bkt_words');
   await table.add(toArrowTable(Array.from({ length: 100 }, (_, i) => generation(i, text()))) as never);
   await buildTokenIndex(table);
   expect((await table.indexStats(TOKEN_INDEX_NAME))?.numUnindexedRows).toBe(0);

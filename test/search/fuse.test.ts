@@ -5,7 +5,7 @@ const EQUAL = { keyword: 1, vector: 1 };
 const ids = (hits: { id: string }[]) => hits.map((hit) => hit.id).join(' ');
 
 describe('fuseRankings', () => {
-  it('adds weight / (60 + rank) over the legs', () => {
+  it('fusion adds weight / (60 + rank) over the legs', () => {
     const [both, one] = fuseRankings({ keyword: ['a', 'b'], vector: ['c', 'a'] }, { keyword: 2, vector: 1 }, 'hybrid');
     expect(both).toMatchObject({ id: 'a', keywordRank: 1, vectorRank: 2 });
     expect(both?.rrf).toBeCloseTo(2 / 61 + 1 / 62, 12);
@@ -13,7 +13,7 @@ describe('fuseRankings', () => {
     expect(one).toMatchObject({ id: 'b', keywordRank: 2, vectorRank: null });
   });
 
-  it('gives 1 to what is first in every leg that this mode has', () => {
+  it('fusion scores 1 for a hit that is first in every leg of the mode', () => {
     const first = { keyword: ['a'], vector: ['a'] };
     expect(fuseRankings(first, { keyword: 1, vector: 0.1 }, 'hybrid')[0]?.score).toBeCloseTo(1, 12);
     expect(fuseRankings({ keyword: ['a'], vector: [] }, EQUAL, 'keyword')[0]?.score).toBeCloseTo(1, 12);
@@ -21,29 +21,29 @@ describe('fuseRankings', () => {
     expect(fuseRankings({ keyword: ['a'], vector: [] }, EQUAL, 'hybrid')[0]?.score).toBeCloseTo(0.5, 12);
   });
 
-  it('lets agreement win over a single first place', () => {
+  it('fusion ranks a hit of both legs above a single first place', () => {
     expect(ids(fuseRankings({ keyword: ['a', 'b'], vector: ['c', 'b'] }, EQUAL, 'hybrid'))).toBe('b a c');
   });
 
-  it('orders equal scores by the keyword leg, then the vector leg', () => {
+  it('fusion orders equal scores by the keyword leg, then the vector leg', () => {
     expect(ids(fuseRankings({ keyword: ['k1', 'k2'], vector: ['v1', 'v2'] }, EQUAL, 'hybrid'))).toBe('k1 v1 k2 v2');
   });
 
-  it('keeps the order of a leg that stands alone, and takes empty ones', () => {
+  it('fusion keeps the order of a single leg, and accepts empty legs', () => {
     expect(ids(fuseRankings({ keyword: [], vector: ['x', 'y', 'z'] }, weightsFor('lexical'), 'hybrid'))).toBe('x y z');
     expect(fuseRankings({ keyword: [], vector: [] }, EQUAL, 'hybrid')).toEqual([]);
   });
 });
 
 describe('weightsFor', () => {
-  it('lets a lexical model reorder neighbours of the keyword leg, not overturn it', () => {
+  it('a lexical model reorders neighbours of the keyword leg but does not overturn it', () => {
     const rankings = { keyword: ['a', 'b', 'c'], vector: ['b', 'z'] };
     expect(ids(fuseRankings(rankings, weightsFor('lexical'), 'hybrid'))).toBe('b a c z');
     const far = { keyword: ['a', ...Array.from({ length: 20 }, (_, i) => `k${i}`)], vector: ['k19'] };
     expect(fuseRankings(far, weightsFor('lexical'), 'hybrid')[0]?.id).toBe('a');
   });
 
-  it('counts a semantic model as much as keywords', () => {
+  it('a semantic model counts as much as keywords', () => {
     const { keyword, vector } = weightsFor('semantic');
     expect(keyword).toBe(vector);
   });

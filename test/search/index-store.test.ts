@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('keeps no prepared statement of a filter, whose shape callers choose', async () => {
+it('a query with a filter leaves no prepared statement, since callers choose its shape', async () => {
   const { sql } = database;
   const { operator } = await makeOrg(sql, makeKeyRing());
   const kept = async () => {

@@ -59,13 +59,13 @@ function generation(id: number, texts: string[]): IndexedGeneration {
 
 async function find(query: string, reader = tables): Promise<string[]> {
   const version = (await getIndexTable(db.sql, BUCKET))?.version ?? 0;
-  const table = await reader.read(BUCKET, version);
+  const table = await reader.openForReading(BUCKET, version);
   if (!table) return [];
   const options = { limit: 100, documentIds: null };
   return (await searchKeywords(table, weighTerms(analyse(query)), options)).map((found) => found.documentId);
 }
 
-/** Append as ingest does: a generation is registered first. */
+/** Register a generation and append it, as ingest does. */
 async function append(to: IndexWriter, one: IndexedGeneration, space = 'lexical-1'): Promise<void> {
   const id = one.chunks[0]?.generation as number;
   await db.sql`
@@ -77,7 +77,7 @@ async function append(to: IndexWriter, one: IndexedGeneration, space = 'lexical-
 
 const signal = new AbortController().signal;
 
-it('finds a rare word first at any moment while documents come in one by one', async () => {
+it('a search ranks a rare word first at any moment while documents are appended one by one', async () => {
   for (let id = 1; id <= 40; id++) {
     const rare = id === 7 || id === 31 ? ' A kingfisher nests here.' : '';
     await append(writer, generation(id, [`Common river bank number ${id}.${rare}`]));
@@ -86,7 +86,7 @@ it('finds a rare word first at any moment while documents come in one by one', a
   }
 });
 
-it('commits together what arrives together, and loses nothing', async () => {
+it('concurrent appends share commits, and none is lost', async () => {
   await Promise.all(Array.from({ length: 200 }, (_, id) => append(writer, generation(id, [`word${id} shared`]))));
   const version = (await getIndexTable(db.sql, BUCKET))?.version as number;
   expect(version).toBeLessThan(40);
@@ -94,7 +94,7 @@ it('commits together what arrives together, and loses nothing', async () => {
   expect(new Set(await find('shared')).size).toBe(100);
 });
 
-it('lets another process see a commit once PostgreSQL names its version', async () => {
+it('another process sees a commit once PostgreSQL names its version', async () => {
   const other = new LanceTables(path.join(directory.dataDir, 'index'));
   await append(writer, generation(1, ['first heron']));
   expect(await find('heron', other)).toEqual(['doc_1']);
@@ -115,7 +115,7 @@ it('two writers of one bucket lose no row', async () => {
   await otherTables.close();
 });
 
-it('removes documents and generations', async () => {
+it('the writer removes documents and generations', async () => {
   for (const id of [1, 2, 3]) await append(writer, generation(id, [`heron ${id}`]));
   await writer.dropDocuments(BUCKET, ['doc_1'], signal);
   await writer.dropGenerations(BUCKET, [2], signal);
@@ -124,7 +124,7 @@ it('removes documents and generations', async () => {
   await writer.dropDocuments('bkt_never', ['doc_1'], signal);
 });
 
-it('refuses a generation that was forgotten, as a deletion does before it drops the rows', async () => {
+it('the writer refuses a generation that a deletion has forgotten before dropping its rows', async () => {
   await append(writer, generation(1, ['heron']));
   await db.sql`DELETE FROM generations`;
   await expect(writer.append(BUCKET, generation(1, ['heron again']), 'lexical-1')).rejects.toMatchObject({
@@ -132,7 +132,7 @@ it('refuses a generation that was forgotten, as a deletion does before it drops 
   });
 });
 
-it('drops a generation for good, whatever is appended to it meanwhile', async () => {
+it('a dropped generation stays gone, whatever is appended to it meanwhile', async () => {
   const outcomes = new Set<string>();
   for (let id = 1; id <= 10; id++) {
     await append(writer, generation(id, ['heron']));
@@ -156,12 +156,12 @@ it('drops a generation for good, whatever is appended to it meanwhile', async ()
   expect([...outcomes]).not.toContain('after');
 });
 
-it('takes back what it committed after it had lost the lock and the generation was swept', async () => {
-  /** A process that is stopped right before its commit: its lock is taken away, and its generation swept. */
+it('a writer that lost the lock removes its commit again if the generation was swept', async () => {
+  /** Tables of a process that is stopped right before its commit: it loses its lock, and its generation is swept. */
   class StoppedTables extends LanceTables {
     isStopped = false;
-    override async reach<T>(work: Promise<T>): Promise<T> {
-      const outcome = await super.reach(work);
+    override async mapErrors<T>(work: Promise<T>): Promise<T> {
+      const outcome = await super.mapErrors(work);
       const isCommit = typeof (outcome as { version?: unknown } | undefined)?.version === 'number';
       if (this.isStopped && isCommit) {
         this.isStopped = false;
@@ -184,13 +184,13 @@ it('takes back what it committed after it had lost the lock and the generation w
   await stopped.close();
 });
 
-it('takes deleted text off the disk', async () => {
+it('settling removes deleted text from the disk', async () => {
   await append(writer, generation(1, ['xyzzyplugh']));
   await append(writer, generation(2, ['heron']));
   await writer.dropDocuments(BUCKET, ['doc_1'], signal);
   await db.sql`UPDATE index_tables SET updated_at = now() - interval '1 hour'`;
   await writer.settleAbandoned(signal);
-  const table = await tables.write(BUCKET);
+  const table = await tables.openForWriting(BUCKET);
   await table.optimize({ cleanupOlderThan: new Date() });
   const files = readdirSync(directory.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -200,7 +200,7 @@ it('takes deleted text off the disk', async () => {
   expect(await find('heron')).toEqual(['doc_2']);
 });
 
-/** A document that searches find, as the end of an ingest leaves it. */
+/** Insert a document that searches find, as a finished ingest job does. */
 async function makeLive(id: number): Promise<void> {
   await db.sql`
     INSERT INTO organizations (id, name, plan) VALUES ('org_x', 'x', 'free') ON CONFLICT DO NOTHING`;
@@ -218,18 +218,21 @@ it.each([
   ['canon-v1', 'native:my/b@2', ['projections fit --model my/b']],
   ['lexical-1', 'canon-v1', ['new bucket']],
   ['canon-v1', 'lexical-1', ['routing set']],
-])('refuses, beside vectors of %s, those of %s, and says what to run', async (held, given, commands) => {
-  await append(writer, generation(1, ['heron']), held);
-  await makeLive(1);
-  const refused = await append(writer, generation(2, ['heron']), given).catch((error) => error);
-  expect(refused).toMatchObject({ code: 'not_comparable', status: 409 });
-  for (const command of commands) expect(refused.message).toContain(command);
-  await expect(writer.checkSpace(BUCKET, given)).rejects.toMatchObject({ code: 'not_comparable' });
-  await writer.checkSpace(BUCKET, held);
-  expect(await find('heron')).toEqual(['doc_1']);
-});
+])(
+  'an index with vectors of %s refuses those of %s, and the error names the command to run',
+  async (held, given, commands) => {
+    await append(writer, generation(1, ['heron']), held);
+    await makeLive(1);
+    const refused = await append(writer, generation(2, ['heron']), given).catch((error) => error);
+    expect(refused).toMatchObject({ code: 'not_comparable', status: 409 });
+    for (const command of commands) expect(refused.message).toContain(command);
+    await expect(writer.checkSpace(BUCKET, given)).rejects.toMatchObject({ code: 'not_comparable' });
+    await writer.checkSpace(BUCKET, held);
+    expect(await find('heron')).toEqual(['doc_1']);
+  },
+);
 
-it('takes vectors of another space once no search finds those of the old one', async () => {
+it('an index accepts vectors of another space once no search finds those of the old one', async () => {
   await append(writer, generation(1, ['heron']), 'lexical-1');
   await writer.checkSpace(BUCKET, 'canon-v1');
   await append(writer, generation(2, ['heron']), 'canon-v1');
@@ -238,7 +241,7 @@ it('takes vectors of another space once no search finds those of the old one', a
   await expect(append(writer, generation(3, ['heron']), 'lexical-1')).rejects.toMatchObject({ code: 'not_comparable' });
 });
 
-it('settles when it closes, and settles what a killed writer left', async () => {
+it('a writer settles its index when it closes, and settles indexes of killed writers', async () => {
   for (let id = 1; id <= 5; id++) await append(writer, generation(id, [`heron ${id}`]));
   await writer.close();
   const settled = async () =>
@@ -252,16 +255,16 @@ it('settles when it closes, and settles what a killed writer left', async () => 
   expect(await settled()).toBe(true);
 });
 
-it('settles by itself when writing pauses', async () => {
+it('a writer settles its index when writing pauses', async () => {
   for (let id = 1; id <= 4; id++) await append(writer, generation(id, [`heron ${id}`]));
   await until(
     async () => (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'] === true,
   );
 });
 
-it('ranks vectors by cosine similarity', async () => {
+it('a search ranks vectors by cosine similarity', async () => {
   for (const id of [1, 2]) await append(writer, generation(id, ['heron']));
-  const table = await tables.read(BUCKET, (await getIndexTable(db.sql, BUCKET))?.version as number);
+  const table = await tables.openForReading(BUCKET, (await getIndexTable(db.sql, BUCKET))?.version as number);
   const query = new Float32Array(INDEX_DIMENSIONS);
   query[2] = 1;
   const found = await searchVectors(table as NonNullable<typeof table>, query, { limit: 2, documentIds: null });

@@ -68,7 +68,7 @@ const member = (fields: Partial<Caller> = {}): Caller => ({
 });
 
 describe('search', () => {
-  it.each(['hybrid', 'vector', 'keyword'])('finds the passage first in mode %s', async (mode) => {
+  it.each(['hybrid', 'vector', 'keyword'])('a search finds the passage first in mode %s', async (mode) => {
     const reply = await find('high water at the harbour', { mode });
     expect(reply.names[0]).toBe('tides');
     const [hit] = reply.results;
@@ -79,25 +79,25 @@ describe('search', () => {
     expect(hit?.citation).toMatchObject({ file_name: 'tides.txt', locator: { start: 0, heading_path: [] } });
   });
 
-  it('finds Korean by Korean', async () => {
+  it('a Korean query finds a Korean text', async () => {
     expect((await find('만조 시각')).names[0]).toBe('korean');
   });
 
-  it('gives scores that never rise down the list, and at most top_k', async () => {
+  it('results are sorted by falling score, at most top_k of them', async () => {
     const { results } = await find('harbour', { top_k: 2 });
     expect(results).toHaveLength(2);
     expect((results[0]?.score ?? 0) >= (results[1]?.score ?? 0)).toBe(true);
   });
 
-  it.each(['the of and', '?!…', '   '])('answers %j with nothing rather than an error', async (query) => {
+  it.each(['the of and', '?!…', '   '])('the query %j has no results and no error', async (query) => {
     expect((await find(query)).results).toEqual([]);
   });
 
-  it('says when no reranker is configured', async () => {
+  it('a warning reports that no reranker is configured', async () => {
     expect((await find('harbour', { rerank: true })).warnings.join()).toContain('reranker');
   });
 
-  it('falls back to keywords where the spaces cannot be compared, and says so', async () => {
+  it('a search falls back to keywords and warns if the spaces cannot be compared', async () => {
     const { sql } = test.appliance;
     await sql`UPDATE index_tables SET space = 'canon-v1'`;
     const reply = await find('high water at the harbour');
@@ -107,7 +107,7 @@ describe('search', () => {
     expect(reply.results.every((result) => result.scores.vector_score === null)).toBe(true);
   });
 
-  it('cuts at the score threshold', async () => {
+  it('results below the score threshold are left out', async () => {
     const all = (await find('harbour')).results;
     const bar = all[0]?.score as number;
     expect((await find('harbour', { score_threshold: bar })).results.every((result) => result.score >= bar)).toBe(true);
@@ -135,27 +135,30 @@ describe('filters', () => {
       ['mountain', 'tides'],
     ],
     [{ "a' OR true --": 'x' }, []],
-  ])('%j', async (filter, expected) => {
+  ])('the filter %j selects its documents', async (filter, expected) => {
     const { names } = await find('harbour tide mountain payroll 만조', { filter, mode: 'vector' });
     expect(names.toSorted()).toEqual(expected);
   });
 
-  it('limits to a collection', async () => {
+  it('a search can be limited to a collection', async () => {
     expect((await find('open', { collection: 'hikes', mode: 'vector' })).names).toEqual(['mountain']);
   });
 
-  it.each([{ type: 'regex', key: 'a', value: 'b' }, 'area=sea', { a: { b: 1 } }, [1]])('refuses %j', (filter) => {
-    expect(SearchRequest.safeParse({ query: 'q', filter }).success).toBe(false);
-  });
+  it.each([{ type: 'regex', key: 'a', value: 'b' }, 'area=sea', { a: { b: 1 } }, [1]])(
+    'the filter %j is refused',
+    (filter) => {
+      expect(SearchRequest.safeParse({ query: 'q', filter }).success).toBe(false);
+    },
+  );
 });
 
 describe('what a caller may see', () => {
-  it('hides documents above the auth level', async () => {
+  it('a search hides documents above the auth level', async () => {
     expect((await find('harbour dues customs', {}, member())).names).not.toContain('harbour');
     expect((await find('harbour dues customs', {}, member({ authLevel: 6 }))).names[0]).toBe('harbour');
   });
 
-  it('finds what may be seen behind any number of chunks that may not', async () => {
+  it('a search finds a visible document behind thousands of better chunks that are hidden', async () => {
     const { sql } = test.appliance;
     const { uploads } = test.appliance.ingest;
     const text = Array.from(
@@ -164,21 +167,21 @@ describe('what a caller may see', () => {
     ).join('\n\n');
     const content = { bytes: Buffer.from(text), fileName: 'logs.md', contentType: null };
     const request = UploadRequest.parse({ privacy_level: 9, chunk_size: 64, chunk_overlap: 0 });
-    const crowd = await uploadDocument(uploads, test.operator, 'port', content, request);
+    const hidden = await uploadDocument(uploads, test.operator, 'port', content, request);
     const open = { bytes: Buffer.from('The lighthouse is open on Sundays.'), fileName: 'open.txt', contentType: null };
     ids.set((await uploadDocument(uploads, test.operator, 'port', open, UploadRequest.parse({}))).id, 'open');
     await until(async () => (await sql`SELECT 1 FROM documents WHERE status NOT IN ('ready')`).length === 0);
-    const [row] = await sql`SELECT chunks_count FROM documents WHERE id = ${crowd.id}`;
+    const [row] = await sql`SELECT chunks_count FROM documents WHERE id = ${hidden.id}`;
     expect(row?.['chunks_count']).toBeGreaterThan(3_200);
     expect((await find('lighthouse keeper log', {}, member())).names).toContain('open');
   });
 
-  it('keeps a department to itself', async () => {
+  it('documents of a department are found by its members only', async () => {
     expect((await find('payroll by month', {}, member())).names).not.toContain('payroll');
     expect((await find('payroll by month', {}, member({ department: 'finance' }))).names[0]).toBe('payroll');
   });
 
-  it('counts at once, without a new index', async () => {
+  it('a change of the privacy level takes effect at once, without a new index', async () => {
     const { sql } = test.appliance;
     expect((await find('mountain huts', {}, member())).names[0]).toBe('mountain');
     await sql`UPDATE documents SET privacy_level = 9 WHERE file_name = 'mountain.txt'`;
@@ -186,7 +189,7 @@ describe('what a caller may see', () => {
     await sql`UPDATE documents SET privacy_level = 1 WHERE file_name = 'mountain.txt'`;
   });
 
-  it('stays within the organization', async () => {
+  it('a search never leaves the organization', async () => {
     const stranger = member({ orgId: 'org_other' });
     await expect(find('harbour', {}, stranger)).rejects.toMatchObject({ code: 'bucket_not_found', status: 404 });
   });

@@ -13,13 +13,13 @@ import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
 import { searchKeywords } from '../../src/search/legs.ts';
-import { settleInProcess } from '../../src/search/settle-process.ts';
+import { settleInChild } from '../../src/search/settle-process.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 const BUCKET = 'bkt_settle';
-/** Two generations of so many are settled between commits, in a process of its own. */
+/** Rows of a generation, two of which are settled between commits in a child process. */
 const ROWS = 5_000;
 const signal = new AbortController().signal;
 
@@ -67,7 +67,7 @@ async function append(id: number): Promise<void> {
 
 async function read() {
   const own = await getIndexTable(db.sql, BUCKET);
-  const table = own && (await tables.read(own.name, own.version));
+  const table = own && (await tables.openForReading(own.name, own.version));
   if (!table) throw new Error('no table');
   return table;
 }
@@ -127,7 +127,7 @@ async function openSilentStore(): Promise<{
   return { uri: 's3://bucket/index', storageOptions, asked: () => isAsked };
 }
 
-it('settles a large table in a process of its own, and searches find all of it', async () => {
+it('a large table is settled in a child process, and searches find all of it', async () => {
   await append(1);
   const seen: number[] = [];
   const watch = setInterval(() => seen.push(...settling()), 5);
@@ -139,7 +139,7 @@ it('settles a large table in a process of its own, and searches find all of it',
   await expectWhole();
 });
 
-it('a commit does not fail when the settling behind it is killed', async () => {
+it('a commit does not fail if the settling after it is killed', async () => {
   await append(1);
   await Promise.all([append(2), killFirst()]);
   await expectWhole();
@@ -148,7 +148,7 @@ it('a commit does not fail when the settling behind it is killed', async () => {
   await expectWhole();
 });
 
-it('a settling that is killed at any moment is an error to try again, and harms nothing', async () => {
+it('a settling that is killed at any moment is a retryable error and harms nothing', async () => {
   await append(1);
   await Promise.all([append(2), killFirst()]);
   for (const afterMs of [0, 300, 450, 600]) {
@@ -160,7 +160,7 @@ it('a settling that is killed at any moment is an error to try again, and harms 
     const timer = setTimeout(() => about(pid as number, 'cmdline') && process.kill(pid as number, 'SIGKILL'), afterMs);
     cleanups.push(() => clearTimeout(timer));
     const error = await settled;
-    // The last ones may have come too late.
+    // The last kills may have come too late.
     if (afterMs === 0 || error !== null) {
       expect(error).toMatchObject({ code: 'settle_failed', status: 503, retryable: true });
     }
@@ -178,24 +178,24 @@ function startChild(): ChildProcess {
   return child;
 }
 
-it('ends with whoever started it, before it was told anything and in the middle of its work', async () => {
-  const untold = startChild();
-  untold.stdin?.end();
-  expect(await once(untold, 'exit')).toEqual([3, null]);
+it('the child process ends with its parent, before it has a task and in the middle of its work', async () => {
+  const idle = startChild();
+  idle.stdin?.end();
+  expect(await once(idle, 'exit')).toEqual([3, null]);
   const { uri, storageOptions, asked } = await openSilentStore();
-  const told = startChild();
-  told.stdin?.write(
+  const busy = startChild();
+  busy.stdin?.write(
     `${JSON.stringify({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 })}\n`,
   );
   await until(async () => asked(), { what: 'a request of the store' });
-  const exited = once(told, 'exit');
-  told.stdin?.end();
+  const exited = once(busy, 'exit');
+  busy.stdin?.end();
   expect(await exited).toEqual([3, null]);
 });
 
-it('is told the secrets of the storage by nothing that other processes can see', async () => {
+it('the secrets of the storage reach the child process by nothing that other processes can see', async () => {
   const { uri, storageOptions, asked } = await openSilentStore();
-  const settled = settleInProcess({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 });
+  const settled = settleInChild({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 });
   settled.catch(() => {});
   await until(async () => asked(), { what: 'a request of the store' });
   const [pid = 0] = settling();

@@ -37,7 +37,7 @@ async function add(from: number, to: number): Promise<void> {
 beforeAll(async () => {
   directory = makeDataDir();
   tables = new LanceTables(path.join(directory.dataDir, 'index'));
-  table = await tables.write('bkt_large');
+  table = await tables.openForWriting('bkt_large');
   await add(0, ROWS);
 }, 60_000);
 afterAll(async () => {
@@ -54,7 +54,7 @@ it('a table of many rows gets an index of its vectors when it is settled', async
   await settle(tables, table);
   expect(await namesOf()).toContain(VECTOR_INDEX_NAME);
   expect(await planOf(queries[0] as Float32Array)).toContain('ANN');
-  // As near as the ten nearest, since several may be equally near.
+  // Compared by score, since several may be equally near.
   let found = 0;
   for (const [nth, query] of queries.entries()) {
     const nearest = exact[nth] as number[];
@@ -70,7 +70,7 @@ async function exactly(vector: Float32Array): Promise<number[]> {
   return distances.map((distance) => 1 - distance).sort((a, b) => b - a);
 }
 
-it('finds every chunk that a narrow filter leaves, however far it is', async () => {
+it('a search finds every chunk that a narrow filter leaves, however far it is', async () => {
   const documentIds = ['doc_3', 'doc_1999', `doc_${ROWS / CHUNKS_PER_DOCUMENT - 1}`];
   for (const query of queries.slice(0, 5)) {
     const found = await searchVectors(table, query, { limit: LIMIT, documentIds });
@@ -79,7 +79,7 @@ it('finds every chunk that a narrow filter leaves, however far it is', async () 
   }
 });
 
-it('finds rows that the index has yet to take in, and no more what is deleted', async () => {
+it('a search finds rows that are not in the vector index yet, and no deleted rows', async () => {
   const query = embedLexical([passages[ROWS] as string]);
   await add(ROWS, ROWS + CHUNKS_PER_DOCUMENT);
   const best = async () => (await searchVectors(table, query, { limit: LIMIT, documentIds: null }))[0]?.chunkId;
@@ -92,7 +92,7 @@ it('finds rows that the index has yet to take in, and no more what is deleted', 
   expect(await best()).not.toBe(`chunk_${ROWS}`);
 });
 
-it('is built anew where it was taken away', async () => {
+it('settling rebuilds a vector index that was dropped', async () => {
   await dropVectorIndex(table);
   await dropVectorIndex(table);
   expect(await namesOf()).not.toContain(VECTOR_INDEX_NAME);

@@ -82,7 +82,7 @@ async function read(): Promise<void> {
   while (!isOver || reads === 0) {
     const before = await ledger();
     const own = await getIndexTable(sql, RACE_BUCKET);
-    const table = own && (await tables.read(own.name, own.version));
+    const table = own && (await tables.openForReading(own.name, own.version));
     if (!table) continue;
     const rows = await readChunks(table);
     const after = await ledger();

@@ -112,7 +112,7 @@ async function compare(sql: Sql, place: IndexPlace) {
   const tables = new LanceTables(...place);
   try {
     const own = await getIndexTable(sql, RACE_BUCKET);
-    const table = await tables.read(own?.name ?? RACE_BUCKET, own?.version ?? 0);
+    const table = await tables.openForReading(own?.name ?? RACE_BUCKET, own?.version ?? 0);
     const present = table ? await readChunks(table) : [];
     const distinct = new Set(present.map(({ id }) => id));
     return {
@@ -133,7 +133,7 @@ export function chunkId(document: string, generation: number, n: number): string
 
 /** Every row of a table. */
 export async function readChunks(
-  table: NonNullable<Awaited<ReturnType<LanceTables['read']>>>,
+  table: NonNullable<Awaited<ReturnType<LanceTables['openForReading']>>>,
 ): Promise<{ id: string; generation: number }[]> {
   const rows = await table.query().select(['chunk_id', 'generation']).toArrow();
   const ids = rows.getChild('chunk_id');

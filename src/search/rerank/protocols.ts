@@ -13,9 +13,9 @@ export interface RerankCall {
   readonly texts: readonly string[];
 }
 
-/** One wire format of rerankers: what to send, and what an answer means. */
+/** Wire format of a kind of reranker: its requests and its answers. */
 export interface RerankProtocol {
-  /** Texts of one call. */
+  /** Most texts in one call. */
   readonly itemsMax: number;
   request(call: RerankCall): UpstreamRequest;
   /** @returns the list of `{index, <scoreKey>}` in an answer; its shape is not checked */
@@ -24,7 +24,7 @@ export interface RerankProtocol {
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
 }
 
-/** `POST {base}/v2/rerank`: every document comes back with a score unless `top_n` says otherwise. */
+/** `POST {base}/v2/rerank`. Every document is returned with a score unless `top_n` is set. */
 const cohere: RerankProtocol = {
   itemsMax: 1_000,
   request: ({ apiKey, model, query, texts }) =>
@@ -41,7 +41,7 @@ const jina: RerankProtocol = {
     postJson('/rerank', bearer(apiKey), { model, query, documents: texts, return_documents: false }),
 };
 
-/** `POST {base}/rerank`. A text that is too long is cut, which costs a ranking less than an error would. */
+/** `POST {base}/rerank`. A text that is too long is truncated, which harms the ranking less than an error. */
 const voyage: RerankProtocol = {
   ...cohere,
   request: ({ apiKey, model, query, texts }) =>
@@ -67,11 +67,11 @@ export function rerankProtocolOf(name: RerankSettings['protocol']): RerankProtoc
 }
 
 /**
- * The scores of an answer, in the order of the texts.
+ * Read the scores of an answer, in the order of the texts.
  *
- * @param count texts that were sent
+ * @param count number of texts that were sent
  * @returns `count` scores, each cut to 0..1
- * @throws UpstreamFault `transient`: an index or a score is missing or wrong
+ * @throws UpstreamFault `transient` if an index or a score is missing or wrong
  */
 export function scoresOf(protocol: RerankProtocol, answer: unknown, count: number): number[] {
   const list = protocol.listOf(answer);

@@ -3,8 +3,8 @@ import type { SearchResult } from '../schema.ts';
 import type { Reranker } from './reranker.ts';
 
 /**
- * Put results into the order of a reranker, whose score becomes theirs. Without one, or when it fails or is late, they
- * stay as they are, with a warning.
+ * Reorder results by the scores of a reranker. Without a reranker, or if it fails or times out, they stay in their
+ * order and a warning is added.
  *
  * @throws the signal's reason once it is aborted
  */
@@ -36,7 +36,7 @@ export async function rerankResults(
         const score = scores[index] as number;
         return { ...result, score, scores: { ...result.scores, rerank_score: score } };
       })
-      // The sort is stable: what the reranker finds equal stays in fused order.
+      // The sort is stable: results of equal score stay in fused order.
       .sort((a, b) => b.score - a.score)
   );
 }

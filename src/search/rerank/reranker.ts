@@ -10,23 +10,23 @@ import { rerankProtocolOf, scoresOf } from './protocols.ts';
 
 export interface Reranker {
   /**
-   * How well each text answers the query.
+   * Score how well each text answers the query.
    *
    * @returns a score 0..1 for each text, in their order
-   * @throws AppError `provider_unavailable` (502) when it fails, is late or was failing until now; the signal's reason
-   *   once it is aborted
+   * @throws AppError `provider_unavailable` (502) if the call fails, times out or the circuit breaker is open; the
+   *   signal's reason once it is aborted
    */
   score(query: string, texts: readonly string[], signal: AbortSignal | undefined): Promise<number[]>;
   close(): Promise<void>;
 }
 
-/** How logs and metrics call it. */
+/** Name of the reranker in logs and metrics. */
 const NAME = 'rerank';
 const REPLY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * The reranker of `service.yaml`. A search waits for it, so that nothing is tried twice: one deadline spans all the
- * calls that a search makes, and a circuit breaker spares searches the wait for one that is down.
+ * Open the reranker of `service.yaml`. A search waits for it, so no call is retried: one deadline spans all the calls
+ * of a search, and a circuit breaker spares searches the wait for a reranker that is down.
  */
 export function openReranker(
   settings: RerankSettings,
@@ -41,12 +41,17 @@ export function openReranker(
       logger[state === 'open' ? 'warn' : 'info']({ provider: NAME, state }, 'circuit breaker of the reranker'),
   });
 
-  async function call(query: string, texts: readonly string[], signal: AbortSignal, leftMs: number): Promise<number[]> {
+  async function call(
+    query: string,
+    texts: readonly string[],
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<number[]> {
     const { apiKey, model } = settings;
     const request = protocol.request({ model, apiKey, query, texts });
     const reply = await http.call({
       ...{ method: request.method, path: basePath + request.path, headers: request.headers, body: request.body },
-      ...{ timeoutMs: leftMs, bodyBytesMax: REPLY_BYTES_MAX, signal },
+      ...{ timeoutMs, bodyBytesMax: REPLY_BYTES_MAX, signal },
     });
     if (reply.status < 200 || reply.status > 299) {
       throw protocol.faultOf(reply.status, reply.headers, reply.body, apiKey);
@@ -58,21 +63,21 @@ export function openReranker(
     const pass = breaker.enter();
     if (!pass) throw providerUnavailable(NAME, 'breaker_open', 'its last calls failed');
     const beganMs = performance.now();
-    const told = (outcome: string) => metrics?.attempted(NAME, outcome, (performance.now() - beganMs) / 1000);
+    const record = (outcome: string) => metrics?.attempted(NAME, outcome, (performance.now() - beganMs) / 1000);
     try {
       const scores = await call(query, texts, signal, settings.timeoutMs);
       pass.succeeded();
-      told('ok');
+      record('ok');
       return scores;
     } catch (error) {
       if (!(error instanceof UpstreamFault) || signal.aborted) {
         pass.abandoned();
-        told('abandoned');
+        record('abandoned');
         throw error;
       }
       if (error.kind === 'rejected' || error.status === 429) pass.succeeded();
       else pass.failed();
-      told(causeOf(error));
+      record(causeOf(error));
       logger.warn({ provider: NAME, err: error }, 'the reranker failed; results stay in fused order');
       throw failedFor(NAME, error);
     }
@@ -82,12 +87,12 @@ export function openReranker(
     async score(query, texts, signal) {
       const itemsMax = settings.itemsMax ?? protocol.itemsMax;
       const abort = new AbortController();
-      const together = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
+      const eitherSignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
       const batches: string[][] = [];
       for (let from = 0; from < texts.length; from += itemsMax) batches.push(texts.slice(from, from + itemsMax));
       try {
-        // At the same time, so that the timeout of each is the deadline of all.
-        const scores = await Promise.all(batches.map((batch) => attempt(query.toWellFormed(), batch, together)));
+        // All batches at once, so that the timeout of each is the deadline of all.
+        const scores = await Promise.all(batches.map((batch) => attempt(query.toWellFormed(), batch, eitherSignal)));
         return scores.flat();
       } catch (error) {
         abort.abort(error);

@@ -31,15 +31,15 @@ const answer =
   (response: ServerResponse) =>
     void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
 
-describe.each(['cohere', 'jina', 'voyage', 'tei'] as const)('a reranker that speaks %s', (protocol) => {
-  it('gets what its protocol knows, and its scores come back in the order of the texts', async () => {
+describe.each(['cohere', 'jina', 'voyage', 'tei'] as const)('the protocol %s', (protocol) => {
+  it('a reranker gets the fields of its protocol, and its scores come back in the order of the texts', async () => {
     const { fake, reranker } = await open(protocol);
     const scores = await reranker.score('ferry', TEXTS, undefined);
     expect(scores).toEqual(TEXTS.map((text) => 1 / (1 + text.length)));
     expect(fake.calls).toMatchObject([{ query: 'ferry', texts: TEXTS, authorization: 'Bearer canary-key' }]);
   });
 
-  it('that is down, late or talks nonsense is a typed error without its words or the key', async () => {
+  it('a reranker that is down, late or gives a wrong answer is a typed error without its answer or the key', async () => {
     const { fake, reranker } = await open(protocol, { timeout_seconds: 0.2 });
     const key = protocol === 'tei' ? 'score' : 'relevance_score';
     const wrap = (list: unknown) =>
@@ -57,7 +57,7 @@ describe.each(['cohere', 'jina', 'voyage', 'tei'] as const)('a reranker that spe
     }
   });
 
-  it('is not believed an index or a score that cannot be', async () => {
+  it('an impossible index or score in an answer is refused', async () => {
     const { fake, reranker } = await open(protocol);
     const key = protocol === 'tei' ? 'score' : 'relevance_score';
     const wrap = (list: unknown) =>
@@ -81,14 +81,14 @@ describe.each(['cohere', 'jina', 'voyage', 'tei'] as const)('a reranker that spe
 });
 
 describe('a reranker', () => {
-  it('is asked in as many calls as its server takes texts', async () => {
+  it('texts are split into calls of the size that the server of the reranker accepts', async () => {
     const { fake, reranker } = await open('tei');
     const texts = Array.from({ length: 70 }, (_, index) => 'x'.repeat(index + 1));
     expect(await reranker.score('q', texts, undefined)).toEqual(texts.map((text) => 1 / (1 + text.length)));
     expect(fake.calls.map((call) => call.texts.length).sort((a, b) => a - b)).toEqual([6, 32, 32]);
   });
 
-  it('that keeps failing is left alone for a while', async () => {
+  it('a reranker that keeps failing is not called for a while', async () => {
     const { fake, reranker } = await open('jina');
     fake.misbehave = answer({}, 503);
     for (let n = 0; n < 5; n++) await expect(reranker.score('q', ['a'], undefined)).rejects.toThrow('http_503');
@@ -96,7 +96,7 @@ describe('a reranker', () => {
     expect(fake.calls).toHaveLength(5);
   });
 
-  it('is not waited for by a caller who has gone', async () => {
+  it('an aborted caller does not wait for the reranker', async () => {
     const { fake, reranker } = await open('cohere');
     fake.misbehave = stall;
     const abort = new AbortController();
@@ -105,7 +105,7 @@ describe('a reranker', () => {
     await expect(waiting).rejects.toThrow('gone');
   });
 
-  it('needs a model where its protocol names one', () => {
+  it('settings of a reranker need a model if its protocol has one', () => {
     const parse = (rerank: object) => z.object(embeddingSettings).safeParse({ rerank });
     expect(parse({ protocol: 'cohere', base_url: 'http://x' }).error?.issues[0]?.path).toEqual(['rerank', 'model']);
     expect(parse({ protocol: 'tei', base_url: 'http://x' }).success).toBe(true);
