@@ -57,7 +57,7 @@ export default class JobsWatch extends BaseCommand {
           ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal, countTexts },
           visible: (tx: Sql) => jobVisibleTo(tx, operator),
           title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
-          lens: new JobsSelector({ status: status ?? null, openId: null }),
+          selector: new JobsSelector({ status: status ?? null, openId: null }),
           intervalMs: flags.interval * 1000,
           untilDone: flags['until-done'],
         };

@@ -11,7 +11,7 @@ export interface JobsWatchRun extends WatchOptions {
   readonly orgId: string;
   /** Whose jobs these are: `jobs of acme`. */
   readonly title: string;
-  readonly lens: JobsSelector;
+  readonly selector: JobsSelector;
   /** End when no job waits or is worked on any more. */
   readonly untilDone: boolean;
 }
@@ -44,21 +44,21 @@ export async function watchOnScreen(
   run: JobsWatchRun & { readonly actions: JobActions },
   terminal: ScreenRun<JobsSnapshot>['terminal'],
 ): Promise<string> {
-  const { lens, title, actions, signal } = run;
+  const { selector, title, actions, signal } = run;
   const last = await showOnScreen({
     ...{ terminal, signal, isAlternate: false },
     snapshots: (signal) => watchJobs(run.sql, run.orgId, { ...run, signal }),
     isLast: (snapshot: JobsSnapshot) => run.untilDone && isDone(snapshot),
     draw: (snapshot, { leave, redraw }) =>
       createElement(JobsWatch, {
-        ...{ snapshot, title, actions, look: lens.look },
+        ...{ snapshot, title, actions, look: selector.selection },
         isColoured: hasColours(terminal.stdout),
         hasKeys: terminal.stdin.isTTY,
         onLook(change) {
-          lens.look = { ...lens.look, ...change };
+          selector.selection = { ...selector.selection, ...change };
           redraw();
         },
-        onRefresh: () => lens.refresh(),
+        onRefresh: () => selector.refresh(),
         onLeave: leave,
       }),
   });

@@ -2,7 +2,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 import { isUnfinished } from './state-store.ts';
 
-/** Cancel whatever is not finished yet for a document or a whole bucket that goes away. */
+/** Cancel the unfinished jobs of a document or of a whole bucket that is being deleted. */
 export async function cancelJobsOf(
   sql: Sql,
   orgId: string,
@@ -15,7 +15,7 @@ export async function cancelJobsOf(
     WHERE org_id = ${orgId} AND ${match} AND ${isUnfinished(sql)}`;
 }
 
-/** In a transaction: keep the unfinished jobs of these documents as they are until its end, in order of their ids. */
+/** Lock the unfinished jobs of these documents until the transaction ends, in order of their ids. */
 export async function lockJobsOf(
   sql: Sql,
   orgId: string,
@@ -33,7 +33,7 @@ export async function lockJobsOf(
   }));
 }
 
-/** Cancel these jobs, as far as they are not finished. */
+/** Cancel those of these jobs that are not finished. */
 export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<void> {
   await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
@@ -42,7 +42,7 @@ export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly strin
       AND ${isUnfinished(sql)}`;
 }
 
-/** Take out of jobs what they tell of documents that are gone. */
+/** Erase file names and metadata of deleted documents from their jobs. */
 export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   // Locked in order first: two processes may remove the same documents at once.
   await sql`

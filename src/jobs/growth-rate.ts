@@ -1,17 +1,17 @@
-/** How far back a pace looks. */
+/** Time over which the rate is measured. */
 const WINDOW_MS = 15_000;
 
-/** How fast a count grows, from what it was at successive moments of one clock. */
+/** Growth rate of a count that is read at successive moments of one clock. */
 export class GrowthRate {
   #points: { readonly atMs: number; readonly count: number }[] = [];
 
   add(atMs: number, count: number): void {
     const last = this.#points.at(-1);
-    // Work that began anew has no pace yet.
+    // Work that began anew has no rate yet.
     if (last !== undefined && (count < last.count || atMs < last.atMs)) this.#points = [];
     if (last?.atMs === atMs) return;
     this.#points.push({ atMs, count });
-    // One point from before the window stays, so that the pace spans all of it.
+    // One point from before the window stays, so that the rate spans all of it.
     while ((this.#points[1]?.atMs ?? atMs) < atMs - WINDOW_MS) this.#points.shift();
   }
 

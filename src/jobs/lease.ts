@@ -2,12 +2,12 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
 import { advanceJob, completeJob, forgetCrashes, type HeldJob, isHeld, type JobFailure } from './store.ts';
 
-/** The job was cancelled, reaped or taken over: stop at once and write nothing more. */
+/** Error of a job that was cancelled, reaped or taken over: its worker must stop at once and write nothing more. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** A job failed for a reason that its owner can be told. */
+/** Failure of a job whose reason is reported to its owner. */
 export class JobError extends Error {
   override readonly name = 'JobError';
   readonly failure: JobFailure;
@@ -19,9 +19,9 @@ export class JobError extends Error {
 }
 
 /**
- * A fault as the failure of the job that met it, where it is of a known category; anything else comes back as it is.
+ * Convert an error of a known category into the failure of its job; return any other error unchanged.
  *
- * @param place part of the job, put in front of the message: `texts 100 to 199`
+ * @param place part of the job that the message begins with: `texts 100 to 199`
  */
 export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | null, place?: string): unknown {
   if (known === null || !(error instanceof Error)) return error;
@@ -29,7 +29,7 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
   return new JobError({ category: known.category, retryable: known.retryable, message }, error);
 }
 
-/** A worker's right to one job: everything it writes goes through here and is refused once the right is gone. */
+/** Lease of a worker on one job. All writes of the worker go through it and are refused once the lease is lost. */
 export class Lease {
   readonly #sql: Sql;
   readonly #abort = new AbortController();
@@ -67,8 +67,8 @@ export class Lease {
   }
 
   /**
-   * To be asked right before a step that nothing refuses to a worker that lost the job: an object that it replaces or
-   * removes.
+   * Check that the lease is still held. Called right before a step that no fence protects: the replacement or removal
+   * of an object.
    *
    * @throws LeaseLost
    */
@@ -78,8 +78,8 @@ export class Lease {
   }
 
   /**
-   * Say that a part of the work is stored for good, which the next worker goes on from. A job that comes further each
-   * time is not one that kills its workers: the leases that it lost so far are forgotten.
+   * Record that a part of the work is stored for good, from which another worker can continue. A job that makes
+   * progress is not one that kills its workers, so the leases that it has lost are forgotten.
    */
   async progressed(): Promise<void> {
     if (!this.#isSuspect) return;
@@ -88,8 +88,8 @@ export class Lease {
   }
 
   /**
-   * Finish the job inside `tx`, the transaction that also makes its work visible.
-   * @throws LeaseLost so that the transaction rolls back
+   * Finish the job in `tx`, the transaction that also makes its work visible.
+   * @throws LeaseLost, which rolls the transaction back
    */
   async complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
     if (!(await completeJob(tx, this.held, this.#phase, result))) throw new LeaseLost(this.job.id);

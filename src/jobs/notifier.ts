@@ -1,47 +1,49 @@
 import { listenChannel, type Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
-/** What a worker does when it hears of something. Neither may throw. */
+/** Callbacks of a worker for notifications. They must not throw. */
 export interface NotificationListener {
   /**
-   * Something may be queued. Answers whether there is room for it: where a bell reaches one worker only, one without
-   * room lets the next worker hear it.
+   * Handle the notification that a job may be queued. Return true if the worker has a free slot; otherwise a driver
+   * that delivers a notification to one worker only passes it on to the next.
    */
   onNotification(): boolean;
-  /** This job was cancelled or reaped; null: any may have been. Whoever works on it should look at its lease now. */
+  /**
+   * Handle the notification that this job was cancelled or reaped, or any job if null: its worker checks the lease now.
+   */
   onLost(jobId: string | null): void;
 }
 
 /**
- * Tells workers that something is queued, or that a job was taken from whoever works on it. It carries no truth and
- * owns nothing: a lost bell costs the time until the worker's next sweep, a lost recall the time until its next
- * heartbeat, never a job. Ring after the transaction that changed the job has committed.
+ * Notifier of workers: a job is queued, or a job was taken from its worker. Notifications are hints only and no job
+ * depends on them: a lost one of the first kind costs the time until the worker's next sweep, one of the second kind
+ * the time until its next heartbeat. Notify after the transaction that changed the job has committed.
  *
  * Every driver passes test/conformance/notifier.ts.
  */
 export interface JobNotifier {
-  /** @throws what the driver's connection throws; the job is queued all the same */
+  /** Notify workers that a job is queued. @throws errors of the driver's connection; the job stays queued */
   notifyQueued(kind: JobKind): Promise<void>;
-  /** @throws as `notifyQueued` does */
+  /** Notify the worker of a job that it lost the job. @throws as `notifyQueued` */
   notifyLost(kind: JobKind, jobId: string): Promise<void>;
   /**
-   * Listen until `signal` aborts. Both are called whenever calls may have been missed: after a reconnection. Resolves
-   * when it listens, or cannot for now and will as soon as it can.
+   * Listen until `signal` aborts. After a reconnection both callbacks are called, since notifications may have been
+   * missed. Resolves once the listener is connected, or once a first attempt has failed; it then keeps trying.
    */
   listen(kind: JobKind, listener: NotificationListener, signal: AbortSignal): Promise<void>;
 }
 
 const CHANNEL = 'service_jobs';
-const RECALL = 'recall';
+const LOST = 'recall';
 
-/** The notifier over PostgreSQL's own LISTEN / NOTIFY. `direct` must not go through a transaction pooler. */
+/** Open the notifier over PostgreSQL's LISTEN / NOTIFY. `direct` must not go through a transaction pooler. */
 export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   return {
     async notifyQueued(kind) {
       await sql`SELECT pg_notify(${CHANNEL}, ${kind})`;
     },
     async notifyLost(kind, jobId) {
-      await sql`SELECT pg_notify(${CHANNEL}, ${`${kind} ${RECALL} ${jobId}`})`;
+      await sql`SELECT pg_notify(${CHANNEL}, ${`${kind} ${LOST} ${jobId}`})`;
     },
     async listen(kind, listener, signal) {
       await listenChannel(
@@ -53,8 +55,8 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
             listener.onNotification();
           } else if (payload === kind) {
             listener.onNotification();
-          } else if (payload.startsWith(`${kind} ${RECALL} `)) {
-            listener.onLost(payload.slice(`${kind} ${RECALL} `.length));
+          } else if (payload.startsWith(`${kind} ${LOST} `)) {
+            listener.onLost(payload.slice(`${kind} ${LOST} `.length));
           }
         },
         { signal },

@@ -18,18 +18,18 @@ const RECOVERY_MS = 5_000;
 export interface Jobs {
   readonly operations: JobOperations;
   /**
-   * Worker of every kind of job that belongs to it; start it by `runServices` or by hand.
+   * Create a worker for all kinds of jobs that belong to it; start it by `runServices` or directly.
    *
-   * @param options.drainMs how long jobs under way may take to finish at a stop, before they are handed back
-   * @param options.sweepMs how long to wait for a bell before looking anyway
+   * @param options.drainMs time that running jobs have to finish at a stop before they return to the queue
+   * @param options.sweepMs time to wait for a notification before the queue is read anyway
    */
   worker(name: WorkerName, options?: Pick<WorkerOptions, 'drainMs' | 'sweepMs'>): Service;
-  /** Lease recovery alone, which every process does that works on jobs. */
+  /** Create the service of lease recovery alone, which runs in every process that works on jobs. */
   recovery(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
-/** The notifier over Redis where there is one, else over PostgreSQL. */
+/** Open the notifier over Redis if it is configured, otherwise over PostgreSQL. */
 export function openNotifier(context: {
   readonly sql: Sql;
   readonly direct: Sql;
@@ -40,7 +40,7 @@ export function openNotifier(context: {
   return redis ? openRedisNotifier({ redis, logger }) : openPostgresNotifier(sql, direct);
 }
 
-/** @param kinds every kind of job there is */
+/** @param kinds all kinds of jobs */
 export function openJobs(
   context: Omit<JobOperations, 'kinds'> & { readonly config: Pick<Config, 'workers'>; readonly metrics: Metrics },
   kinds: readonly JobDefinition[],

@@ -5,8 +5,8 @@ import { isInProgress } from './state-store.ts';
 import type { HeldJob, JobFailure } from './store.ts';
 
 /**
- * Cancel a job that is in one of the states `from`, and raise its fence: whoever works on it can write nothing from
- * here on. Null: it is in another state by now.
+ * Cancel a job that is in one of the states `from`, and raise its fence, so that its worker can write nothing any more.
+ * Return null if the job is in another state by now.
  */
 export async function cancelRow(
   sql: Sql,
@@ -21,7 +21,7 @@ export async function cancelRow(
   return row ? toJob(row as Row) : null;
 }
 
-/** Remove the row of a job that nobody works on; returns it as it was. Null: it is in progress by now, or gone. */
+/** Remove the row of a job that is not in progress, and return it; null if it is in progress by now, or gone. */
 export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise<Job | null> {
   const [row] = await sql`
     DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
@@ -29,7 +29,7 @@ export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise
   return row ? toJob(row as Row) : null;
 }
 
-/** Jobs of every organization in progress without a sign of life for `silentMs`, the longest silent first. */
+/** Find jobs of all organizations in progress without a heartbeat for `silentMs`, the longest silent first. */
 export async function findStale(sql: Sql, silentMs: number, limit: number): Promise<Job[]> {
   const rows = await sql`
     SELECT * FROM jobs
@@ -38,7 +38,7 @@ export async function findStale(sql: Sql, silentMs: number, limit: number): Prom
   return rows.map((row) => toJob(row as Row));
 }
 
-/** Fail a silent job and raise its fence. False: it gave a sign of life, or somebody was faster. */
+/** Fail a silent job and raise its fence. Return false if it had a heartbeat or was changed meanwhile. */
 export async function failStale(
   sql: Sql,
   stale: HeldJob & { readonly status: JobStatus },

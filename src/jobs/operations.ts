@@ -15,15 +15,15 @@ export interface JobOperations {
   readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'> & JobKindOperations>;
-  /** Which jobs a caller may see, as a condition on a row of `jobs`. */
+  /** Condition on a row of `jobs` that selects the jobs a caller may see. */
   readonly visibleTo: (sql: Sql, caller: Caller) => SqlFragment;
 }
 
 /**
- * Cancel a job: at once while it is queued; with `force` also while it is worked on, whose worker stops at its next
- * checkpoint or at the notifyLost, and can write nothing any more.
+ * Cancel a queued job; with `force` also one in progress. Its worker can write nothing any more, and stops at its next
+ * checkpoint or when it is notified.
  *
- * @returns `detail` and the state it has, for a job that is finished already
+ * @returns `detail` and the present state for a job that is already finished
  * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) when it moved on meanwhile
  */
 export async function cancelJob(
@@ -46,14 +46,17 @@ export async function cancelJob(
     return true;
   });
   if (!isCancelled) {
-    throw conflict(`the job is no longer ${force ? 'unfinished' : 'queued'}; look at it again`, 'job_state_changed');
+    throw conflict(
+      `the job is no longer ${force ? 'unfinished' : 'queued'}; read its state again`,
+      'job_state_changed',
+    );
   }
   await notifyLost(operations, [job]);
   return { status: 'cancelled' };
 }
 
 /**
- * Do a finished job's work again, as a new job.
+ * Do the work of a finished job again, as a new job.
  *
  * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and what the kind's own `reprocess` throws
  */
@@ -77,7 +80,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
 }
 
 /**
- * Remove a job that nobody works on; what it worked on stays.
+ * Remove a job that is not in progress; its document stays.
  *
  * @throws AppError `job_not_found` (404), `job_in_progress` (400)
  */
@@ -99,11 +102,14 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
   await operationsOfKind
     ?.forget(deleted)
     .catch((error) =>
-      logger.warn({ err: error, job_id: id }, 'a deleted job left something behind; it is swept later'),
+      logger.warn(
+        { err: error, job_id: id },
+        'files of a deleted job could not be removed; a sweep removes them later',
+      ),
     );
 }
 
-/** Tell the workers of these jobs that they lost them. */
+/** Notify the workers of these jobs that they lost them. */
 export async function notifyLost(
   { notifier, logger }: Pick<JobOperations, 'notifier' | 'logger'>,
   jobs: readonly Pick<Job, 'id' | 'kind'>[],

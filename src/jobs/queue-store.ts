@@ -2,31 +2,31 @@ import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** Jobs of one kind and priority, of all organizations, at one moment. */
+/** Number of jobs of one kind and priority, of all organizations, at one moment. */
 export interface QueueDepth {
   readonly kind: JobKind;
   readonly priority: number;
-  /** Jobs that wait, those not yet due among them. */
+  /** Queued jobs, those not yet due included. */
   readonly queued: number;
-  /** Those that are due later: they failed and are to be tried again. */
+  /** Queued jobs that are due later, since an attempt failed. */
   readonly delayed: number;
   readonly in_progress: number;
-  /** How long the oldest of those that wait has waited; null: none waits. */
+  /** Age of the oldest queued job; null if none is queued. */
   readonly oldest_seconds: number | null;
 }
 
-/** A worker process that made itself known, or one that holds jobs and is unknown. */
+/** Load of a registered worker, or of an unregistered one that holds jobs. */
 export interface WorkerLoad {
   readonly id: string;
-  /** Null: it has gone, and its jobs wait for their leases to end. */
+  /** Kind of its jobs; null if the worker has gone and its leases are about to expire. */
   readonly kind: JobKind | null;
   readonly host: string | null;
   readonly pid: number | null;
   readonly started_at: string | null;
-  /** Since its last sign of life. */
+  /** Time since its last heartbeat. */
   readonly silent_seconds: number | null;
   readonly jobs: number;
-  /** Until the first of its leases ends, negative after that; null: it holds none. */
+  /** Time until the first of its leases expires, negative after that; null if it holds none. */
   readonly lease_seconds: number | null;
 }
 
@@ -73,16 +73,16 @@ export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
   }));
 }
 
-/** Jobs that finished in one second of the database's clock. */
+/** Number of jobs that finished in one second of the database's clock. */
 export interface FinishedSecond {
   /** Seconds since 1970. */
   readonly second: number;
   readonly finished: number;
-  /** Those of them that failed. */
+  /** Finished jobs that failed. */
   readonly failed: number;
 }
 
-/** Jobs of all organizations that finished within the last whole `seconds`, by second; seconds without any are left out. */
+/** Count the jobs of all organizations that finished in the last `seconds`, by second; empty seconds are left out. */
 export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ at: Date; rows: FinishedSecond[] }> {
   const rows = await sql`
     SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,

@@ -10,11 +10,11 @@ import {
 
 /** Seconds of throughput that are kept. */
 const HISTORY_SECONDS = 60;
-/** A job shows up this long after the second that it says it finished in, at most: its transaction has to end first. */
+/** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
 const SETTLE_SECONDS = 5;
 const RATE_SECONDS = 10;
 
-/** All jobs of an installation, and who works on them. Times are the database's. */
+/** Jobs and workers of an installation. Times are the database's. */
 export interface QueueLoad {
   readonly at: string;
   readonly queues: readonly QueueDepth[];
@@ -29,9 +29,9 @@ export interface QueueLoad {
 }
 
 /**
- * A gauge of the queues, to be read about once a second.
+ * Open a gauge of the queues, to be read about once a second.
  *
- * @returns a function that reads it, which throws what a query throws
+ * @returns a function that reads it and throws the errors of its queries
  */
 export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
   const seconds = new Map<number, FinishedSecond>();
@@ -41,13 +41,14 @@ export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
       const queues = await readQueueDepths(tx);
       const workers = await readWorkerLoads(tx);
       const readMs = performance.now();
-      const behind = lastReadMs === null ? HISTORY_SECONDS : Math.ceil((readMs - lastReadMs) / 1000) + SETTLE_SECONDS;
-      const { at, rows } = await readFinishedSeconds(tx, Math.min(HISTORY_SECONDS, behind));
+      const secondsToRead =
+        lastReadMs === null ? HISTORY_SECONDS : Math.ceil((readMs - lastReadMs) / 1000) + SETTLE_SECONDS;
+      const { at, rows } = await readFinishedSeconds(tx, Math.min(HISTORY_SECONDS, secondsToRead));
       const now = Math.floor(at.getTime() / 1000);
       for (const row of rows) seconds.set(row.second, row);
       for (const second of seconds.keys()) if (second < now - HISTORY_SECONDS) seconds.delete(second);
       lastReadMs = readMs;
-      // The second that has only begun is left out.
+      // The present second is left out, since it is not over.
       const history = Array.from({ length: HISTORY_SECONDS }, (_, i) => seconds.get(now - HISTORY_SECONDS + i));
       const rate = (count: (row: FinishedSecond) => number) =>
         history.slice(-RATE_SECONDS).reduce((sum, row) => sum + (row ? count(row) : 0), 0) / RATE_SECONDS;

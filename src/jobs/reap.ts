@@ -6,14 +6,14 @@ import { failStale, findStale } from './operation-store.ts';
 import { type JobOperations, notifyLost } from './operations.ts';
 import type { Job, JobKind, ReapReply } from './schema.ts';
 
-/** Jobs that one call reaps; there are hardly ever more in progress at all. */
+/** Most jobs that one call reaps; hardly ever are more in progress. */
 const REAP_MAX = 10_000;
 
 /**
- * Fail jobs of every organization that have been in progress without a sign of life (checkpoint or heartbeat) for
- * `timeoutMinutes`. With `dryRun` they are only named.
+ * Fail jobs of all organizations that have been in progress without a sign of life (checkpoint or heartbeat) for
+ * `timeoutMinutes`. With `dryRun` they are only listed.
  *
- * @param actor how the audit log names who asked
+ * @param actor name of the caller in the audit log
  */
 export async function reapStaleJobs(
   operations: Pick<JobOperations, 'sql' | 'notifier' | 'logger'> & {
@@ -26,7 +26,7 @@ export async function reapStaleJobs(
   const silentMs = options.timeoutMinutes * 60_000;
   const failure = {
     category: 'stale',
-    message: `there was no sign of life for ${options.timeoutMinutes} minutes`,
+    message: `the job gave no sign of life for ${options.timeoutMinutes} minutes; process it again`,
     retryable: true,
   } as const;
   const reaped: Job[] = [];
@@ -35,7 +35,7 @@ export async function reapStaleJobs(
       reaped.push(job);
       continue;
     }
-    // Each for itself: one whose document cannot be put in order must not keep the others.
+    // Each in a transaction of its own: a job whose cleanup fails must not block the others.
     const isReaped = await sql
       .begin(async (tx) => {
         if (!(await failStale(tx, job, silentMs, failure))) return false;

@@ -6,13 +6,13 @@ import type { JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
 
-/** Lost leases, without any progress in between, after which a job counts as one that kills its worker. */
+/** Lost leases without progress in between after which a job counts as one that kills its workers. */
 export const CRASHES_MAX = 3;
 const BATCH_MAX = 500;
 
 /**
- * Bring back jobs whose worker is gone: an expired lease puts the job back in the queue; the third one in a
- * row without progress fails it as `poison`. Any number of processes may do this at once.
+ * Recover jobs whose worker is gone: a job with an expired lease returns to the queue; the third expired lease in a row
+ * without progress fails it as `poison`. Any number of processes may do this at once.
  */
 export async function recoverJobs(
   sql: Sql,
@@ -28,7 +28,7 @@ export async function recoverJobs(
     }
     const failure = {
       category: 'poison',
-      message: `processing this stopped its worker ${CRASHES_MAX} times; it was not tried again`,
+      message: `the job crashed its worker ${CRASHES_MAX} times, so it is not tried again; check its input`,
       retryable: false,
     } as const;
     await sql.begin(async (tx) => {
@@ -41,7 +41,7 @@ export async function recoverJobs(
   return { requeued, poisoned };
 }
 
-/** `recoverJobs`, and a bell for what it brought back. */
+/** Run `recoverJobs`, and notify workers of the jobs that returned to the queue. */
 export async function recoverAndNotify(
   context: { sql: Sql; notifier: JobNotifier; logger: Logger },
   handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,

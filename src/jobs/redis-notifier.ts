@@ -7,11 +7,11 @@ import type { RedisConnection } from '../platform/redis.ts';
 import type { JobNotifier, NotificationListener } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 
-/** What a ring waits for Redis at most: whoever submits a job waits for it. */
-const RING_MS = 250;
-/** Bells of one kind that wait at most. More would wake nobody whom these do not. */
-const BELLS_MAX = 32;
-/** How many workers without room a bell is passed on by. */
+/** Longest wait for Redis when a notification is sent, since the submitter of the job waits too. */
+const SEND_MS_MAX = 250;
+/** Pending notifications of one kind of job at most. More would wake no further worker. */
+const PENDING_MAX = 32;
+/** Workers without a free slot that may pass a notification on. */
 const PASSES_MAX = 16;
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
@@ -22,37 +22,40 @@ const CLOSE_MS = 100;
 interface RedisNotifierSettings {
   readonly redis: RedisConnection;
   readonly logger: Logger;
-  /** A bell whose listener was killed while it took it is put back after one to two of these. */
+  /** Interval in which notifications taken by a killed listener are put back; that takes one to two intervals. */
   readonly stallMs?: number;
 }
 
 interface Notification {
-  /** Workers without room that had it. */
+  /** Workers without a free slot that have passed it on. */
   readonly passes: number;
 }
 
 /**
- * The notifier over Redis: bells are bee-queue's messages, of which each wakes one worker; recalls go to all of them
- * by PUBLISH. bee-queue is nothing but the bell here. Its own ideas of who works on what are not used: it has no
- * fencing, and PostgreSQL holds the jobs.
+ * Open the notifier over Redis. A notification of a queued job is a message of bee-queue, which wakes one worker; a
+ * notification of a lost job goes to all workers by PUBLISH. bee-queue does nothing else here: it has no fencing, and
+ * PostgreSQL holds the jobs and their leases.
  *
- * While Redis is away `notifyQueued` and `notifyLost` do nothing, and say so in the log once: workers find jobs by their sweep.
- * Scripts are gone after a restart of Redis and bee-queue does not load them again (NOSCRIPT), so its queue objects
- * are thrown away after every failure and made anew.
+ * While Redis is unavailable `notifyQueued` and `notifyLost` do nothing, and the connection logs the outage once;
+ * workers find jobs by their sweep. A restart of Redis loses its scripts and bee-queue does not load them again
+ * (NOSCRIPT), so its queue objects are discarded after every failure and made anew.
  */
 export function openRedisNotifier(settings: RedisNotifierSettings): JobNotifier {
   const { redis, logger, stallMs = STALL_MS } = settings;
-  const ringers = new Map<JobKind, Ringer>();
+  const senders = new Map<JobKind, NotificationSender>();
 
-  async function inTime(work: Promise<unknown>): Promise<void> {
+  async function withinSendTime(work: Promise<unknown>): Promise<void> {
     const timer = new AbortController();
-    const late = delay(RING_MS, undefined, { signal: timer.signal }).then(() => {
-      throw new Error(`Redis did not answer within ${RING_MS} ms`);
+    const late = delay(SEND_MS_MAX, undefined, { signal: timer.signal }).then(() => {
+      throw new Error(`Redis did not answer within ${SEND_MS_MAX} ms`);
     });
     try {
       await Promise.race([work, late]);
     } catch (error) {
-      logger.debug({ reason: (error as Error).message }, 'the bell was not rung; workers will look by themselves');
+      logger.debug(
+        { reason: (error as Error).message },
+        'a notification was not sent; workers find the job by their sweep',
+      );
     } finally {
       timer.abort();
       late.catch(() => undefined);
@@ -63,15 +66,15 @@ export function openRedisNotifier(settings: RedisNotifierSettings): JobNotifier 
   return {
     async notifyQueued(kind) {
       if (!redis.isReady) return;
-      let ringer = ringers.get(kind);
-      if (!ringer) {
-        ringer = new Ringer(redis, kind);
-        ringers.set(kind, ringer);
+      let sender = senders.get(kind);
+      if (!sender) {
+        sender = new NotificationSender(redis, kind);
+        senders.set(kind, sender);
       }
-      await inTime(ringer.notifyQueued());
+      await withinSendTime(sender.notifyQueued());
     },
     async notifyLost(kind, jobId) {
-      if (redis.isReady) await inTime(redis.client.publish(lostChannel(kind), jobId));
+      if (redis.isReady) await withinSendTime(redis.client.publish(lostChannel(kind), jobId));
     },
     listen(kind, listener, signal) {
       return new Promise((resolve) => {
@@ -85,10 +88,10 @@ function lostChannel(kind: JobKind): string {
   return `service:jobs:${kind}:recall`;
 }
 
-/** A queue that is made for `client`, which must be ready: bee-queue ends a connection that fails before that. */
+/** Make a queue on `client`, which must be ready: bee-queue ends a connection that fails before that. */
 function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQueue<Notification> {
-  // bee-queue takes ioredis's clients too, though its types do not say so, and knows them by this name, which ioredis
-  // 6 loses: its constructor is that of the EventEmitter that is mixed in.
+  // bee-queue accepts clients of ioredis, which its types do not show, and recognises them by the name of the
+  // constructor. In ioredis 6 that is the constructor of a mixed-in EventEmitter, so it is set here.
   Object.defineProperty(client, 'constructor', { value: Redis, configurable: true });
   const queue = new BeeQueue<Notification>(kind, {
     prefix: 'service:bells',
@@ -102,22 +105,22 @@ function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQue
     removeOnFailure: true,
     stallInterval: stallMs ?? STALL_MS,
   });
-  // Failures are those of the calls; without a listener they would end the process.
+  // Calls report their failures themselves; without a listener an error event would end the process.
   queue.on('error', () => undefined);
   queue.ready().catch(() => undefined);
   return queue;
 }
 
-let notificationsSent = Math.floor(Math.random() * BELLS_MAX);
+let notificationsSent = Math.floor(Math.random() * PENDING_MAX);
 
-/** Bells share a few names, and a name that waits already is not queued again: the queue stays short. */
+/** Queue a notification under one of a few ids. A pending id is not queued again, so the queue stays short. */
 async function saveNotification(queue: BeeQueue<Notification>, passes: number): Promise<void> {
-  notificationsSent = (notificationsSent + 1) % BELLS_MAX;
+  notificationsSent = (notificationsSent + 1) % PENDING_MAX;
   await queue.createJob({ passes }).setId(`bell-${notificationsSent}`).save();
 }
 
-/** The ringing end, on the process's own connection. */
-class Ringer {
+/** Sender of notifications, on the process's own connection. */
+class NotificationSender {
   readonly #redis: RedisConnection;
   readonly #kind: JobKind;
   #queue: BeeQueue<Notification> | null = null;
@@ -154,13 +157,13 @@ interface Listening {
 async function keepListening(listening: Listening, onFirstAttempt: () => void): Promise<void> {
   const { logger, kind, listener, signal } = listening;
   let failures = 0;
-  let wasAway = false;
+  let mayHaveMissed = false;
   const onListening = () => {
-    if (wasAway) {
+    if (mayHaveMissed) {
       listener.onLost(null);
       listener.onNotification();
     }
-    wasAway = true;
+    mayHaveMissed = true;
     failures = 0;
     onFirstAttempt();
   };
@@ -168,9 +171,9 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
     try {
       await listenOnce(listening, onListening);
     } catch (error) {
-      logger.debug({ reason: (error as Error).message, kind }, 'listening for bells failed');
+      logger.debug({ reason: (error as Error).message, kind }, 'listening for notifications failed');
     }
-    wasAway = true;
+    mayHaveMissed = true;
     onFirstAttempt();
     const retryMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_MS_MAX);
     await delay(retryMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
@@ -178,7 +181,7 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
   onFirstAttempt();
 }
 
-/** Listen on connections of its own until one of them is lost or `signal` aborts. */
+/** Listen on two dedicated connections until one of them is lost or `signal` aborts. */
 async function listenOnce(
   { redis, stallMs, kind, listener, signal }: Listening,
   onListening: () => void,
@@ -186,7 +189,7 @@ async function listenOnce(
   const lost = new AbortController();
   const clients: Redis[] = [];
   const connect = async (): Promise<Redis> => {
-    // Blocking commands have no deadline, and a connection that is lost is not made again behind our back.
+    // Blocking commands have no deadline, and ioredis must not reconnect a lost connection by itself.
     const client = redis.client.duplicate({
       lazyConnect: false,
       commandTimeout: undefined,
@@ -195,7 +198,7 @@ async function listenOnce(
       retryStrategy: () => null,
     } as never);
     clients.push(client);
-    // The error itself may hold the password (it carries the failed command); its end is enough to know.
+    // The error is not logged: it carries the failed command, which may hold the password.
     client.on('error', () => lost.abort());
     client.on('close', () => lost.abort());
     await once(client, 'ready', { signal: over });
@@ -210,17 +213,17 @@ async function listenOnce(
       if (!over.aborted) listener.onLost(jobId);
     });
     await subscriber.subscribe(lostChannel(kind));
-    const bells = makeQueue(commands, kind, stallMs);
-    queue = bells;
-    bells.on('error', () => lost.abort());
-    await bells.ready();
-    bells.process(async () => undefined);
-    // Only now: what was rung while this bell had its name was queued before, and is seen by whoever looks after it.
-    bells.on('succeeded', ({ data }) => {
+    const notifications = makeQueue(commands, kind, stallMs);
+    queue = notifications;
+    notifications.on('error', () => lost.abort());
+    await notifications.ready();
+    notifications.process(async () => undefined);
+    // Only now is the id of the notification free again; a worker woken after this sees every job notified under it.
+    notifications.on('succeeded', ({ data }) => {
       if (over.aborted || listener.onNotification() || data.passes >= PASSES_MAX) return;
-      saveNotification(bells, data.passes + 1).catch(() => lost.abort());
+      saveNotification(notifications, data.passes + 1).catch(() => lost.abort());
     });
-    bells.checkStalledJobs(stallMs).catch(() => lost.abort());
+    notifications.checkStalledJobs(stallMs).catch(() => lost.abort());
     onListening();
     if (!over.aborted) await once(over, 'abort');
   } finally {

@@ -19,7 +19,7 @@ export type JobPhase = (typeof IN_PROGRESS)[number];
 
 export const UNFINISHED = ['queued', ...IN_PROGRESS] as const satisfies JobStatus[];
 
-/** Ready, failed or cancelled: a job never leaves these. */
+/** Return true for the states that a job never leaves: ready, failed and cancelled. */
 export function isTerminal(status: JobStatus): boolean {
   return !UNFINISHED.includes(status as (typeof UNFINISHED)[number]);
 }
@@ -91,7 +91,7 @@ export const ListJobsQuery = z.object({
 });
 export type ListJobsQuery = z.output<typeof ListJobsQuery>;
 
-/** What cancelling a job came to. `detail` is there when nothing was left to cancel. */
+/** Result of cancelling a job. `detail` is set if the job had already ended. */
 export const CancelReply = z.object({ status: JobStatus, detail: z.string().optional() });
 export type CancelReply = z.output<typeof CancelReply>;
 
@@ -104,7 +104,7 @@ export const ReapReply = z.object({
 });
 export type ReapReply = z.output<typeof ReapReply>;
 
-/** A job row as the database holds it: the view plus what its ownership needs. */
+/** A row of `jobs`: the view and the fields of its lease. */
 export interface Job {
   readonly id: string;
   readonly kind: JobKind;
@@ -125,7 +125,7 @@ export interface Job {
   readonly view: JobView;
 }
 
-/** What a submitter says of a new job; the engine adds the rest. */
+/** Fields of a new job that its submitter sets; the engine adds the others. */
 export interface NewJob {
   readonly id: string;
   readonly kind: JobKind;

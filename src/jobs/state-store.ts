@@ -1,19 +1,19 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
-// Conditions on a row of `jobs`, as literals: only those let PostgreSQL use the partial indexes. The states are those of
-// schema.ts, which a test compares.
+// Conditions on a row of `jobs`, as literals, since PostgreSQL uses the partial indexes only for literals. A test
+// compares the states with those of schema.ts.
 
-/** Somebody works on the job. */
+/** Condition: a worker works on the job. */
 export function isInProgress(sql: Sql): SqlFragment {
   return sql`jobs.status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
-/** The job waits, or somebody works on it. */
+/** Condition: the job is queued, or a worker works on it. */
 export function isUnfinished(sql: Sql): SqlFragment {
   return sql`jobs.status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')`;
 }
 
-/** The job has ended, in whatever way. */
+/** Condition: the job is ready, failed or cancelled. */
 export function isFinished(sql: Sql): SqlFragment {
   return sql`jobs.status IN ('ready', 'failed', 'cancelled')`;
 }

@@ -4,16 +4,16 @@ import { type Row, toJob, toView } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** A job is lost, cancelled, reaped or taken over once its fence or its state is not what its worker last saw. */
+/** Job of a worker, by id and fence. The worker has lost it once the fence or the state has changed. */
 export interface HeldJob {
   readonly id: string;
   readonly fence: number;
 }
 
 /**
- * Write a queued job. Its fair rank interleaves organizations: it is one more than the organization's last
- * queued rank, but never below the turn that is being served now (the smallest rank queued at this priority),
- * so that a crowd of one organization's jobs cannot hold up another's first one.
+ * Insert a queued job. Its fair rank interleaves organizations: it is one more than the organization's last queued
+ * rank, but never below the rank that is being served now (the smallest one queued at this priority), so that many jobs
+ * of one organization cannot delay the first job of another.
  */
 export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
   const [row] = await sql`
@@ -35,11 +35,11 @@ export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
 }
 
 /**
- * Claim up to `limit` due jobs in order of priority, organization's turn and age. A claimed job gets the next
- * fence and a generation of its own; whoever held it before can write nothing from here on.
+ * Claim up to `limit` due jobs in order of priority, fair rank and age. A claimed job gets the next fence and a new
+ * generation; a former holder can write nothing any more.
  *
- * `suspects`: claim only jobs whose lease was lost before (`only`), or only those whose was not, and nothing at all
- * while one of the former waits (`none`).
+ * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs, and nothing at all while
+ * a due job that has lost a lease is queued.
  */
 export async function claimJobs(
   sql: Sql,
@@ -65,11 +65,11 @@ export async function claimJobs(
            scheduled_at = NULL, updated_at = now()
     FROM due WHERE jobs.id = due.id
     RETURNING jobs.*`;
-  // RETURNING keeps no order, and the first of the queue is to be the first that runs.
-  return rows.sort(inTurn).map((row) => toJob(row as Row));
+  // RETURNING keeps no order, but the first job of the queue must start first.
+  return rows.sort(byQueueOrder).map((row) => toJob(row as Row));
 }
 
-function inTurn(a: Row, b: Row): number {
+function byQueueOrder(a: Row, b: Row): number {
   for (const column of ['priority', 'fair_rank', 'created_at']) {
     const difference = Number(a[column]) - Number(b[column]);
     if (difference !== 0) return difference;
@@ -77,7 +77,7 @@ function inTurn(a: Row, b: Row): number {
   return 0;
 }
 
-/** Whether a due job waits whose lease was lost before: it may have killed its worker, so it must run alone. */
+/** Return true if a due job has lost a lease before: it may have killed its worker, so it must run alone. */
 export async function hasDueSuspect(sql: Sql, kind: JobKind): Promise<boolean> {
   const [row] = await sql`SELECT ${dueSuspect(sql, kind)} AS found`;
   return row?.['found'] === true;
@@ -90,9 +90,9 @@ function dueSuspect(sql: Sql, kind: JobKind) {
 }
 
 /**
- * Extend the leases of one worker's jobs; returns those that are still held. A row that somebody is changing just now (a
- * cancel, the end of the job) is passed over and counts as held: to wait for it would keep the other leases back, and two
- * that wait for each other's rows are a deadlock.
+ * Extend the leases of a worker's jobs; returns the jobs that are still held. A row that another transaction has locked
+ * (a cancel, the end of the job) is skipped and counts as held: waiting for it would delay the other leases, and two
+ * transactions that wait for each other's rows would deadlock.
  */
 export async function renewLeases(
   sql: Sql,
@@ -119,7 +119,7 @@ export async function renewLeases(
   return rows.map((row) => ({ id: row['id'] as string, fence: Number(row['fence']) }));
 }
 
-/** Move a held job to its next phase. False: it is no longer held. */
+/** Move a held job to its next phase. Return false if it is no longer held. */
 export async function advanceJob(sql: Sql, held: HeldJob, from: JobPhase, to: JobPhase): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = ${to}, checkpoint_at = now(), updated_at = now()
@@ -127,7 +127,7 @@ export async function advanceJob(sql: Sql, held: HeldJob, from: JobPhase, to: Jo
   return rows.length === 1;
 }
 
-/** Whether a job is still held, at the moment of the query. */
+/** Return true if the worker still holds the lease of the job. */
 export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence}
@@ -135,7 +135,7 @@ export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Forget the leases that a held job lost before. */
+/** Forget the leases that a held job has lost before. */
 export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
@@ -143,7 +143,7 @@ export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
       AND ${isInProgress(sql)}`;
 }
 
-/** Finish a held job. Run it in the transaction that makes the job's work visible. False: no longer held. */
+/** Finish a held job, in the transaction that makes its work visible. Return false if it is no longer held. */
 export async function completeJob(
   sql: Sql,
   held: HeldJob,
@@ -160,12 +160,12 @@ export async function completeJob(
 
 export interface JobFailure {
   readonly category: ErrorCategory;
-  /** Safe to show: says what was wrong with the input and what to do. */
+  /** Text for the job's owner: what was wrong with the input and what to do. */
   readonly message: string;
   readonly retryable: boolean;
 }
 
-/** End a held job as failed for good. False: no longer held. */
+/** Fail a held job for good. Return false if it is no longer held. */
 export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: JobFailure): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
@@ -176,7 +176,7 @@ export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: J
   return rows.length === 1;
 }
 
-/** Put a held job back in the queue after a failed attempt, due in `delayMs`. False: no longer held. */
+/** Return a held job to the queue after a failed attempt, due in `delayMs`. Return false if it is no longer held. */
 export async function retryJob(
   sql: Sql,
   held: HeldJob,
@@ -194,7 +194,7 @@ export async function retryJob(
   return rows.length === 1;
 }
 
-/** Put a held job back in the queue, due in `delayMs`, without spending an attempt. False: no longer held. */
+/** Return a held job to the queue without counting an attempt, due in `delayMs`. Return false if no longer held. */
 export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now(),
@@ -204,7 +204,7 @@ export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promis
   return rows.length === 1;
 }
 
-/** Hand a held job back unharmed (drain): no attempt is spent. */
+/** Return a held job to the queue at a drain, due at once and without counting an attempt. */
 export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
@@ -213,7 +213,7 @@ export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Jobs whose lease ran out, oldest first. */
+/** Find jobs whose lease has expired, oldest first. */
 export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
   const rows = await sql`
     SELECT * FROM jobs WHERE ${isInProgress(sql)}
@@ -222,14 +222,14 @@ export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
 }
 
 /**
- * In a transaction: keep an expired job as it is. False: somebody was faster, or holds its row and may be hung: whoever
- * waited for it would bring no other job back either.
+ * Lock an expired job until the transaction ends. Return false if it has changed, or if another transaction holds its
+ * row. That one may hang, and waiting for it would delay the recovery of other jobs.
  */
 export async function lockExpired(tx: Sql, held: HeldJob): Promise<boolean> {
   return (await tx`SELECT 1 FROM jobs WHERE ${isExpired(tx, held)} FOR UPDATE SKIP LOCKED`).length === 1;
 }
 
-/** Return an expired job to the queue, counting the crash. False: as `lockExpired`. */
+/** Return an expired job to the queue and count the crash. Return false in the cases of `lockExpired`. */
 export async function requeueExpired(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', crash_count = crash_count + 1, worker_id = NULL, lease_expires_at = NULL,
@@ -245,9 +245,9 @@ function isExpired(sql: Sql, held: HeldJob) {
 }
 
 /**
- * Jobs of one organization, newest first.
+ * List jobs of one organization, newest first.
  *
- * @param visible condition on a row of `jobs`: what the caller may see, as `src/documents` says, and what is looked for
+ * @param visible condition on a row of `jobs`: the caller may see it (by `src/documents`), and it matches the query
  */
 export async function listJobs(
   sql: Sql,
@@ -263,10 +263,10 @@ export async function listJobs(
 }
 
 /**
- * One job of an organization.
+ * Find a job of an organization.
  *
  * @param visible as for `listJobs`
- * @throws AppError `job_not_found` (404), for another organization's job and for one that is not visible too
+ * @throws AppError `job_not_found` (404), also for a job of another organization or one that is not visible
  */
 export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, jobId: string): Promise<Job> {
   const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${visible}`;
@@ -274,7 +274,7 @@ export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, job
   return toJob(row as Row);
 }
 
-/** Those of these jobs that are finished: ready, failed or cancelled (progress of an upload). */
+/** Filter jobs to those that are finished: ready, failed or cancelled. It shows the progress of an upload. */
 export async function listFinishedJobs(
   sql: Sql,
   orgId: string,

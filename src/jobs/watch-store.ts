@@ -3,28 +3,28 @@ import { type Row, toView } from './rows.ts';
 import { isTerminal, type JobKind, type JobStatus, type JobView } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** A job as a watcher sees it: the view, and what tells how it is held. */
+/** A job as a watcher sees it: the view, its kind and the end of its lease. */
 export interface WatchedRow extends JobView {
   readonly kind: JobKind;
   readonly lease_expires_at: string | null;
 }
 
-/** Which jobs a watcher looks at, all the time. */
+/** Jobs that a watcher may show during the whole watch. */
 export interface WatchScope {
   readonly orgId: string;
   readonly kind?: JobKind | undefined;
   readonly bucketId?: string | undefined;
-  /** Condition on a row of `jobs`: what the watcher may see. */
+  /** Condition on a row of `jobs`: the watcher may see it. */
   readonly visible: (sql: Sql) => SqlFragment;
 }
 
-/** The database's clock; the beginning of this transaction. */
+/** Read the database's clock: the beginning of this transaction. */
 export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql`SELECT now() AS at`;
   return row?.['at'] as Date;
 }
 
-/** Jobs that wait or are worked on, by state; states without any are left out. */
+/** Count queued jobs and jobs in progress, by state; states without jobs are left out. */
 export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: JobStatus; n: number }[]> {
   // One branch for each of the two partial indexes.
   const rows = await sql`
@@ -40,14 +40,14 @@ export interface FinishedCount {
   readonly status: JobStatus;
   /** Finished after `after` and no later than `settledAt`. */
   readonly settled: number;
-  /** Finished later than that. */
+  /** Finished after `settledAt`. */
   readonly fresh: number;
-  /** All that finished in the last minute, and when the first of them did. */
+  /** Finished in the last minute. */
   readonly lastMinute: number;
   readonly firstOfMinute: Date | null;
 }
 
-/** Jobs that finished after `after`, or within the last minute, by state. */
+/** Count jobs that finished after `after` or within the last minute, by state. */
 export async function countFinished(
   sql: Sql,
   scope: WatchScope,
@@ -73,8 +73,8 @@ export async function countFinished(
 }
 
 /**
- * What the table shows. Without a state: jobs in progress, then those that wait, each newest first. With a state:
- * the newest in it; of a state that ends a job, those that it ended within the last day.
+ * List the jobs of the table. Without a state: jobs in progress, then queued jobs, each newest first. With a state: the
+ * newest jobs in it; for a terminal state only those that ended within the last day.
  */
 export async function listWatched(
   sql: Sql,
@@ -94,15 +94,15 @@ export async function listWatched(
     WHERE ${isInProgress(sql)} AND ${within(sql, scope)}
       AND ${status === null ? sql`true` : sql`status = ${status}`}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
-  const room = limit - inProgress.length;
-  if (room === 0 || (status !== null && status !== 'queued')) return inProgress.map(toWatched);
+  const queuedMax = limit - inProgress.length;
+  if (queuedMax === 0 || (status !== null && status !== 'queued')) return inProgress.map(toWatched);
   const queued = await sql`
     SELECT * FROM jobs WHERE status = 'queued' AND ${within(sql, scope)}
-    ORDER BY created_at DESC, id DESC LIMIT ${room}`;
+    ORDER BY created_at DESC, id DESC LIMIT ${queuedMax}`;
   return [...inProgress, ...queued].map(toWatched);
 }
 
-/** Jobs that finished after a moment, newest first. */
+/** List jobs that finished after a moment, newest first. */
 export async function listFinishedAfter(
   sql: Sql,
   scope: WatchScope,
@@ -116,7 +116,7 @@ export async function listFinishedAfter(
   return rows.map(toWatched);
 }
 
-/** One job of the organization, of whatever kind and bucket; null: there is none. */
+/** Find a job of the organization, of any kind and bucket; null if there is none. */
 export async function findWatched(
   sql: Sql,
   { orgId, visible }: Pick<WatchScope, 'orgId' | 'visible'>,

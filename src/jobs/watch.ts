@@ -19,10 +19,10 @@ const JOBS_MAX = 200;
 const FINISHED_MAX = 50;
 /** Finished jobs are counted from this long before the watch began. */
 const COUNTED_BEFORE_MS = 3_600_000;
-/** A job may become visible this long after the time that it says it finished at: its transaction has to end first. */
+/** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
 const SETTLE_MS = 15_000;
-/** A pace of less time than this says little. */
-const PACE_SECONDS_MIN = 10;
+/** Shortest time over which a rate is computed; a shorter one says little. */
+const RATE_SECONDS_MIN = 10;
 
 /** Units of work of one job. */
 export interface JobProgress {
@@ -32,9 +32,9 @@ export interface JobProgress {
 }
 
 export interface WatchedJob extends WatchedRow {
-  /** Null while the job waits. */
+  /** Null while the job is queued. */
   readonly progress: JobProgress | null;
-  /** Texts per second; null where texts are not counted, or not yet. */
+  /** Texts per second; null if texts are not counted, or not yet. */
   readonly items_per_second: number | null;
   readonly eta_seconds: number | null;
 }
@@ -42,53 +42,53 @@ export interface WatchedJob extends WatchedRow {
 /** The jobs of one organization at one moment. All times are the database's. */
 export interface JobsSnapshot {
   readonly object: 'jobs_snapshot';
-  /** 1 for the first of a watch. */
+  /** Number of the snapshot in its watch, from 1. */
   readonly sequence: number;
   readonly at: string;
   /** Finished jobs are counted from here. */
   readonly since: string;
-  /** Set: the database did not answer, so this is what was so before. */
+  /** Error message if the database did not answer, so that the snapshot repeats the last one; null otherwise. */
   readonly trouble: string | null;
   readonly counts: Readonly<Record<JobStatus, number>>;
-  /** Jobs that wait or are worked on. */
+  /** Jobs that are queued or in progress. */
   readonly live: number;
-  /** At most 200 of them: those in progress, then those that wait, each newest first; or those of the state looked at. */
+  /** At most 200 jobs: those in progress, then those queued, each newest first; or those of the selected state. */
   readonly jobs: readonly WatchedJob[];
-  /** The job looked at, in whatever state it is. */
+  /** The selected job, in any state. */
   readonly open: WatchedJob | null;
-  /** Finished since the last snapshot, oldest first, at most 50; none in the first. */
+  /** Jobs that finished since the last snapshot, oldest first, at most 50; none in the first snapshot. */
   readonly finished: readonly WatchedJob[];
-  /** How many more did. */
+  /** Number of jobs that finished beside these 50. */
   readonly finished_more: number;
-  /** Over the last minute at most. */
+  /** Finished jobs per second, over the last minute at most. */
   readonly finished_per_second: number;
-  /** Until nothing is live any more, at that pace. */
+  /** Time until no job is live any more, at that rate. */
   readonly eta_seconds: number | null;
 }
 
-/** What a watcher looks at now. */
+/** Present selection of a watcher. */
 export interface JobsSelection {
-  /** Only jobs in this state; null: all that are live. */
+  /** State of the jobs to show; null for all live jobs. */
   readonly status: JobStatus | null;
-  /** A job to be shown whatever its state is. */
+  /** Id of a job to show in any state. */
   readonly openId: string | null;
 }
 
-/** Where a watcher says what it looks at; each change brings the next snapshot forward. */
+/** Holder of a watcher's selection; each change triggers the next snapshot at once. */
 export class JobsSelector {
-  #look: JobsSelection;
+  #selection: JobsSelection;
   #changed = new AbortController();
 
-  constructor(look: JobsSelection = { status: null, openId: null }) {
-    this.#look = look;
+  constructor(selection: JobsSelection = { status: null, openId: null }) {
+    this.#selection = selection;
   }
 
-  get look(): JobsSelection {
-    return this.#look;
+  get selection(): JobsSelection {
+    return this.#selection;
   }
 
-  set look(look: JobsSelection) {
-    this.#look = look;
+  set selection(selection: JobsSelection) {
+    this.#selection = selection;
     this.refresh();
   }
 
@@ -96,7 +96,7 @@ export class JobsSelector {
     this.#changed.abort();
   }
 
-  /** Until a change, or `ms`. @throws the signal's reason */
+  /** Wait for a change, for `ms` at most. @throws the signal's reason */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#changed.signal]);
     await delay(ms, undefined, { signal: either }).catch(() => undefined);
@@ -106,10 +106,10 @@ export class JobsSelector {
 }
 
 export interface WatchOptions extends Omit<WatchScope, 'orgId'> {
-  readonly lens?: JobsSelector;
+  readonly selector?: JobsSelector;
   readonly intervalMs?: number;
   readonly signal: AbortSignal;
-  /** Texts done and in all of those of these bulk jobs that are known; the jobs alone do not tell. */
+  /** Counts the texts of bulk jobs, done and in total; rows of `jobs` do not have them. Unknown jobs are left out. */
   readonly countTexts?: (sql: Sql, jobIds: readonly string[]) => Promise<ReadonlyMap<string, TextCount>>;
 }
 
@@ -119,49 +119,49 @@ export interface TextCount {
 }
 
 /**
- * The jobs of an organization, again and again: each snapshot is one consistent reading. When the database goes away
- * after the first one, the last is repeated with `trouble` set until it is back.
+ * Watch the jobs of an organization: each snapshot is one consistent reading. While the database is unavailable, the
+ * last snapshot is repeated with `trouble` set.
  *
- * @throws the signal's reason; AppError `postgres_unavailable` (503) where there is no first snapshot
+ * @throws the signal's reason; AppError `postgres_unavailable` (503) if the first snapshot cannot be read
  */
 export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions): AsyncGenerator<JobsSnapshot, void> {
-  const { lens = new JobsSelector(), intervalMs = 1_000, signal } = options;
+  const { selector = new JobsSelector(), intervalMs = 1_000, signal } = options;
   const watch = new Watch(orgId, options);
   let last: JobsSnapshot | null = null;
   for (;;) {
     signal.throwIfAborted();
     try {
-      last = await sql.begin('isolation level repeatable read read only', (tx) => watch.read(tx, lens.look));
+      last = await sql.begin('isolation level repeatable read read only', (tx) => watch.read(tx, selector.selection));
     } catch (error) {
       const known = mapPostgresError(error);
       if (last === null || !(known instanceof AppError) || !known.retryable) throw known;
       last = { ...last, sequence: last.sequence + 1, trouble: known.message, finished: [], finished_more: 0 };
     }
     yield last;
-    await lens.wait(intervalMs, signal);
+    await selector.wait(intervalMs, signal);
   }
 }
 
-/** What one watch remembers from snapshot to snapshot. */
+/** State of one watch between its snapshots. */
 class Watch {
   readonly #scope: WatchScope;
   readonly #countTexts: WatchOptions['countTexts'];
   #sequence = 0;
   #began: Date | null = null;
-  /** Jobs that finished up to here are in `#settled`. */
+  /** Time up to which finished jobs are counted in `#settled`. */
   #settledAt = new Date(0);
   #settled = new Map<JobStatus, number>();
   #finishedTotal = 0;
-  /** Ids of finished jobs that were told of, and may be read again. */
-  #told = new Map<string, string>();
-  #paces = new Map<string, GrowthRate>();
+  /** Finished jobs that were reported and may be read again: completion time by id. */
+  #reported = new Map<string, string>();
+  #rates = new Map<string, GrowthRate>();
 
   constructor(orgId: string, options: WatchOptions) {
     this.#scope = { orgId, kind: options.kind, bucketId: options.bucketId, visible: options.visible };
     this.#countTexts = options.countTexts;
   }
 
-  async read(tx: Sql, look: JobsSelection): Promise<JobsSnapshot> {
+  async read(tx: Sql, selection: JobsSelection): Promise<JobsSnapshot> {
     const at = await readClock(tx);
     const began = this.#began ?? at;
     const since = new Date(began.getTime() - COUNTED_BEFORE_MS);
@@ -170,15 +170,15 @@ class Watch {
 
     const live = await countLive(tx, this.#scope);
     const finishedCounts = await countFinished(tx, this.#scope, { after, settledAt });
-    const rows = await listWatched(tx, this.#scope, look.status, JOBS_MAX);
-    const open = look.openId === null ? null : await findWatched(tx, this.#scope, look.openId);
-    const toldAfter = new Date(Math.max(after.getTime(), began.getTime()));
-    const recent = await listFinishedAfter(tx, this.#scope, toldAfter, FINISHED_MAX);
-    const isNew = (row: WatchedRow) => !this.#told.has(row.id);
+    const rows = await listWatched(tx, this.#scope, selection.status, JOBS_MAX);
+    const open = selection.openId === null ? null : await findWatched(tx, this.#scope, selection.openId);
+    const reportedAfter = new Date(Math.max(after.getTime(), began.getTime()));
+    const recent = await listFinishedAfter(tx, this.#scope, reportedAfter, FINISHED_MAX);
+    const isNew = (row: WatchedRow) => !this.#reported.has(row.id);
     const finished = this.#began === null ? [] : recent.filter(isNew).reverse();
     const watched = await this.#measure(tx, at, [...rows, ...finished, ...(open ? [open] : [])]);
 
-    // Nothing is kept of a reading that fails half-way.
+    // The state changes only below, so that a reading that fails half-way leaves it as it was.
     const settled = new Map(this.#settled);
     const total = new Map<JobStatus, number>();
     for (const count of finishedCounts) {
@@ -197,9 +197,9 @@ class Watch {
     this.#settledAt = settledAt;
     this.#settled = settled;
     this.#finishedTotal = finishedTotal;
-    for (const row of recent) this.#told.set(row.id, row.completed_at ?? '');
+    for (const row of recent) this.#reported.set(row.id, row.completed_at ?? '');
     const oldest = settledAt.toISOString();
-    for (const [id, completedAt] of this.#told) if (completedAt < oldest) this.#told.delete(id);
+    for (const [id, completedAt] of this.#reported) if (completedAt < oldest) this.#reported.delete(id);
 
     return {
       object: 'jobs_snapshot',
@@ -221,29 +221,29 @@ class Watch {
   async #measure(tx: Sql, at: Date, rows: readonly WatchedRow[]): Promise<WatchedJob[]> {
     const bulk = rows.filter((row) => row.kind === 'bulk').map((row) => row.id);
     const texts = bulk.length > 0 ? await this.#countTexts?.(tx, bulk) : undefined;
-    const paces = new Map<string, GrowthRate>();
+    const rates = new Map<string, GrowthRate>();
     const watched = rows.map((row): WatchedJob => {
       const count = texts?.get(row.id);
       if (count === undefined)
         return { ...row, progress: phaseProgress(row), items_per_second: null, eta_seconds: null };
       const progress = { ...count, unit: 'texts' as const };
       if (!isInProgress(row.status)) return { ...row, progress, items_per_second: null, eta_seconds: null };
-      const pace = paces.get(row.id) ?? this.#paces.get(row.id) ?? new GrowthRate();
-      paces.set(row.id, pace);
-      pace.add(at.getTime(), count.done);
-      const { perSecond } = pace;
+      const rate = rates.get(row.id) ?? this.#rates.get(row.id) ?? new GrowthRate();
+      rates.set(row.id, rate);
+      rate.add(at.getTime(), count.done);
+      const { perSecond } = rate;
       const eta = perSecond !== null && perSecond > 0 ? (count.total - count.done) / perSecond : null;
       return { ...row, progress, items_per_second: perSecond, eta_seconds: eta };
     });
-    this.#paces = paces;
+    this.#rates = rates;
     return watched;
   }
 }
 
-/** Over the last minute, or since the first of its jobs finished where that is less: a queue has only just begun. */
+/** Compute the rate over the last minute, or since its first job finished if the queue has only just begun. */
 function finishedPerSecond(counts: readonly FinishedCount[], at: Date): number {
   const firstMs = Math.min(...counts.map((count) => count.firstOfMinute?.getTime() ?? Number.POSITIVE_INFINITY));
-  const seconds = Math.max(PACE_SECONDS_MIN, Math.min(60, (at.getTime() - firstMs) / 1000));
+  const seconds = Math.max(RATE_SECONDS_MIN, Math.min(60, (at.getTime() - firstMs) / 1000));
   return sum(counts.map((count) => count.lastMinute)) / seconds;
 }
 
@@ -251,7 +251,7 @@ function isInProgress(status: JobStatus): boolean {
   return (IN_PROGRESS as readonly JobStatus[]).includes(status);
 }
 
-/** How many of its phases an ingest job has behind it. */
+/** Count the completed phases of an ingest job. */
 function phaseProgress({ kind, status }: WatchedRow): JobProgress | null {
   if (kind !== 'ingest') return null;
   if (status === 'ready') return { done: IN_PROGRESS.length, total: IN_PROGRESS.length, unit: 'phases' };

@@ -6,8 +6,8 @@ import type { JobKind } from './schema.ts';
 import { isInProgress } from './state-store.ts';
 
 /**
- * Names the set of processes whose pids mean the same to us: host name, boot and pid namespace (two containers
- * may share a host name). A pid may be judged dead only within it.
+ * Name the host, boot and pid namespace of this process (two containers may share a host name). Only within them can a
+ * pid be checked for being alive.
  */
 export function processHost(): string {
   const parts = [hostname()];
@@ -31,7 +31,7 @@ export interface WorkerRecord {
   readonly pid: number;
 }
 
-/** Make a worker known; calling it again is its sign of life. */
+/** Register a worker; further calls are its heartbeat. */
 export async function touchWorker(sql: Sql, worker: WorkerRecord): Promise<void> {
   await sql`
     INSERT INTO workers (id, kind, host, pid) VALUES (${worker.id}, ${worker.kind}, ${worker.host}, ${worker.pid})
@@ -42,7 +42,7 @@ export async function removeWorker(sql: Sql, workerId: string): Promise<void> {
   await sql`DELETE FROM workers WHERE id = ${workerId}`;
 }
 
-/** How many workers of a kind gave a sign of life within `withinMs`. */
+/** Count the workers of a kind that had a heartbeat within `withinMs`. */
 export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n FROM workers
@@ -51,14 +51,14 @@ export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number
 }
 
 /**
- * Let the leases of this host's dead workers run out now instead of at their time, and forget the workers.
- * Safe even when the judgement is wrong: the fence keeps a living worker from writing.
+ * Expire the leases of this host's dead workers now, and remove the workers. A wrong judgement is safe: the fence keeps
+ * a living worker from writing.
  */
 export async function expireDeadWorkers(sql: Sql, host: string): Promise<number> {
   const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
   const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
   if (dead.length === 0) return 0;
-  // Others may be at the same: nobody waits for anybody's rows.
+  // Other processes may do the same, so locked rows are skipped.
   await sql`
     UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
     WHERE id IN (SELECT id FROM jobs
@@ -70,12 +70,12 @@ export async function expireDeadWorkers(sql: Sql, host: string): Promise<number>
   return dead.length;
 }
 
-/** Forget workers that have not been seen for a day. */
+/** Remove workers that have had no heartbeat for a day. */
 export async function forgetOldWorkers(sql: Sql): Promise<void> {
   await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 day'`;
 }
 
-/** Whether a process of this host and pid namespace lives. */
+/** Return true if a process of this host and pid namespace is alive. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -17,9 +17,9 @@ export interface WorkerOptions {
   readonly leaseMs: number;
   /** Failed attempts after which a retryable failure is final. */
   readonly retriesMax: number;
-  /** How long to wait for a bell before looking anyway. */
+  /** Time to wait for a notification before the queue is read anyway. */
   readonly sweepMs?: number;
-  /** How long jobs under way may take to finish once a stop is asked for; then they are handed back. */
+  /** Time that running jobs have to finish after a stop is requested; then they return to the queue. */
   readonly drainMs?: number;
 }
 
@@ -30,7 +30,7 @@ interface WorkerContext {
   readonly metrics: Metrics;
 }
 
-/** Claims jobs of one kind, keeps their leases alive, and records how each of them ended. */
+/** Worker that claims jobs of one kind, renews their leases, and records their outcomes. */
 export class JobWorker implements Service {
   readonly name: string;
   readonly id = newId('wrk');
@@ -39,13 +39,13 @@ export class JobWorker implements Service {
   readonly #options: Required<WorkerOptions>;
   readonly #running = new Map<string, { lease: Lease; done: Promise<void> }>();
   readonly #stop = new AbortController();
-  #solo = false;
-  #ring: () => void = () => {};
-  #rung = false;
+  #isExclusive = false;
+  #endWait: () => void = () => {};
+  #isNotified = false;
   #lastRenewalMs = 0;
   #loops: Promise<void>[] = [];
-  #beatUnderWay: Promise<void> = Promise.resolve();
-  #nextBeat: Promise<void> | null = null;
+  #heartbeat: Promise<void> = Promise.resolve();
+  #nextHeartbeat: Promise<void> | null = null;
   readonly #outcomes: OutcomeRecorder;
 
   constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
@@ -64,7 +64,7 @@ export class JobWorker implements Service {
         return this.#running.size < this.#options.concurrency;
       },
       onLost: (jobId: string | null) => {
-        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) void this.#beat();
+        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) void this.#renewSoon();
       },
     };
     await this.#context.notifier.listen(this.#handler.kind, listener, this.#stop.signal);
@@ -74,7 +74,7 @@ export class JobWorker implements Service {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    // A claim under way may still bring jobs; then no further one begins.
+    // A claim in progress may still start jobs; afterwards none starts.
     await this.#loops[0];
     const drained = Promise.allSettled([...this.#running.values()].map((run) => run.done));
     const timer = new AbortController();
@@ -85,7 +85,7 @@ export class JobWorker implements Service {
     timer.abort();
     for (const { lease } of this.#running.values()) lease.abort(new Draining());
     await drained;
-    await Promise.allSettled([...this.#loops, this.#nextBeat, this.#beatUnderWay]);
+    await Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]);
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
   }
 
@@ -99,23 +99,23 @@ export class JobWorker implements Service {
   }
 
   #wake(): void {
-    this.#rung = true;
-    this.#ring();
+    this.#isNotified = true;
+    this.#endWait();
   }
 
-  /** Until a bell, a finished job, or `sweepMs`. */
+  /** Wait for a notification or a finished job, for `sweepMs` at most. */
   async #waitForNotification(): Promise<void> {
-    if (!this.#rung) {
+    if (!this.#isNotified) {
       const timer = new AbortController();
       await Promise.race([
         new Promise<void>((resolve) => {
-          this.#ring = resolve;
+          this.#endWait = resolve;
         }),
         delay(this.#options.sweepMs, undefined, { signal: timer.signal }).catch(() => undefined),
       ]);
       timer.abort();
     }
-    this.#rung = false;
+    this.#isNotified = false;
   }
 
   async #claimLoop(): Promise<void> {
@@ -124,7 +124,7 @@ export class JobWorker implements Service {
       try {
         claimed = await this.#claim();
       } catch (error) {
-        this.#context.logger.warn({ err: error }, 'could not claim jobs; trying again');
+        this.#context.logger.warn({ err: error }, 'jobs could not be claimed; the worker tries again');
         await delay(1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
         continue;
       }
@@ -133,13 +133,13 @@ export class JobWorker implements Service {
   }
 
   /**
-   * A job that lost its lease before may be one that kills its worker. It runs alone, so that a further crash
-   * tells on it and on nothing else; new claims wait until the worker is empty for it.
+   * Claim jobs for all free slots. A job that has lost a lease before may be one that kills its worker, so it runs
+   * alone and a further crash counts for no other job; no job is claimed until the worker is idle and can run it.
    */
   async #claim(): Promise<number> {
     const { sql } = this.#context;
     const free = this.#options.concurrency - this.#running.size;
-    if (free <= 0 || this.#solo) return 0;
+    if (free <= 0 || this.#isExclusive) return 0;
     let jobs = await this.#claimUpTo(free, 'none');
     let isSuspect = false;
     if (jobs.length === 0 && (await hasDueSuspect(sql, this.#handler.kind)) && this.#running.size === 0) {
@@ -147,7 +147,7 @@ export class JobWorker implements Service {
       isSuspect = jobs.length > 0;
     }
     if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
-    this.#solo = isSuspect;
+    this.#isExclusive = isSuspect;
     for (const job of jobs) this.#launch(job);
     return jobs.length;
   }
@@ -167,7 +167,7 @@ export class JobWorker implements Service {
     const lease = new Lease(this.#context.sql, job, this.#handler.firstPhase);
     const done = this.#run(lease).finally(() => {
       this.#running.delete(job.id);
-      if (this.#running.size === 0) this.#solo = false;
+      if (this.#running.size === 0) this.#isExclusive = false;
       this.#wake();
     });
     this.#running.set(job.id, { lease, done });
@@ -179,29 +179,29 @@ export class JobWorker implements Service {
     try {
       await this.#handler.run(lease);
       metrics.jobsFinished.inc({ kind: this.#handler.kind, status: 'ready' });
-      log.debug('job ready');
+      log.debug('the job is ready');
     } catch (error) {
       const reason = lease.signal.aborted ? lease.signal.reason : error;
       try {
         const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
         if (status === 'failed') metrics.jobsFinished.inc({ kind: this.#handler.kind, status });
-        else if (dueMs === 0) await this.#ringForOthers();
+        else if (dueMs === 0) await this.#notifyOthers();
         else if (dueMs !== null) this.#wakeIn(dueMs);
-      } catch (settleError) {
-        log.error({ err: settleError }, 'could not record how a job ended; its lease will expire');
+      } catch (recordError) {
+        log.error({ err: recordError }, 'the outcome of a job could not be recorded; its lease will expire');
       }
     }
   }
 
-  /** Somebody else may take at once what this worker hands back. */
-  async #ringForOthers(): Promise<void> {
+  /** Notify other workers, which may claim at once a job that this worker returned to the queue. */
+  async #notifyOthers(): Promise<void> {
     const { notifier, logger } = this.#context;
     await notifier
       .notifyQueued(this.#handler.kind)
       .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   }
 
-  /** Nobody rings when a job falls due that was put back with a delay. */
+  /** Wake the worker when a deferred job is due, since no notification is sent then. */
   #wakeIn(delayMs: number): void {
     delay(delayMs, undefined, { signal: this.#stop.signal, ref: false }).then(
       () => this.#wake(),
@@ -210,54 +210,54 @@ export class JobWorker implements Service {
   }
 
   async #heartbeatLoop(): Promise<void> {
-    // Beats go on while draining, as long as a job runs.
+    // Heartbeats go on while draining, as long as a job runs.
     while (!this.#stop.signal.aborted || this.#running.size > 0) {
       await delay(this.#options.leaseMs / 4, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       if (this.#stop.signal.aborted) {
         if (this.#running.size === 0) return;
-        await Promise.race([delay(this.#options.leaseMs / 8), this.#oneEnds()]);
+        await Promise.race([delay(this.#options.leaseMs / 8), this.#anyJobEnds()]);
       }
-      await this.#beat();
+      await this.#renewSoon();
     }
   }
 
-  /** One beat at a time; those asked for during one are one more. Never rejects. */
-  #beat(): Promise<void> {
-    this.#nextBeat ??= this.#beatUnderWay.then(() => {
-      this.#nextBeat = null;
-      this.#beatUnderWay = this.#renew();
-      return this.#beatUnderWay;
+  /** Renew leases as soon as no renewal is in progress; concurrent calls share one renewal. Never rejects. */
+  #renewSoon(): Promise<void> {
+    this.#nextHeartbeat ??= this.#heartbeat.then(() => {
+      this.#nextHeartbeat = null;
+      this.#heartbeat = this.#renew();
+      return this.#heartbeat;
     });
-    return this.#nextBeat;
+    return this.#nextHeartbeat;
   }
 
-  /** Extend the leases of what runs, and stop what is not ours any more. */
+  /** Extend the leases of running jobs, and stop jobs whose lease is lost. */
   async #renew(): Promise<void> {
     const { sql, logger } = this.#context;
     const leases = [...this.#running.values()].map((run) => run.lease);
     try {
       const beganMs = performance.now();
-      const still = await renewLeases(
+      const renewed = await renewLeases(
         sql,
         this.id,
         leases.map((lease) => lease.held),
         this.#options.leaseMs,
       );
       this.#lastRenewalMs = Math.max(beganMs, this.#lastRenewalMs);
-      const kept = new Set(still.map((held) => held.id));
+      const kept = new Set(renewed.map((held) => held.id));
       for (const lease of leases) {
         if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
       }
       await this.#touch();
     } catch (error) {
-      logger.warn({ err: error }, 'heartbeat failed');
+      logger.warn({ err: error }, 'the heartbeat failed; leases were not renewed');
       if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
         for (const lease of leases) lease.abort(new LeaseLapsed());
       }
     }
   }
 
-  #oneEnds(): Promise<unknown> {
+  #anyJobEnds(): Promise<unknown> {
     return Promise.race([...this.#running.values()].map((run) => run.done));
   }
 }

@@ -22,7 +22,7 @@ it.each([
     const row = await under.rowOf(id);
     expect(row).toMatchObject({ status: 'cancelled', fence: 8, lease_expires_at: null });
     expect(row?.['completed_at']).toBeInstanceOf(Date);
-    expect(under.told).toEqual([`cancelled ${id}`]);
+    expect(under.calls).toEqual([`cancelled ${id}`]);
   },
 );
 
@@ -30,11 +30,11 @@ it.each(IN_PROGRESS)('cancel of a job that is %s needs force', async (status) =>
   const id = await under.jobIn(status);
   expect(await code(cancelJob(under.operations, mine, id, { force: false }))).toBe('400 job_in_progress');
   expect(await under.rowOf(id)).toMatchObject({ status, fence: 7 });
-  expect(under.told).toEqual([]);
+  expect(under.calls).toEqual([]);
 });
 
 it.each(['ready', 'failed', 'cancelled'] as const)(
-  'cancel of a job that is %s says so and changes nothing',
+  'cancel of a job that is %s reports that state and changes nothing',
   async (status) => {
     const id = await under.jobIn(status);
     for (const force of [false, true]) {
@@ -44,25 +44,25 @@ it.each(['ready', 'failed', 'cancelled'] as const)(
       });
     }
     expect(await under.rowOf(id)).toMatchObject({ status, fence: 7, completed_at: null });
-    expect(under.told).toEqual([]);
+    expect(under.calls).toEqual([]);
   },
 );
 
 it.each([
   ['claimed', 'extracting', false],
   ['finished', 'ready', true],
-] as const)('cancel that lost the race against a worker which %s the job is a conflict', async (_what, to, force) => {
+] as const)('a cancel that lost the race against a worker which %s the job is a conflict', async (_what, to, force) => {
   const id = await under.jobIn('queued');
   let outcome = Promise.resolve('');
   await under.sql.begin(async (tx) => {
     await tx`UPDATE jobs SET status = ${to} WHERE id = ${id}`;
     outcome = code(cancelJob(under.operations, mine, id, { force }));
-    // It has read the old state and waits for the row.
+    // The cancel has read the old state and waits for the row.
     await until(async () => (await waitingBackends(under.sql)).length > 0);
   });
   expect(await outcome).toBe('409 job_state_changed');
   expect((await under.rowOf(id))?.['status']).toBe(to);
-  expect(under.told).toEqual([]);
+  expect(under.calls).toEqual([]);
 });
 
 it('cancel stops the running worker at once, not at its next heartbeat', async () => {
@@ -94,9 +94,9 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
   const dice = throwDice('cancel against completion');
   await under.sql`CREATE TABLE IF NOT EXISTS visible_work (job_id text PRIMARY KEY)`;
   await under.sql`DELETE FROM visible_work`;
-  /** The state that somebody was told a job ended in. */
+  /** Terminal states that were reported for each job. */
   const ends = new Map<string, string[]>();
-  const tell = (id: string, end: string) => ends.set(id, [...(ends.get(id) ?? []), end]);
+  const report = (id: string, end: string) => ends.set(id, [...(ends.get(id) ?? []), end]);
   const ids: string[] = [];
   for (let i = 0; i < RACES; i++) ids.push((await enqueueJob(under.sql, newJob(i % 2 ? 'org_a' : 'org_b'))).id);
   const started = new Map<string, () => void>();
@@ -110,7 +110,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
         await lease.complete(tx, RESULT);
         await tx`INSERT INTO visible_work VALUES (${lease.job.id})`;
       });
-      tell(lease.job.id, 'ready');
+      report(lease.job.id, 'ready');
     },
     async () => {
       await Promise.all(
@@ -120,7 +120,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
           const outcome = await cancelJob(under.operations, caller(i % 2 ? 'org_a' : 'org_b'), id, {
             force: true,
           }).catch((error) => error);
-          if (outcome.status === 'cancelled') tell(id, 'cancelled');
+          if (outcome.status === 'cancelled') report(id, 'cancelled');
           else expect(outcome.detail ?? outcome.code).toMatch(/already ready|job_state_changed/);
         }),
       );

@@ -5,7 +5,7 @@ import { newJob, operationsUnderTest, RESULT } from './operations-under-test.ts'
 
 const under = operationsUnderTest();
 
-/** The order in which workers start these jobs, one at a time. */
+/** Return the order in which a worker starts these jobs, one at a time. */
 async function starts(count: number, work: () => Promise<unknown> = async () => {}): Promise<string[]> {
   const order: string[] = [];
   await under.withWorker(
@@ -22,7 +22,7 @@ async function starts(count: number, work: () => Promise<unknown> = async () => 
   return order;
 }
 
-it('an enterprise job that comes last overtakes a queue of free ones', async () => {
+it('an enterprise job that is queued last runs before queued free ones', async () => {
   for (let i = 0; i < 40; i++) await enqueueJob(under.sql, newJob('org_a', 3));
   let urgent = '';
   const order = await starts(41, async () => {
@@ -32,7 +32,7 @@ it('an enterprise job that comes last overtakes a queue of free ones', async () 
 });
 
 it.each([0, 20])(
-  'of 50 jobs of one organization and one of another, the other starts among the first three, after %i of them are done',
+  'a job of another organization starts among the next three of 50 queued jobs after %i of them are done',
   async (done) => {
     for (let i = 0; i < 50; i++) await enqueueJob(under.sql, newJob('org_a'));
     let other = '';
@@ -45,7 +45,7 @@ it.each([0, 20])(
   },
 );
 
-it('a worker that takes many jobs at once starts them in order of their priority', async () => {
+it('a worker that claims many jobs at once starts them in order of their priority', async () => {
   const ids: string[] = [];
   for (const priority of [3, 1, 2, 0, 2, 1, 3, 0])
     ids.push((await enqueueJob(under.sql, newJob('org_a', priority))).id);

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { GrowthRate } from '../../src/jobs/growth-rate.ts';
 
-test('is unknown until two moments can be compared', () => {
-  const pace = new GrowthRate();
-  expect(pace.perSecond).toBeNull();
-  pace.add(1_000, 100);
-  pace.add(1_000, 100);
-  expect(pace.perSecond).toBeNull();
-  pace.add(3_000, 400);
-  expect(pace.perSecond).toBe(150);
+test('a growth rate is unknown until two moments can be compared', () => {
+  const rate = new GrowthRate();
+  expect(rate.perSecond).toBeNull();
+  rate.add(1_000, 100);
+  rate.add(1_000, 100);
+  expect(rate.perSecond).toBeNull();
+  rate.add(3_000, 400);
+  expect(rate.perSecond).toBe(150);
 });
 
-test('forgets what was long ago, and everything when work begins anew', () => {
-  const pace = new GrowthRate();
-  pace.add(0, 0);
-  for (let second = 1; second <= 60; second++) pace.add(second * 1_000, second <= 40 ? 0 : (second - 40) * 10);
-  expect(pace.perSecond).toBe(10);
-  pace.add(61_000, 5);
-  expect(pace.perSecond).toBeNull();
-  pace.add(62_000, 7);
-  expect(pace.perSecond).toBe(2);
+test('a growth rate forgets old moments, and all moments when work begins anew', () => {
+  const rate = new GrowthRate();
+  rate.add(0, 0);
+  for (let second = 1; second <= 60; second++) rate.add(second * 1_000, second <= 40 ? 0 : (second - 40) * 10);
+  expect(rate.perSecond).toBe(10);
+  rate.add(61_000, 5);
+  expect(rate.perSecond).toBeNull();
+  rate.add(62_000, 7);
+  expect(rate.perSecond).toBe(2);
 });

@@ -53,11 +53,11 @@ describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
 
   describeNotifier(() => under);
 
-  test('while Redis is away a ring does nothing, and no longer than a moment', async () => {
+  test('a notification does nothing and returns soon while Redis is unavailable', async () => {
     const [here] = under.notifiers;
     await here.notifyQueued('ingest');
     server.pause();
-    await here.notifyQueued('ingest'); // answered by nobody
+    await here.notifyQueued('ingest'); // Redis does not answer
     await here.notifyLost('ingest', 'job_1');
     server.resume();
     await server.stop();
@@ -67,7 +67,7 @@ describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
     await until(async () => connections.every((redis) => redis.isReady));
   });
 
-  test('bells that nobody hears do not pile up', async () => {
+  test('notifications without a listener do not pile up', async () => {
     const [here] = under.notifiers;
     for (let i = 0; i < 500; i++) await here.notifyQueued('bulk');
     const { client } = connections[0] as RedisConnection;
@@ -75,23 +75,25 @@ describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
     expect(await client.hlen('service:bells:bulk:jobs')).toBeLessThanOrEqual(32);
   });
 
-  test('a bell that was lost with its listener is put back by the next one', { timeout: 60_000 }, async () => {
+  test('a notification that was lost with its listener is put back by the next listener', {
+    timeout: 60_000,
+  }, async () => {
     const { client } = connections[0] as RedisConnection;
-    // As a listener leaves it that is killed between taking a bell and finishing it.
+    // The state that a listener leaves when it is killed between taking a notification and finishing it.
     await client.del('service:bells:bulk:waiting', 'service:bells:bulk:jobs');
     await client.hset('service:bells:bulk:jobs', 'bell-0', '{"data":{"passes":0},"options":{},"status":"created"}');
     await client.lpush('service:bells:bulk:active', 'bell-0');
     const stop = new AbortController();
-    let heard = 0;
+    let received = 0;
     const listener = {
       onNotification: () => {
-        heard++;
+        received++;
         return true;
       },
       onLost: () => {},
     };
     await under.notifiers[1].listen('bulk', listener, stop.signal);
-    await until(async () => heard > 0, { withinMs: 30_000, what: 'the bell' });
+    await until(async () => received > 0, { withinMs: 30_000, what: 'the notification' });
     expect(await client.hlen('service:bells:bulk:jobs')).toBe(0);
     stop.abort();
   });
@@ -99,17 +101,17 @@ describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
   test('a listener that starts while Redis is away listens once it is there', { timeout: 60_000 }, async () => {
     await server.stop();
     const stop = new AbortController();
-    let heard = 0;
+    let received = 0;
     const listener = {
       onNotification: () => {
-        heard++;
+        received++;
         return true;
       },
       onLost: () => {},
     };
     await under.notifiers[0].listen('ingest', listener, stop.signal);
     await server.restart();
-    await until(async () => heard > 0, { what: 'the bell for what may have been missed' });
+    await until(async () => received > 0, { what: 'the notification for what may have been missed' });
     stop.abort();
   });
 });

@@ -18,12 +18,12 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 export interface OperationsUnderTest {
   readonly sql: Database;
   readonly operations: JobOperations;
-  /** Calls of the kind of the jobs by the operations. */
-  readonly told: readonly string[];
-  /** A job in this state, silent for `silentMinutes`; its fence is 7. */
+  /** Calls that the operations made to the kind of job. */
+  readonly calls: readonly string[];
+  /** Insert a job in this state, silent for `silentMinutes`; its fence is 7. */
   jobIn(status: JobStatus, silentMinutes?: number, orgId?: string): Promise<string>;
   rowOf(id: string): Promise<Record<string, unknown> | undefined>;
-  /** Have a worker run jobs by `run` for as long as `use` lasts. */
+  /** Run jobs by `run` in a worker while `use` lasts. */
   withWorker(
     run: (lease: Lease) => Promise<void>,
     use: () => Promise<void>,
@@ -44,22 +44,22 @@ export function newJob(orgId: string, priority = 2) {
   };
 }
 
-/** `done`, or status and code of the error. */
+/** Return `done`, or status and code of the error. */
 export const code = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'done',
     (error) => `${error.status} ${error.code}`,
   );
 
-/** Registers the hooks that open, empty and drop the database. */
+/** Register the hooks that open, empty and drop the database. */
 export function operationsUnderTest(): OperationsUnderTest {
   let db: TestDatabase;
-  const told: string[] = [];
-  const under = { told } as unknown as { -readonly [K in keyof OperationsUnderTest]: OperationsUnderTest[K] };
+  const calls: string[] = [];
+  const under = { calls } as unknown as { -readonly [K in keyof OperationsUnderTest]: OperationsUnderTest[K] };
   beforeAll(async () => {
     db = await createTestDatabase({ poolMax: 10 });
     under.sql = db.sql;
-    under.operations = operationsOn(db.sql, told);
+    under.operations = operationsOn(db.sql, calls);
   });
   afterAll(() => db.drop());
   beforeEach(async () => {
@@ -67,7 +67,7 @@ export function operationsUnderTest(): OperationsUnderTest {
     for (const id of ['org_a', 'org_b']) {
       await db.sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
     }
-    told.length = 0;
+    calls.length = 0;
   });
   under.jobIn = async (status, silentMinutes = 0, orgId = 'org_a') => {
     const { id } = await enqueueJob(db.sql, newJob(orgId));
@@ -88,12 +88,12 @@ export function operationsUnderTest(): OperationsUnderTest {
   return under;
 }
 
-function operationsOn(sql: Database, told: string[]): JobOperations {
+function operationsOn(sql: Database, calls: string[]): JobOperations {
   const kind: Pick<JobHandler, 'onFailed'> & JobKindOperations = {
-    onFailed: async (_tx, job, failure) => void told.push(`failed ${job.id} ${failure.category}`),
-    onCancelled: async (_tx, job) => void told.push(`cancelled ${job.id}`),
+    onFailed: async (_tx, job, failure) => void calls.push(`failed ${job.id} ${failure.category}`),
+    onCancelled: async (_tx, job) => void calls.push(`cancelled ${job.id}`),
     reprocess: (tx, job, newJobId) => enqueueJob(tx, { ...newJob(job.orgId), id: newJobId, reprocessOfJobId: job.id }),
-    forget: async (job) => void told.push(`forgot ${job.id}`),
+    forget: async (job) => void calls.push(`forgot ${job.id}`),
   };
   const kinds = new Map([['ingest' as const, kind]]);
   return { sql, notifier: openPostgresNotifier(sql, sql), logger, kinds, visibleTo: (sql) => sql`true` };

@@ -11,18 +11,18 @@ import { code, mine, newJob, operationsUnderTest, RESULT } from './operations-un
 const under = operationsUnderTest();
 
 it.each(['ready', 'failed', 'cancelled'] as const)(
-  'reprocess of a job that is %s queues a new one and rings',
+  'reprocess of a job that is %s queues a new one and notifies workers',
   async (status) => {
     const id = await under.jobIn(status);
-    let bells = 0;
+    let notifications = 0;
     const stop = new AbortController();
-    const listener = { onNotification: () => ++bells > 0, onLost: () => {} };
+    const listener = { onNotification: () => ++notifications > 0, onLost: () => {} };
     await under.operations.notifier.listen('ingest', listener, stop.signal);
     const view = await reprocessJob(under.operations, mine, id);
     expect(view).toMatchObject({ status: 'queued', reprocess_of_job_id: id, started_at: null });
     expect(view.id).not.toBe(id);
     expect((await under.rowOf(id))?.['status']).toBe(status);
-    await until(async () => bells > 0);
+    await until(async () => notifications > 0);
     stop.abort();
   },
 );
@@ -37,7 +37,7 @@ it.each(['queued', 'ready', 'failed', 'cancelled'] as const)('delete removes a j
   const id = await under.jobIn(status);
   await deleteJob(under.operations, mine, id);
   expect(await under.rowOf(id)).toBeUndefined();
-  expect(under.told).toEqual([...(status === 'queued' ? [`cancelled ${id}`] : []), `forgot ${id}`]);
+  expect(under.calls).toEqual([...(status === 'queued' ? [`cancelled ${id}`] : []), `forgot ${id}`]);
   expect(await code(deleteJob(under.operations, mine, id))).toBe('404 job_not_found');
 });
 
@@ -45,7 +45,7 @@ it.each(IN_PROGRESS)('delete refuses a job that is %s', async (status) => {
   const id = await under.jobIn(status);
   expect(await code(deleteJob(under.operations, mine, id))).toBe('400 job_in_progress');
   expect(await under.rowOf(id)).toMatchObject({ status });
-  expect(under.told).toEqual([]);
+  expect(under.calls).toEqual([]);
 });
 
 it('a reap fails jobs that were silent for too long, whatever their organization, and no other', async () => {
@@ -64,13 +64,13 @@ it('a reap fails jobs that were silent for too long, whatever their organization
   ];
   const reply = { timeout_minutes: 30, reaped_count: 2, jobs: expect.arrayContaining(jobs) };
   expect(await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 30, dryRun: true })).toEqual(reply);
-  expect(under.told).toEqual([]);
+  expect(under.calls).toEqual([]);
   expect(await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 30 })).toEqual(reply);
   expect(await under.rowOf(stale[0] as string)).toMatchObject({
     ...{ status: 'failed', failed_phase: 'extracting', error_category: 'stale', retryable: true, fence: 8 },
-    error_message: 'there was no sign of life for 30 minutes',
+    error_message: 'the job gave no sign of life for 30 minutes; process it again',
   });
-  expect(under.told.toSorted()).toEqual(stale.map((id) => `failed ${id} stale`).toSorted());
+  expect(under.calls.toSorted()).toEqual(stale.map((id) => `failed ${id} stale`).toSorted());
   expect(await Promise.all(others.map(under.rowOf))).toEqual(before);
   expect(await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 30 })).toMatchObject({
     reaped_count: 0,
@@ -78,7 +78,7 @@ it('a reap fails jobs that were silent for too long, whatever their organization
   });
 });
 
-it('a reap goes on with the others where one job cannot be put in order', async () => {
+it('a reap goes on with the other jobs if the cleanup of one fails', async () => {
   const broken = await under.jobIn('extracting', 60);
   const fine = await under.jobIn('chunking', 50);
   const ingest = under.operations.kinds.get('ingest') as JobKindOperations;
@@ -111,7 +111,7 @@ it('a worker that was only slow to report cannot finish a job that was reaped', 
   expect(await under.rowOf(id)).toMatchObject({ status: 'failed', error_category: 'stale' });
 });
 
-it('a job of another organization and one that is not there are the same to every operation on jobs', async () => {
+it('every operation treats a job of another organization like a missing one', async () => {
   const foreign = await under.jobIn('ready', 0, 'org_b');
   for (const id of [foreign, 'job_missing', '', "'; DROP TABLE jobs --"]) {
     for (const work of [
@@ -126,7 +126,7 @@ it('a job of another organization and one that is not there are the same to ever
   expect(await under.rowOf(foreign)).toMatchObject({ status: 'ready' });
 });
 
-it('every operation on a job leaves a line in the audit log, and none that was refused', async () => {
+it('every operation on a job is recorded in the audit log, and refused ones are not', async () => {
   const [queued, ready, stale] = [
     await under.jobIn('queued'),
     await under.jobIn('ready'),

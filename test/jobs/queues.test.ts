@@ -26,7 +26,7 @@ async function put(row: Record<string, unknown>) {
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
-test('queues by kind and priority, over all organizations', async () => {
+test('the gauge shows queues by kind and priority, over all organizations', async () => {
   await put({ priority: 0, kind: 'bulk', org_id: 'org_b' });
   await put({ created_at: ago(100) });
   await put({ org_id: 'org_b', created_at: ago(40), scheduled_at: ago(-60) });
@@ -40,7 +40,7 @@ test('queues by kind and priority, over all organizations', async () => {
   expect(queues[1]?.oldest_seconds).toBeGreaterThan(90);
 });
 
-test('workers with what they hold, and holders that nobody knows', async () => {
+test('the gauge shows workers with their jobs, also workers that are not registered', async () => {
   await touchWorker(db.sql, { id: 'wrk_idle', kind: 'ingest', host: 'h/1', pid: 1 });
   await touchWorker(db.sql, { id: 'wrk_busy', kind: 'bulk', host: 'h/1', pid: 2 });
   await db.sql`UPDATE workers SET seen_at = now() - interval '50 seconds' WHERE id = 'wrk_idle'`;
@@ -63,7 +63,7 @@ test('workers with what they hold, and holders that nobody knows', async () => {
   expect(idle?.silent_seconds).toBeGreaterThanOrEqual(50);
 });
 
-test('throughput of the last minute by second, to which later readings add', async () => {
+test('the gauge shows the throughput of the last minute by second, to which later readings add', async () => {
   const read = openQueueGauge();
   const completed_at = ago(5);
   for (let i = 0; i < 20; i++) await put({ status: i % 4 === 0 ? 'failed' : 'ready', completed_at });

@@ -28,11 +28,11 @@ interface Put {
   readonly kind?: JobKind;
   readonly bucket?: string;
   readonly status?: string;
-  /** Before now. */
+  /** Seconds since it finished. */
   readonly finishedSeconds?: number;
 }
 
-/** A job in a state, without whatever brought it there. */
+/** Insert a job in a state, without the steps that lead there. */
 async function put({ org = 'org_a', kind = 'ingest', bucket = 'bkt_x', status, finishedSeconds }: Put = {}) {
   const { id } = await enqueueJob(db.sql, {
     ...{ id: newId('job'), kind, orgId: org, bucketId: bucket, priority: 2, s3Key: 'k', fileName: 'f' },
@@ -48,7 +48,7 @@ async function finish(id: string, status = 'ready', secondsAgo = 0) {
     UPDATE jobs SET status = ${status}, completed_at = now() - ${secondsAgo} * interval '1 second' WHERE id = ${id}`;
 }
 
-/** A watch that looks again when it is asked for the next snapshot. */
+/** Open a watch that reads the database whenever the next snapshot is requested. */
 function watch(options: Partial<WatchOptions> = {}, sql = db.sql) {
   const snapshots = watchJobs(sql, 'org_a', {
     intervalMs: 1,
@@ -69,7 +69,7 @@ function watch(options: Partial<WatchOptions> = {}, sql = db.sql) {
 const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id);
 
 describe('a snapshot', () => {
-  it('has the jobs in progress, then those that wait, each newest first, and counts by state', async () => {
+  it('a snapshot has the jobs in progress, then queued ones, each newest first, and counts by state', async () => {
     const waiting = [await put(), await put()];
     const running = [await put({ status: 'embedding' }), await put({ status: 'extracting' })];
     await put({ status: 'ready', finishedSeconds: 60 });
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
     });
   });
 
-  it('counts finished jobs of the hour before it, and none older', async () => {
+  it('a snapshot counts finished jobs of the hour before it, and none older', async () => {
     await put({ status: 'failed', finishedSeconds: 3_000 });
     await put({ status: 'failed', finishedSeconds: 4_000 });
     const snapshot = await watch().next();
@@ -90,7 +90,7 @@ describe('a snapshot', () => {
     expect(Date.parse(snapshot.at) - Date.parse(snapshot.since)).toBe(3_600_000);
   });
 
-  it('is of one kind and one bucket where that is asked for', async () => {
+  it('a snapshot can be limited to one kind and one bucket', async () => {
     const bulk = await put({ kind: 'bulk', bucket: 'none' });
     const manual = await put({ bucket: 'bkt_manuals' });
     await put({ bucket: 'bkt_manuals', status: 'ready', finishedSeconds: 5 });
@@ -101,7 +101,7 @@ describe('a snapshot', () => {
     expect([idsOf(ofBucket.jobs), ofBucket.live, ofBucket.counts.ready]).toEqual([[manual], 1, 1]);
   });
 
-  it('holds 200 jobs at most and says how many there are', async () => {
+  it('a snapshot holds 200 jobs at most and counts all of them', async () => {
     await db.sql`
       INSERT INTO jobs (id, kind, org_id, bucket_id, fair_rank, status, s3_key, file_name, file_size)
       SELECT 'job_' || n, 'ingest', 'org_a', 'bkt_x', n, 'queued', 'k', 'f', 1 FROM generate_series(1, 250) AS n`;
@@ -110,7 +110,7 @@ describe('a snapshot', () => {
     expect([snapshot.jobs.length, snapshot.live, snapshot.jobs[0]?.id]).toEqual([200, 251, running]);
   });
 
-  it('tells how many phases an ingest job has behind it', async () => {
+  it('a snapshot shows how many phases an ingest job has completed', async () => {
     const progressOf = async (status?: string) => {
       await db.sql`DELETE FROM jobs`;
       await put(status === undefined ? {} : { status });
@@ -124,7 +124,7 @@ describe('a snapshot', () => {
 });
 
 describe('from snapshot to snapshot', () => {
-  it('tells each finished job once, oldest first, those that were never seen before too', async () => {
+  it('a watch reports each finished job once, oldest first, also jobs that it never showed before', async () => {
     const old = await put({ status: 'ready', finishedSeconds: 1 });
     const [first, second] = [await put(), await put({ status: 'embedding' })];
     const { next } = watch();
@@ -141,7 +141,7 @@ describe('from snapshot to snapshot', () => {
     expect(idsOf(snapshot.finished)).not.toContain(old);
   });
 
-  it('tells a job whose transaction ends after the time that it finished at', async () => {
+  it('a watch reports a job whose transaction ends after its completion time', async () => {
     const late = await put({ status: 'indexing' });
     const { next } = watch();
     await next();
@@ -154,7 +154,7 @@ describe('from snapshot to snapshot', () => {
     expect((await next()).finished).toEqual([]);
   });
 
-  it('names 50 finished jobs and counts the others', async () => {
+  it('a watch lists 50 finished jobs and counts the others', async () => {
     const { next } = watch();
     await next();
     await db.sql`
@@ -166,7 +166,7 @@ describe('from snapshot to snapshot', () => {
     expect([later.finished.length, later.finished_more, later.counts.ready]).toEqual([0, 0, 70]);
   });
 
-  it('knows the pace of the whole queue and how long it will take', async () => {
+  it('a watch estimates the rate of the whole queue and the time left', async () => {
     for (let i = 0; i < 30; i++) await put({ status: 'ready', finishedSeconds: 30 });
     for (let i = 0; i < 4; i++) await put();
     const { finished_per_second, eta_seconds } = await watch().next();
@@ -176,7 +176,7 @@ describe('from snapshot to snapshot', () => {
     expect(await watch().next()).toMatchObject({ finished_per_second: 0, eta_seconds: null });
   });
 
-  it('knows the pace of each bulk job by its texts', async () => {
+  it('a watch estimates the rate of each bulk job by its texts', async () => {
     const id = await put({ kind: 'bulk', status: 'embedding' });
     await put();
     const queued = await put({ kind: 'bulk' });
@@ -204,8 +204,8 @@ describe('from snapshot to snapshot', () => {
   });
 });
 
-describe('what is looked at', () => {
-  it('is jobs of one state; of finished ones those of the last day', async () => {
+describe('a selection', () => {
+  it('a selection shows jobs of one state, and finished ones of the last day only', async () => {
     const failed = [
       await put({ status: 'failed', finishedSeconds: 7_200 }),
       await put({ status: 'failed', finishedSeconds: 10 }),
@@ -214,7 +214,7 @@ describe('what is looked at', () => {
     await put({ status: 'ready', finishedSeconds: 10 });
     const [queued, embedding] = [await put(), await put({ status: 'embedding' })];
     const seen = async (status: 'failed' | 'queued' | 'embedding' | 'indexing') => {
-      const snapshot = await watch({ lens: new JobsSelector({ status, openId: null }) }).next();
+      const snapshot = await watch({ selector: new JobsSelector({ status, openId: null }) }).next();
       return [idsOf(snapshot.jobs), snapshot.live];
     };
     expect(await seen('failed')).toEqual([failed.toReversed(), 2]);
@@ -223,30 +223,30 @@ describe('what is looked at', () => {
     expect(await seen('indexing')).toEqual([[], 2]);
   });
 
-  it('is one job whatever its state, unless it is of another organization', async () => {
+  it('a selection shows one job in any state, unless it belongs to another organization', async () => {
     const id = await put({ status: 'cancelled', finishedSeconds: 200_000 });
     const foreign = await put({ org: 'org_b' });
-    const lens = new JobsSelector({ status: null, openId: id });
-    const { next } = watch({ lens });
+    const selector = new JobsSelector({ status: null, openId: id });
+    const { next } = watch({ selector });
     expect(await next()).toMatchObject({ open: { id, status: 'cancelled' }, jobs: [] });
-    lens.look = { status: null, openId: foreign };
+    selector.selection = { status: null, openId: foreign };
     expect((await next()).open).toBeNull();
   });
 
-  it('brings the next snapshot forward when it changes', async () => {
+  it('a change of the selection triggers the next snapshot at once', async () => {
     const id = await put({ status: 'failed', finishedSeconds: 10 });
-    const lens = new JobsSelector();
-    const { next } = watch({ lens, intervalMs: 3_600_000 });
+    const selector = new JobsSelector();
+    const { next } = watch({ selector, intervalMs: 3_600_000 });
     expect((await next()).jobs).toEqual([]);
     const pending = next();
-    lens.look = { status: 'failed', openId: null };
+    selector.selection = { status: 'failed', openId: null };
     expect(idsOf((await pending).jobs)).toEqual([id]);
-    lens.refresh();
+    selector.refresh();
     expect((await next()).sequence).toBe(3);
   });
 });
 
-it('ends with the reason of its signal, also while it waits', async () => {
+it('a watch ends with the reason of its signal, also while it waits', async () => {
   const { next } = watch({ intervalMs: 3_600_000 });
   await next();
   const pending = next();
@@ -254,7 +254,7 @@ it('ends with the reason of its signal, also while it waits', async () => {
   await expect(pending).rejects.toThrow('enough');
 });
 
-it('repeats what it knew while the database is away, and goes on when it is back', async () => {
+it('a watch repeats its last snapshot while the database is unavailable, and then goes on', async () => {
   const proxy = await openPostgresProxy(db.connection);
   const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'test' });
   try {

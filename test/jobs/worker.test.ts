@@ -86,7 +86,7 @@ const complete = (lease: Lease) =>
 const statusOf = async (id: string) => (await readJob(db.sql, 'org_a', id)).status;
 
 describe('claiming', () => {
-  it('takes the lowest priority number first, then the oldest', async () => {
+  it('a claim takes the lowest priority number first, then the oldest job', async () => {
     const late = await submit({ priority: 3 });
     const first = await submit({ priority: 0 });
     const second = await submit({ priority: 0 });
@@ -94,7 +94,7 @@ describe('claiming', () => {
     expect(order).toEqual([first.id, second.id, late.id]);
   });
 
-  it('lets a second organization in among the first three of fifty', async () => {
+  it('a second organization is among the first three claims of fifty', async () => {
     for (let i = 0; i < 50; i++) await submit({ org: 'org_a' });
     const other = await submit({ org: 'org_b' });
     const order: string[] = [];
@@ -102,14 +102,14 @@ describe('claiming', () => {
     expect(order).toContain(other.id);
   });
 
-  it('gives a job to one of many claimants', async () => {
+  it('a job is claimed by one of many concurrent claimants', async () => {
     for (let i = 0; i < 20; i++) await submit();
     const claimed = (await Promise.all(Array.from({ length: 10 }, () => claim(4)))).flat().map((job) => job.id);
     expect(claimed).toHaveLength(20);
     expect(new Set(claimed).size).toBe(20);
   });
 
-  it('refuses writes with an older fence', async () => {
+  it('writes with an older fence are refused', async () => {
     const job = await submit();
     const [first] = (await claim(1, 'none', -1_000)) as [Job];
     expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
@@ -124,7 +124,7 @@ describe('claiming', () => {
 });
 
 describe('a worker', () => {
-  it('runs what is queued before and after it starts, each once', async () => {
+  it('a worker runs jobs queued before and after its start, each once', async () => {
     const runs: string[] = [];
     const before = await submit();
     await withWorker(
@@ -142,7 +142,7 @@ describe('a worker', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('tries a retryable failure again and gives up at the bound', async () => {
+  it('a worker retries a retryable failure up to the bound', async () => {
     const job = await submit();
     let attempts = 0;
     const failed = await withWorker(
@@ -169,7 +169,7 @@ describe('a worker', () => {
     expect(failed).toEqual([job.id]);
   });
 
-  it('fails what can never work at once, with the words for its owner', async () => {
+  it('a worker fails a job at once that can never succeed, with a message for its owner', async () => {
     const job = await submit();
     await withWorker(
       async (lease) => {
@@ -189,7 +189,7 @@ describe('a worker', () => {
     });
   });
 
-  it('keeps its lease while it works, longer than the lease', async () => {
+  it('a worker renews the lease of a job that takes longer than the lease', async () => {
     const job = await submit();
     let finish: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -210,7 +210,7 @@ describe('a worker', () => {
     );
   });
 
-  it('stops working on a job that was cancelled under it', async () => {
+  it('a worker stops a job that was cancelled meanwhile', async () => {
     const job = await submit();
     let aborted = false;
     await withWorker(
@@ -231,7 +231,7 @@ describe('a worker', () => {
     expect(await statusOf(job.id)).toBe('cancelled');
   });
 
-  it('hands a job back whose lease it could not renew, and nothing is held against the job', async () => {
+  it('a worker returns a job to the queue whose lease it could not renew, without counting an attempt', async () => {
     const proxy = await openPostgresProxy(db.connection);
     const sql = openPostgres(proxy.connection, { poolMax: 3, applicationName: 'behind-proxy' });
     const job = await submit();
@@ -239,7 +239,7 @@ describe('a worker', () => {
     await withWorker(
       (lease) =>
         new Promise((resolve, reject) => {
-          // The second time it works.
+          // The second attempt succeeds.
           if (lease.job.fence > 1) return complete(lease).then(resolve, reject);
           lease.signal.addEventListener('abort', () => {
             reason = lease.signal.reason;
@@ -249,7 +249,7 @@ describe('a worker', () => {
       async () => {
         await until(async () => (await statusOf(job.id)) === 'extracting');
         await proxy.cut();
-        await until(async () => reason !== null, { what: 'that it stops by itself' });
+        await until(async () => reason !== null, { what: 'the abort of the job' });
         await proxy.open();
         await until(async () => (await statusOf(job.id)) === 'ready');
       },
@@ -263,7 +263,7 @@ describe('a worker', () => {
     await proxy.close();
   });
 
-  it('hands its jobs back on a drain without spending an attempt', async () => {
+  it('a worker returns its jobs to the queue at a drain without counting an attempt', async () => {
     const job = await submit();
     await withWorker(
       (lease) =>
@@ -276,17 +276,17 @@ describe('a worker', () => {
     expect(await readJob(db.sql, 'org_a', job.id)).toMatchObject({ status: 'queued', retry_count: 0, worker_id: null });
   });
 
-  it('runs a job that lost its lease alone', async () => {
+  it('a worker runs a job alone that has lost its lease', async () => {
     const suspect = await submit();
     await claim(1, 'none', -1_000);
     await recoverJobs(db.sql, new Map());
     const innocent = await submit();
-    const together: string[][] = [];
+    const concurrent: string[][] = [];
     const running = new Set<string>();
     await withWorker(
       async (lease) => {
         running.add(lease.job.id);
-        together.push([...running]);
+        concurrent.push([...running]);
         await db.sql`SELECT pg_sleep(0.02)`;
         running.delete(lease.job.id);
         await complete(lease);
@@ -295,12 +295,12 @@ describe('a worker', () => {
         await until(async () => (await statusOf(suspect.id)) === 'ready' && (await statusOf(innocent.id)) === 'ready');
       },
     );
-    expect(together.filter((jobs) => jobs.includes(suspect.id))).toEqual([[suspect.id]]);
+    expect(concurrent.filter((jobs) => jobs.includes(suspect.id))).toEqual([[suspect.id]]);
   });
 });
 
 describe('recovery', () => {
-  it(`fails a job whose worker died ${CRASHES_MAX} times`, async () => {
+  it(`recovery fails a job whose worker died ${CRASHES_MAX} times`, async () => {
     const job = await submit();
     const failed: string[] = [];
     const handlers = new Map([
@@ -318,7 +318,7 @@ describe('recovery', () => {
     expect(failed).toEqual([job.id]);
   });
 
-  it('does not take a job for one that kills its workers as long as it comes further', async () => {
+  it('recovery does not fail a job that makes progress between crashes of its workers', async () => {
     const job = await submit();
     for (let crash = 1; crash <= 2 * CRASHES_MAX; crash++) {
       const [held] = (await claim(1, crash === 1 ? 'none' : 'only', -1_000)) as [Job];
@@ -328,7 +328,7 @@ describe('recovery', () => {
     expect(await statusOf(job.id)).toBe('queued');
   });
 
-  it('brings jobs back beside one whose row a process that hangs holds, and lets leases be renewed', async () => {
+  it('recovery and renewals skip a row that a hung process has locked', async () => {
     const [hung, other, renewed] = [await submit(), await submit(), await submit()];
     await claim(2, 'none', -1_000);
     const [live] = (await claim()) as [Job];
@@ -345,7 +345,7 @@ describe('recovery', () => {
     expect(await leaseOf(renewed.id)).toBeGreaterThan(before as number);
   });
 
-  it('leaves a live lease and a scheduled retry alone', async () => {
+  it('recovery leaves live leases and scheduled retries alone', async () => {
     const scheduled = await submit();
     const [held] = (await claim()) as [Job];
     await retryJob(db.sql, held, 'extracting', { category: 'storage', message: 'm', retryable: true }, 60_000);
