@@ -17,9 +17,9 @@ import {
 import { findStoredChunk, listStoredChunks } from './store-chunk.ts';
 
 /**
- * The bulk job: embedding -> indexing. A chunk counts from the row on that names it, which is written behind its object
- * and under the job's fence; so a worker that takes over goes on with the chunks that are missing, and results can be
- * read only once the one transaction that finishes the job has found all of them.
+ * Handler of bulk jobs: embedding -> indexing. A chunk counts as finished once its row exists, which is written after
+ * its object and under the job's fence. So another worker continues with the missing chunks, and results can be read
+ * only once the single transaction that finishes the job has found all chunks.
  */
 export function bulkHandler(context: BulkContext): JobHandler {
   return {
@@ -34,18 +34,18 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
   const { orgId, id } = lease.job;
   const job = await selectBulkJob(context.sql, orgId, id);
   if (job === null || job.isSwept) throw inputGone();
-  const done = await takeUp(context, lease, job);
+  const done = await collectFinished(context, lease, job);
   await embedChunks(context, lease, job, done);
   await lease.advance('indexing');
   await finishResult(context, lease, job);
 }
 
 /**
- * What is finished already: chunks of earlier attempts, those whose row a crash prevented, and those of the job that
- * this one resumes. All of one latent space: where the model's projection was changed meanwhile, only what was made
- * last counts.
+ * Collect the finished chunks: those of earlier attempts, those stored before a crash prevented their row, and those of
+ * the job that this one resumes. All are of one latent space: if the model's projection has changed, only chunks of the
+ * space of the last one count.
  */
-async function takeUp(context: BulkContext, lease: Lease, job: BulkJob): Promise<Map<number, FinishedChunk>> {
+async function collectFinished(context: BulkContext, lease: Lease, job: BulkJob): Promise<Map<number, FinishedChunk>> {
   const { sql, objects } = context;
   const finished = await selectFinishedChunks(sql, job.id);
   const done = new Map(finished.map((chunk) => [chunk.chunk, chunk]));
@@ -59,7 +59,7 @@ async function takeUp(context: BulkContext, lease: Lease, job: BulkJob): Promise
       await objects.delete(chunkKey(job.orgId, job.id, chunk));
     }
   }
-  // Of a job that nobody had before nothing can be stored.
+  // A job that is claimed for the first time has no stored chunks.
   if (lease.job.fence > 1) {
     const stored = await listStoredChunks(objects, job);
     await adopt(context, lease, job, done, job, stored);
@@ -81,7 +81,7 @@ async function takeUp(context: BulkContext, lease: Lease, job: BulkJob): Promise
   return done;
 }
 
-/** Count chunks of `owner` that are stored as finished ones of `job`, where they fit to what is finished. */
+/** Record stored chunks of `owner` as finished chunks of `job`, if they are of the same latent space. */
 async function adopt(
   context: BulkContext,
   lease: Lease,
@@ -101,7 +101,7 @@ async function adopt(
     if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
     if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
     done.set(chunk, { chunk, inherited, ...stored.facts });
-    // It was stored right before a crash: that attempt came further, too.
+    // It was stored right before a crash, so that attempt made progress too.
     if (!inherited) await lease.progressed();
   }
 }

@@ -14,7 +14,7 @@ export async function getBulkJob(sql: Sql, caller: Caller, jobId: string): Promi
 /**
  * Cancel a job that is still queued.
  *
- * @throws AppError `job_not_found` (404), `job_not_queued` (400), `job_started` (409) where it left the queue just now
+ * @throws AppError `job_not_found` (404), `job_not_queued` (400), `job_started` (409) if it was claimed meanwhile
  */
 export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Promise<CancelledReply> {
   const job = await findBulkJob(sql, caller.orgId, jobId);
@@ -23,7 +23,7 @@ export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Pr
   }
   await sql.begin(async (tx) => {
     if (!(await cancelQueued(tx, caller.orgId, jobId))) {
-      throw conflict('the job has just left the queue; it is no longer queued', 'job_started');
+      throw conflict('a worker has just started the job; it is no longer queued', 'job_started');
     }
     await settleBulkUsage(tx, jobId);
   });
@@ -31,9 +31,9 @@ export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Pr
 }
 
 /**
- * End what was reserved for a job: texts whose vectors are stored are booked, the rest is given back. Run it in the
- * transaction that ends the job (ready, failed, cancelled) or deletes it, behind the change of its row. Further calls
- * do nothing.
+ * Settle the reservation of a job: texts whose vectors are stored are booked, the rest is released. Call it in the
+ * transaction that ends the job (ready, failed, cancelled) or deletes it, after the change of its row. It is
+ * idempotent.
  */
 export async function settleBulkUsage(tx: Sql, jobId: string): Promise<void> {
   await settleBooked(tx, jobId, await selectUsed(tx, jobId));
@@ -62,7 +62,7 @@ function viewOf(job: BulkJob): BulkJobView {
   };
 }
 
-/** Why results of a job cannot be had: not yet, or never. */
+/** Build the error for results that are not available yet, or never will be. */
 export function resultNotReady(job: Pick<BulkJob, 'status'>): AppError {
   const what = job.status === 'failed' || job.status === 'cancelled' ? 'has no results' : 'is not ready yet';
   return conflict(`the job is ${job.status} and ${what}`, 'result_not_ready');

@@ -12,7 +12,7 @@ import { EMBED_BULK } from './schema.ts';
 import { insertBulkJob } from './store.ts';
 import { forgetBulkJob } from './sweep-bulk.ts';
 
-/** The operations on bulk jobs. */
+/** Operations on bulk jobs. */
 export function bulkOperations(context: BulkContext): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleBulkUsage(tx, job.id);
   return {
@@ -23,9 +23,9 @@ export function bulkOperations(context: BulkContext): JobKindOperations {
 }
 
 /**
- * Queue the texts of a job that has ended once more, with a copy of its input. Of one that failed or was cancelled the
- * new job takes over the finished chunks (its worker copies them) and reserves only what is missing; one that was ready
- * is embedded anew, by the same backend.
+ * Queue the texts of an ended job again, with a copy of its input. If it failed or was cancelled, the new job inherits
+ * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, all texts are
+ * embedded anew by the same backend.
  *
  * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
@@ -35,7 +35,7 @@ async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: stri
   if (origin.isSwept) throw inputExpired();
   const key = inputKey(job.orgId, newJobId);
   try {
-    // A transaction that is rolled back leaves an object that nobody points at; it is swept.
+    // A transaction that is rolled back leaves an object without a job, which is swept.
     await objects.put(key, objects.stream(inputKey(job.orgId, job.id)));
   } catch (error) {
     throw error instanceof AppError && error.code === 'object_not_found' ? inputExpired() : error;

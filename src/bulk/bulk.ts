@@ -8,7 +8,7 @@ import type { Threads } from '../platform/threads.ts';
 import type { PlanSettings } from '../usage/quotas.ts';
 import { type BulkJob, selectBulkJob } from './store.ts';
 
-/** What bulk embedding works on. */
+/** Dependencies and settings of bulk embedding. */
 export interface BulkContext {
   readonly sql: Sql;
   readonly objects: Objects;
@@ -17,13 +17,13 @@ export interface BulkContext {
   readonly logger: Logger;
   readonly embedder: Embedder;
   readonly plans: PlanSettings;
-  /** Chunks of one job that are with the embedder at a time. */
+  /** Chunks of one job that are embedded at a time. */
   readonly callsInFlight: number;
-  /** How long input and results of a job are kept once it has ended. */
+  /** Time that input and results of a job are kept after its end. */
   readonly retentionMs: number;
 }
 
-/** @throws AppError `job_not_found` (404), for another organization's job, and for one of another kind, too */
+/** @throws AppError `job_not_found` (404), also for a job of another organization or of another kind */
 export async function findBulkJob(sql: Sql, orgId: string, jobId: string): Promise<BulkJob> {
   const job = await selectBulkJob(sql, orgId, jobId);
   if (job === null) throw notFound('job', jobId);

@@ -3,35 +3,38 @@ import { loadTokenizer, TokenizerFileError } from '../models/tokenizers.ts';
 import { tokenUpperBound } from '../models/tokens.ts';
 import { unpackChunk } from './input.ts';
 
-/** A text that is this many times longer than its model takes is not counted to its end. */
+/** Multiple of the model's token limit after which counting of a text stops. */
 const COUNTED_LIMITS = 4;
 
-/** What a model that may embed the texts says of their length. */
+/** Token limit of a model that may embed the texts. */
 export interface TokenCheck {
   readonly tokenizer: TokenizerChoice;
   readonly tokensMax: number;
-  /** What the model wants in front of every text. */
+  /** Prefix that the model needs before every text. */
   readonly prefix: string;
 }
 
 export interface TokenCheckRequest {
   /** Packed chunks. */
   readonly chunks: readonly Uint8Array[];
-  /** Place of the first text in the whole input. */
+  /** Index of the first text in the whole input. */
   readonly firstIndex: number;
-  /** Tokens are summed up by the first. */
+  /** Checks of all models; the first one also sums up the tokens. */
   readonly checks: readonly TokenCheck[];
 }
 
-/** An error's own fields do not survive the way back from a thread, so that every outcome is a value. */
+/** Outcome of a check. It is a value, since fields of an error are lost on the way back from a thread. */
 export type TokenCheckReply =
   | { readonly tokens: number }
-  /** `check`: place of the model that it is too long for. */
+  /** `check`: index of the model for which the text is too long. */
   | { readonly tooLong: { readonly index: number; readonly tokens: number; readonly check: number } }
-  /** A tokenizer file cannot be used. */
+  /** A tokenizer file cannot be used; `fault` is the reason. */
   | { readonly fault: string; readonly check: number };
 
-/** Count the tokens of packed texts, and find the first text that is too long. Runs on a thread: 15 ms a megabyte or more. */
+/**
+ * Count the tokens of packed texts, and find the first text that is too long. Runs on a thread: 15 ms a megabyte or
+ * more.
+ */
 export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequest): Promise<TokenCheckReply> {
   const counters = [];
   for (const [check, { tokenizer }] of checks.entries()) {

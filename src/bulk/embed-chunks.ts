@@ -10,17 +10,17 @@ import { inputKey } from './object-keys.ts';
 import { type BulkJob, type FinishedChunk, insertFinishedChunk } from './store.ts';
 import { storeChunk } from './store-chunk.ts';
 
-/** Chunks in memory for each call in flight: one with the embedder, one being read or stored. */
-const CHUNKS_A_CALL = 2;
+/** Chunks in memory per concurrent call: one being embedded, one being read or stored. */
+const CHUNKS_PER_CALL = 2;
 
 /**
- * Embed and store what is not finished yet, a bounded number of chunks at a time. Reading the next chunk and storing the
- * last one go on beside the calls, so that the provider never waits for the disk.
+ * Embed and store the chunks that are not finished yet, a bounded number at a time. The next chunk is read and the last
+ * one stored during the calls, so that the provider never waits for the disk.
  *
- * After a chunk has failed no further one begins; those under way are still finished and kept, for the attempt that
- * comes next or for a job that resumes this one.
+ * After a failure no further chunk begins. Chunks in progress are still finished and kept, for the next attempt or for
+ * a job that resumes this one.
  *
- * @param done finished chunks; grows
+ * @param done finished chunks; new ones are added
  * @throws JobError naming the range of texts; LeaseLost; the lease's reason once it is aborted
  */
 export async function embedChunks(
@@ -36,18 +36,18 @@ export async function embedChunks(
   const calls = pLimit(context.callsInFlight);
   const queue = missing.values();
   let failure: { reason: unknown } | null = null;
-  const workInTurn = async () => {
+  const workOnQueue = async () => {
     for (const chunk of queue) {
       if (failure !== null || lease.signal.aborted) return;
       try {
         await embedChunk(context, lease, job, { input, calls, done }, chunk);
       } catch (error) {
-        failure ??= { reason: asJobError(error, failureCategoryOf(error), placeOf(job, chunk)) };
+        failure ??= { reason: asJobError(error, failureCategoryOf(error), rangeOf(job, chunk)) };
       }
     }
   };
-  const workers = Math.min(missing.length, context.callsInFlight * CHUNKS_A_CALL);
-  await Promise.all(Array.from({ length: workers }, workInTurn));
+  const workers = Math.min(missing.length, context.callsInFlight * CHUNKS_PER_CALL);
+  await Promise.all(Array.from({ length: workers }, workOnQueue));
   lease.signal.throwIfAborted();
   if (failure !== null) throw (failure as { reason: unknown }).reason;
 }
@@ -90,14 +90,14 @@ async function embedChunk(
   if (first && first.space !== facts.space) {
     throw new JobError({
       category: 'not_comparable',
-      message: 'the model changed while the texts were embedded; it will be tried again',
+      message: 'the model changed while the texts were embedded; the job will be tried again',
       retryable: true,
     });
   }
 }
 
-/** As the owner counts them, both included. */
-function placeOf(job: BulkJob, chunk: number): string {
+/** Describe the texts of a chunk by their first and last index. */
+function rangeOf(job: BulkJob, chunk: number): string {
   const from = chunk * job.chunkSize;
   return `texts ${from} to ${from + textsOf(job, chunk) - 1}`;
 }

@@ -7,12 +7,12 @@ import { rowBytesOf } from './result-chunk.ts';
 import { EMBED_BULK } from './schema.ts';
 import { type BulkJob, deleteFinishedChunks, type FinishedChunk, selectFinishedChunks, updateResult } from './store.ts';
 
-const LOOKS_AT_ONCE = 16;
+const HEAD_REQUESTS_MAX = 16;
 
 /**
- * See that every chunk is there, store the manifest, and finish the job in the transaction that settles its usage.
+ * Check that every chunk is stored, store the manifest, and finish the job in the transaction that settles its usage.
  *
- * @throws JobError where a stored chunk has vanished (it is embedded anew at the next attempt); LeaseLost
+ * @throws JobError if a stored chunk is missing (the next attempt embeds it anew); LeaseLost
  */
 export async function finishResult(context: BulkContext, lease: Lease, job: BulkJob): Promise<void> {
   const { sql, objects } = context;
@@ -48,10 +48,10 @@ async function requireStored(
   job: BulkJob,
   chunks: readonly FinishedChunk[],
 ): Promise<void> {
-  const inTurn = pLimit(LOOKS_AT_ONCE);
+  const limited = pLimit(HEAD_REQUESTS_MAX);
   const found = await Promise.all(
     chunks.map(({ chunk, texts }) =>
-      inTurn(async () => {
+      limited(async () => {
         const stored = await objects.head(chunkKey(job.orgId, job.id, chunk));
         return stored !== null && stored.sizeBytes > texts * rowBytesOf(job.vectorDimensions);
       }),

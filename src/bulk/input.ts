@@ -3,32 +3,32 @@ import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { Objects } from '../platform/objects/objects.ts';
 import { objectDamaged, readRange } from './read-range.ts';
 
-/** Texts a worker embeds in one call, and of one result object (contract, section 8). */
+/** Texts per embedding call and per result object (contract, section 8). */
 export const CHUNK_TEXTS = 100;
 
 const MAGIC = 0x314b_4c42; // "BLK1", little-endian
 const HEAD_BYTES = 8;
 const WORD_BYTES = 4;
-/** Most of the ratio, at a third of the time of the default level. */
+/** Level with most of the compression of the default level in a third of its time. */
 const DEFLATE_LEVEL = 1;
-/** A request is smaller, whatever one of its chunks says of itself. */
+/** Bound of an unpacked chunk, in case its data is wrong; a whole request is smaller. */
 const CHUNK_BYTES_MAX = 512 * 1024 * 1024;
 const SAMPLE_TEXTS = 100;
 const SAMPLE_TEXT_CHARS = 1_000;
 
-/** The texts of a job as they are stored, and what the submitter has to know of them without unpacking. */
+/** Packed texts of a job, with the facts that the submitter needs without unpacking. */
 export interface PackedTexts {
   readonly count: number;
-  /** The input object. */
+  /** Bytes of the input object. */
   readonly bytes: Uint8Array;
-  /** Texts from all over the input, each cut, by whose language a backend is chosen. */
+  /** Texts from all over the input, each truncated; their language decides on the backend. */
   readonly sample: readonly string[];
 }
 
 /**
  * Pack texts so that a worker can read them chunk by chunk: `BLK1`, the number of chunks n, and n + 1 offsets, the last
- * one being the object's length (all 32-bit little-endian); then the chunks, each the JSON array of its texts in zlib
- * form, which carries a checksum. About 20 ms of CPU a megabyte.
+ * of which is the object's length (all 32-bit little-endian); then the chunks, each the JSON array of its texts in zlib
+ * format, which has a checksum. It takes about 20 ms of CPU per megabyte.
  */
 export function packTexts(texts: readonly string[]): PackedTexts {
   const chunks: Buffer[] = [];
@@ -50,7 +50,7 @@ export function packTexts(texts: readonly string[]): PackedTexts {
   return { count: texts.length, bytes: Buffer.concat([head, ...chunks]), sample };
 }
 
-/** The packed chunks one by one, each on a buffer of its own, to be handed to threads. */
+/** Split packed texts into chunks, each in a buffer of its own, so that they can be transferred to threads. */
 export function splitPacked(bytes: Uint8Array): Uint8Array[] {
   const offsets = readOffsets('input', bytes);
   return Array.from({ length: offsets.length - 1 }, (_, i) => bytes.slice(offsets[i], offsets[i + 1]));
@@ -60,7 +60,7 @@ export function unpackChunk(packed: Uint8Array): string[] {
   return JSON.parse(inflateSync(packed, { maxOutputLength: CHUNK_BYTES_MAX }).toString('utf8')) as string[];
 }
 
-/** A stored input, of which only the chunk that is asked for is in memory. */
+/** Reader of a stored input, which holds only the requested chunk in memory. */
 export interface StoredInput {
   readonly chunkCount: number;
   /** @throws AppError `object_not_found` (404), `object_damaged` (500), `objects_unavailable` (503) */
@@ -95,7 +95,7 @@ function headBytes(chunkCount: number): number {
   return HEAD_BYTES + (chunkCount + 1) * WORD_BYTES;
 }
 
-/** Where each chunk begins, and where the last one ends. */
+/** Read the offsets at which chunks begin, and the end of the last one. */
 function readOffsets(key: string, bytes: Uint8Array): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEAD_BYTES || view.getUint32(0, true) !== MAGIC) throw objectDamaged(key);

@@ -5,7 +5,9 @@ export function chunkCountOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>): nu
   return Math.ceil(job.inputCount / job.chunkSize);
 }
 
-/** How many texts a chunk of the job has: all but the last are full. Below 1: there is no such chunk. */
+/**
+ * Return the number of texts in a chunk of the job. All chunks but the last are full; below 1, there is no such chunk.
+ */
 export function textsOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>, chunk: number): number {
   return Math.min(job.chunkSize, job.inputCount - chunk * job.chunkSize);
 }

@@ -3,9 +3,9 @@ import { freeMemory, ownsMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
 /**
- * Fill `target` with the bytes of an object from `start` on.
+ * Fill `target` with the bytes of an object from offset `start`.
  *
- * @throws AppError `object_not_found` (404), `object_damaged` (500) where the object is shorter, `objects_unavailable`
+ * @throws AppError `object_not_found` (404), `object_damaged` (500) if the object is too short, `objects_unavailable`
  */
 export async function readRange(objects: Objects, key: string, start: number, target: Uint8Array): Promise<void> {
   let at = 0;
@@ -19,7 +19,7 @@ export async function readRange(objects: Objects, key: string, start: number, ta
   if (at < target.length) throw objectDamaged(key);
 }
 
-/** What is stored is not what was written: a fault of the storage. */
+/** Build the error for a stored object that differs from what was written. */
 export function objectDamaged(key: string): AppError {
   return new AppError({ code: 'object_damaged', status: 500, message: `a stored object is damaged: ${key}` });
 }

@@ -3,10 +3,10 @@ import { z } from 'zod';
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** What was used of one model. */
+/** Usage of one model. */
 const Used = z.object({ model: z.string(), texts: z.int().min(0), tokens: z.int().min(0) });
 
-/** What stands behind the floats of a chunk, so that the object speaks for itself where its row was never written. */
+/** JSON after the floats of a chunk, so that the object can be used even if its row was never written. */
 const Facts = z.object({
   texts: z.int().min(1),
   dimensions: z.int().min(1),
@@ -16,7 +16,7 @@ const Facts = z.object({
   row_crcs: z.array(z.int()),
 });
 
-/** The finished vectors of one chunk. */
+/** Vectors of one finished chunk. */
 export interface ResultChunk {
   /** Float32Array [texts x dimensions], row-major. */
   readonly vectors: Float32Array;
@@ -24,19 +24,19 @@ export interface ResultChunk {
   /** Latent space of the vectors. */
   readonly space: string;
   readonly used: readonly z.output<typeof Used>[];
-  /** In the operator's currency. */
+  /** Cost in the operator's currency. */
   readonly cost: number;
 }
 
-/** A chunk as its object tells of it, without the vectors. */
+/** Facts of a stored chunk, without the vectors. */
 export interface ResultChunkFacts extends Omit<ResultChunk, 'vectors'> {
   readonly texts: number;
   readonly rowCrcs: readonly number[];
 }
 
 /**
- * A chunk's object: the vectors as raw little-endian float32, row after row from byte 0 on, so that a page reads its
- * rows by position; behind them one JSON object with the facts, a CRC-32 for each row among them.
+ * Encode a chunk as an object: the vectors as raw little-endian float32, row after row from byte 0, so that a page
+ * reads its rows by position; then one JSON object with the facts, which include a CRC-32 of each row.
  *
  * @returns `bytes` in memory of their own
  */
@@ -56,7 +56,7 @@ export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; fact
   };
 }
 
-/** What a stored chunk is; null where it is not what `expected` says, or damaged. */
+/** Read and check the facts of a stored chunk; null if it differs from `expected` or is damaged. */
 export function checkResultChunk(
   bytes: Uint8Array,
   expected: { readonly texts: number; readonly dimensions: number },
@@ -77,7 +77,7 @@ export function checkResultChunk(
   return { texts, dimensions, space, used, cost, rowCrcs };
 }
 
-/** CRC-32 of each row's bytes. */
+/** Compute the CRC-32 of each row's bytes. */
 export function crcsOfRows(bytes: Uint8Array, dimensions: number): number[] {
   const rowBytes = dimensions * FLOAT_BYTES;
   const crcs: number[] = [];
@@ -85,7 +85,7 @@ export function crcsOfRows(bytes: Uint8Array, dimensions: number): number[] {
   return crcs;
 }
 
-/** How many bytes a row of a stored chunk has. */
+/** Return the number of bytes of a row in a stored chunk. */
 export function rowBytesOf(dimensions: number): number {
   return dimensions * FLOAT_BYTES;
 }

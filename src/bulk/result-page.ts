@@ -14,22 +14,22 @@ import { crcsOfRows, rowBytesOf } from './result-chunk.ts';
 import type { ResultQuery } from './schema.ts';
 import { type BulkJob, type PageChunk, selectPageChunks } from './store.ts';
 
-/** Printed in one go: about 1 ms. Pages give others their turn in between. */
-const FLOATS_PER_TURN = 40_000;
+/** Floats printed between two event-loop yields, which takes about 1 ms. */
+const FLOATS_PER_SLICE = 40_000;
 const ITEM_TEXT_BYTES = 64;
 
 type ResultContext = Pick<BulkContext, 'sql' | 'objects' | 'retentionMs'>;
 
 /** Consecutive vectors of a result. */
 export interface ResultRows {
-  /** Place of the first in the whole result. */
+  /** Index of the first vector in the whole result. */
   readonly index: number;
   /** Float32Array [n x dimensions], row-major. */
   readonly vectors: Float32Array;
 }
 
 /**
- * The job whose results are to be read.
+ * Find a job whose results can be read.
  *
  * @throws AppError `job_not_found` (404); `result_not_found` (404) past its retention; `result_not_ready` (409)
  */
@@ -42,10 +42,10 @@ export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: 
 }
 
 /**
- * A page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each is
- * checked; printing gives other requests their turn.
+ * Render a page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each
+ * is checked; printing yields to the event loop for other requests.
  *
- * @throws AppError as `findReadyJob`; `result_not_found` (404) where the files are gone, `object_damaged` (500)
+ * @throws AppError as `findReadyJob`; `result_not_found` (404) if the files are gone, `object_damaged` (500)
  */
 export async function renderResultPage(
   context: ResultContext,
@@ -58,14 +58,14 @@ export async function renderResultPage(
   const returned = Math.max(0, Math.min(limit, total - offset));
   const writer = new JsonWriter({ floats: returned * dimensions, textBytes: returned * ITEM_TEXT_BYTES + 1024 });
   writer.text('{"object":"list","data":[');
-  const rowsAtOnce = Math.max(1, Math.floor(FLOATS_PER_TURN / dimensions));
+  const rowsPerSlice = Math.max(1, Math.floor(FLOATS_PER_SLICE / dimensions));
   for (const reading of await startReading(context, job, offset, returned)) {
     const { index, vectors } = await reading;
-    for (let from = 0; from < vectors.length; from += rowsAtOnce * dimensions) {
+    for (let from = 0; from < vectors.length; from += rowsPerSlice * dimensions) {
       await yieldToEventLoop();
       const first = index + from / dimensions;
       if (first > offset) writer.text(',');
-      writeEmbeddingItems(writer, vectors.subarray(from, from + rowsAtOnce * dimensions), dimensions, first);
+      writeEmbeddingItems(writer, vectors.subarray(from, from + rowsPerSlice * dimensions), dimensions, first);
     }
     freeMemory(vectors);
   }
@@ -79,22 +79,22 @@ export async function renderResultPage(
   return writer.finish();
 }
 
-/** Rows of a result, in order. @throws AppError as `renderResultPage` */
+/** Read the rows of a result, in order. @throws AppError as `renderResultPage` */
 export async function* readResult(
   context: Pick<BulkContext, 'sql' | 'objects'>,
   job: BulkJob,
   from = 0,
   count = job.inputCount,
 ): AsyncGenerator<ResultRows> {
-  const rowsAtOnce = 10 * job.chunkSize;
-  for (let offset = from; offset < from + count; offset += rowsAtOnce) {
-    for (const reading of await startReading(context, job, offset, Math.min(rowsAtOnce, from + count - offset))) {
+  const rowsPerSlice = 10 * job.chunkSize;
+  for (let offset = from; offset < from + count; offset += rowsPerSlice) {
+    for (const reading of await startReading(context, job, offset, Math.min(rowsPerSlice, from + count - offset))) {
       yield await reading;
     }
   }
 }
 
-/** All reads of a page at once, one a chunk; each is to be awaited in turn. */
+/** Start all reads of a page at once, one per chunk; the caller awaits them in order. */
 async function startReading(
   { sql, objects }: { sql: Sql; objects: Objects },
   job: BulkJob,
@@ -111,7 +111,7 @@ async function startReading(
     const from = Math.max(0, offset - start);
     const to = Math.min(chunk.texts, offset + count - start);
     const reading = readRows(objects, job, chunk, from, to);
-    reading.catch(() => undefined); // awaited later, or not at all where an earlier one fails
+    reading.catch(() => undefined); // awaited later, or never if an earlier read fails
     return reading;
   });
 }

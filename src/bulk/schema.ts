@@ -7,12 +7,12 @@ import { type PackedTexts, packTexts } from './input.ts';
 export const BULK_TEXTS_MAX = 10_000;
 export const PAGE_TEXTS_MAX = 1_000;
 
-/** In `bucket_id`, `file_type` and `processing_type` of a bulk job among the organization's jobs. */
+/** Value of `bucket_id`, `file_type` and `processing_type` in the row of a bulk job in `jobs`. */
 export const EMBED_BULK = 'embed_bulk';
 
 /**
- * Strings in, packed texts out, so that whoever submits never holds them twice. Packing takes longer than an event loop
- * may be held: parse such a body on a thread.
+ * Schema that packs a list of strings, so that a submit never holds the texts twice. Packing blocks the event loop for
+ * too long, so such a body is parsed on a thread.
  */
 const Texts = z
   .unknown()
@@ -53,7 +53,7 @@ export const BulkReply = z
   .meta({ id: 'SubmittedBulkJob' });
 export type BulkReply = z.output<typeof BulkReply>;
 
-/** Contract 2.3; `error` only where the job failed. */
+/** Bulk job in the API (contract 2.3); `error` is set only if the job failed. */
 export const BulkJobView = z
   .object({
     id: z.string(),

@@ -7,10 +7,10 @@ import { chunkKey, chunkOfKey, chunksPrefix } from './object-keys.ts';
 import { checkResultChunk, encodeResultChunk, type ResultChunk, type ResultChunkFacts } from './result-chunk.ts';
 import type { BulkJob } from './store.ts';
 
-/** A stored chunk is never larger: 100 texts of 4,096 dimensions, and the facts. */
+/** Bound of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What is stored of a chunk of `job`; null where there is nothing, or nothing that can be used for it. */
+/** Find the stored object of a chunk of `job`; null if it is missing or unusable. */
 export async function findStoredChunk(
   objects: Objects,
   job: BulkJob,
@@ -27,11 +27,11 @@ export async function findStoredChunk(
 }
 
 /**
- * Write a chunk once. Where somebody has written it already, a worker that is gone or that lost the job, theirs is
- * kept, unless it is damaged or of another latent space.
+ * Write a chunk once. If a former worker of the job has already written it, its object is kept, unless that is damaged
+ * or of another latent space.
  *
- * @returns the facts of what is stored now
- * @throws LeaseLost where something is stored that only the job's holder may replace
+ * @returns the facts of the object that is stored now
+ * @throws LeaseLost if the stored object must be replaced, which only the holder of the job may do
  */
 export async function storeChunk(
   objects: Objects,
@@ -56,7 +56,7 @@ export async function storeChunk(
   return facts;
 }
 
-/** Chunks of which something is stored, whether or not they count. */
+/** List the chunks that have a stored object, also those not recorded as finished. */
 export async function listStoredChunks(objects: Objects, job: BulkJob): Promise<number[]> {
   const chunks: number[] = [];
   for await (const { key } of objects.list(chunksPrefix(job.orgId, job.id))) {

@@ -6,12 +6,12 @@ import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
 
-/** What a bulk job is about; decided at submit and never changed. */
+/** Specification of a bulk job; decided at submit and never changed. */
 export interface BulkSpec {
   readonly model: string;
-  /** Who embeds all of it: one model, or the alias where its backends are comparable. */
+  /** Backend of all texts: one model, or the alias if its backends are comparable. */
   readonly backend: string;
-  /** As asked for. */
+  /** Dimensions of the request; null if it named none. */
   readonly dimensions: number | null;
   readonly vectorDimensions: number;
   readonly taskType: TaskType | null;
@@ -21,7 +21,7 @@ export interface BulkSpec {
   readonly resumesJobId: string | null;
 }
 
-/** A bulk job as it stands: its spec and what of its row in `jobs` concerns its owner. */
+/** State of a bulk job: its specification and fields of its row in `jobs`. */
 export interface BulkJob extends BulkSpec {
   readonly id: string;
   readonly orgId: string;
@@ -46,7 +46,7 @@ export async function insertBulkJob(sql: Sql, id: string, spec: BulkSpec): Promi
             ${spec.inputCount}, ${spec.chunkSize}, ${spec.tokenCount}, ${spec.resumesJobId})`;
 }
 
-/** One snapshot of a job and its finished chunks; null: there is no such bulk job in the organization. */
+/** Read one snapshot of a job and its finished chunks; null if the organization has no such bulk job. */
 export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promise<BulkJob | null> {
   const [row] = await sql`
     SELECT bulk_jobs.*, jobs.org_id, jobs.status, jobs.failed_phase, jobs.error_category, jobs.error_message, jobs.retryable, jobs.completed_at,
@@ -58,7 +58,7 @@ export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promis
   return row ? toBulkJob(row) : null;
 }
 
-/** Texts embedded so far, and in all, of these jobs. */
+/** Count the texts of these jobs: embedded so far, and in total. */
 export async function countTexts(
   sql: Sql,
   jobIds: readonly string[],
@@ -76,7 +76,7 @@ export async function countTexts(
   );
 }
 
-/** A finished chunk as a worker has to know it. */
+/** A finished chunk of a job. */
 export interface FinishedChunk {
   readonly chunk: number;
   readonly texts: number;
@@ -86,7 +86,7 @@ export interface FinishedChunk {
   readonly inherited: boolean;
 }
 
-/** In the order in which they were finished. */
+/** Read the finished chunks of a job, in the order in which they were finished. */
 export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<FinishedChunk[]> {
   const rows = await sql`
     SELECT chunk, texts, space, used, cost, inherited FROM bulk_chunks
@@ -102,8 +102,8 @@ export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<Fin
 }
 
 /**
- * Count a stored chunk as finished. The job's row is locked against a cancel, a reaper or a taker-over until the
- * transaction ends. False: the job is no longer held.
+ * Record a stored chunk as finished. The job's row is locked until the transaction ends, so that no cancel, reaper or
+ * other worker changes it. Return false if the job is no longer held.
  */
 export async function insertFinishedChunk(
   sql: Sql,
@@ -123,7 +123,7 @@ export async function insertFinishedChunk(
   return rows.length === 1;
 }
 
-/** Chunks that must be embedded anew. False: the job is no longer held. */
+/** Forget finished chunks that must be embedded anew. Return false if the job is no longer held. */
 export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: readonly number[]): Promise<boolean> {
   const [row] = await sql`
     WITH mine AS (
@@ -137,7 +137,7 @@ export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: read
   return row?.['held'] === 1;
 }
 
-/** What the job itself embedded, by model; chunks taken over from another job were paid for there. */
+/** Sum up the usage of the job, by model; chunks inherited from another job were booked there. */
 export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> {
   return sql<UsedModel[]>`
     SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens
@@ -145,7 +145,7 @@ export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> 
     WHERE job_id = ${jobId} AND NOT inherited GROUP BY used.model ORDER BY 2 DESC, 1`;
 }
 
-/** Say by which models a job was embedded. False: texts of it are still missing. */
+/** Record the models that embedded a job. Return false if texts are still missing. */
 export async function updateResult(sql: Sql, jobId: string, resultModel: string): Promise<boolean> {
   const rows = await sql`
     UPDATE bulk_jobs SET result_model = ${resultModel}
@@ -154,14 +154,14 @@ export async function updateResult(sql: Sql, jobId: string, resultModel: string)
   return rows.length === 1;
 }
 
-/** A chunk of which a page has rows. */
+/** A chunk that has rows of a page. */
 export interface PageChunk {
   readonly chunk: number;
   readonly texts: number;
   readonly rowCrcs: readonly number[];
 }
 
-/** The chunks from `first` to `last`, in order. */
+/** Read the chunks from `first` to `last`, in order. */
 export async function selectPageChunks(sql: Sql, jobId: string, first: number, last: number): Promise<PageChunk[]> {
   const rows = await sql<{ chunk: number; texts: number; row_crcs: Uint8Array }[]>`
     SELECT chunk, texts, row_crcs FROM bulk_chunks
@@ -172,7 +172,7 @@ export async function selectPageChunks(sql: Sql, jobId: string, first: number, l
   });
 }
 
-/** Cancel a job that is still queued. False: it is not, by now. */
+/** Cancel a queued job. Return false if it is no longer queued. */
 export async function cancelQueued(sql: Sql, orgId: string, jobId: string): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
@@ -181,7 +181,7 @@ export async function cancelQueued(sql: Sql, orgId: string, jobId: string): Prom
   return rows.length === 1;
 }
 
-/** Jobs that ended longer ago than `olderThanMs` and whose files are still there, oldest first. */
+/** Find jobs that ended longer ago than `olderThanMs` and still have files, oldest first. */
 export async function selectToSweep(
   sql: Sql,
   olderThanMs: number,
@@ -195,7 +195,7 @@ export async function selectToSweep(
   return rows.map((row) => ({ id: row.id, orgId: row.org_id }));
 }
 
-/** Keep the count of a job whose files are gone, and forget its chunks. */
+/** Record that the files of a job are gone: keep its count of texts, and delete the rows of its chunks. */
 export async function markSwept(sql: Sql, jobId: string): Promise<void> {
   await sql`
     WITH gone AS (DELETE FROM bulk_chunks WHERE job_id = ${jobId} RETURNING texts)
@@ -203,7 +203,7 @@ export async function markSwept(sql: Sql, jobId: string): Promise<void> {
     WHERE job_id = ${jobId} AND swept_at IS NULL`;
 }
 
-/** Which of these ids are jobs. */
+/** Filter ids to those of existing jobs. */
 export async function findExistingJobs(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`SELECT id FROM jobs WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row.id));

@@ -17,14 +17,14 @@ import { inputKey } from './object-keys.ts';
 import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
 import { type BulkSpec, insertBulkJob } from './store.ts';
 
-/** Bytes handed to the storage, which hashes them, at a time. */
+/** Bytes passed to the storage, which hashes them, at a time. */
 const WRITE_BYTES = 256 * 1024;
-/** Chunks that one thread checks at a time; others want threads too. */
+/** Chunks that one thread checks at a time, so that other work gets threads too. */
 const CHECKED_CHUNKS = 10;
 
 /**
- * Take a bulk job in. Its input is stored before the transaction that reserves its usage and writes its row, so that a
- * crash leaves either a job that will run or an object that nobody points at, which is swept.
+ * Submit a bulk job. Its input is stored before the transaction that reserves its usage and inserts its row, so that a
+ * crash leaves either a job that will run or an object without a job, which is swept.
  *
  * @returns the reply, and codes for the header `X-Service-Warning`
  * @throws AppError `unknown_model`, `token_limit_exceeded` (400, naming `texts[i]`), `quota_exceeded` (402),
@@ -78,7 +78,14 @@ export async function submitBulkJob(
       await insertBulkJob(tx, id, spec);
     });
   } catch (error) {
-    await objects.delete(key).catch((cause) => logger.warn({ err: cause, key }, 'unused bulk input was left behind'));
+    await objects
+      .delete(key)
+      .catch((cause) =>
+        logger.warn(
+          { err: cause, key },
+          'the input of a refused bulk job could not be deleted; a sweep removes it later',
+        ),
+      );
     throw error;
   }
   await context.notifier
@@ -96,13 +103,13 @@ export async function submitBulkJob(
   };
 }
 
-/** Hashing a large input at one go would hold the event loop. */
+/** Cut an input into slices, since hashing a large one at once would block the event loop. */
 function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += WRITE_BYTES) yield bytes.subarray(at, at + WRITE_BYTES);
 }
 
 /**
- * Tokens of all texts, counted on threads.
+ * Count the tokens of all texts, on threads.
  *
  * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
  */
@@ -125,7 +132,7 @@ async function countAll(
   const starts = Array.from({ length: Math.ceil(packed.length / CHECKED_CHUNKS) }, (_, i) => i * CHECKED_CHUNKS);
   const replies: TokenCheckReply[] = [];
   const queue = starts.entries();
-  const countInTurn = async () => {
+  const countQueued = async () => {
     for (const [place, start] of queue) {
       const chunks = packed.slice(start, start + CHECKED_CHUNKS);
       const request: TokenCheckRequest = { chunks, firstIndex: start * CHUNK_TEXTS, checks };
@@ -135,10 +142,10 @@ async function countAll(
       if (!('tokens' in reply)) return;
     }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, countInTurn));
+  await Promise.all(Array.from({ length: availableParallelism() }, countQueued));
   let tokens = 0;
   for (const reply of replies) {
-    if (reply === undefined) continue; // behind a text that is refused
+    if (reply === undefined) continue; // not counted, since an earlier text was refused
     if ('tokens' in reply) tokens += reply.tokens;
     else throw refusal(reply, checkedBy, checks);
   }

@@ -6,15 +6,15 @@ import { findExistingJobs, markSwept, selectToSweep } from './store.ts';
 
 const BATCH_MAX = 200;
 
-/** Remove all files of a job: one that is being deleted, or whose retention is over. */
+/** Remove all files of a job that is being deleted or whose retention is over. */
 export function forgetBulkJob(objects: Objects, job: { readonly orgId: string; readonly id: string }): Promise<void> {
   return objects.deletePrefix(bulkPrefix(job.orgId, job.id));
 }
 
 /**
- * Remove input and results of jobs that ended longer ago than `retentionMs`. Their rows stay, with their counts.
+ * Remove input and results of jobs that ended longer ago than `retentionMs`. Their rows and counts stay.
  *
- * @returns how many jobs' files were removed
+ * @returns number of jobs whose files were removed
  */
 export async function sweepBulkResults(
   { sql, objects, retentionMs }: { sql: Sql; objects: Objects; retentionMs: number },
@@ -25,7 +25,7 @@ export async function sweepBulkResults(
     const jobs = await selectToSweep(sql, retentionMs, BATCH_MAX);
     for (const job of jobs) {
       signal.throwIfAborted();
-      // Files first: after a crash between the two the job is found again.
+      // Files first, so that after a crash between the two steps the job is found again.
       await forgetBulkJob(objects, job);
       await markSwept(sql, job.id);
       removed++;
@@ -35,10 +35,10 @@ export async function sweepBulkResults(
 }
 
 /**
- * Remove files of jobs that do not exist: of a submit that was killed before its row, or of a deletion that was killed
- * behind it. Younger ones may still get their row.
+ * Remove files of jobs that do not exist: of a submit that was killed before it inserted the row, or of a deletion that
+ * was killed after it removed the row. Younger files are kept, since their job may still be inserted.
  *
- * @returns how many jobs' files were removed
+ * @returns number of jobs whose files were removed
  */
 export async function sweepBulkOrphans(
   sql: Sql,

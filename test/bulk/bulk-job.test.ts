@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 
-/** Little work for the fake upstream, which shares the process. */
+/** Model of little work for the fake upstream, which runs in this process. */
 const TINY = { id: 'vendor-a/tiny', vendor: 'vendor-a', dimensions: 16, max_tokens: 8_000 };
 
 let test: TestGateway;
@@ -55,7 +55,7 @@ async function submit(texts: readonly string[], more: object = {}): Promise<Bulk
 
 const texts = (count: number, name = 'text') => Array.from({ length: count }, (_, i) => `${name} ${i}`);
 const view = (id: string) => getBulkJob(test.appliance.sql, operator, id);
-const reached = (id: string, status: string, completed?: number) =>
+const untilJob = (id: string, status: string, completed?: number) =>
   until(
     async () => {
       const job = await view(id);
@@ -72,13 +72,13 @@ const keys = async (prefix: string) => {
   return found;
 };
 const embedBatch = async () => (await test.appliance.usage.summarize(operator, {})).axes.embed_batch;
-/** Texts that the upstream was asked for, by how often. */
+/** Count how often each text was sent to the upstream. */
 const sent = () => {
   const counts = new Map<string, number>();
   for (const text of test.upstream.calls.flatMap((call) => call.texts)) counts.set(text, (counts.get(text) ?? 0) + 1);
   return counts;
 };
-/** Answers calls with this text in them by `behaviour`, all others properly. */
+/** Answer calls that contain this text by `behaviour`, all others normally. */
 const whereText = (text: string, behaviour: Behaviour) => (call: UpstreamCallSeen) =>
   call.texts.includes(text) ? behaviour : null;
 const operations = () => test.appliance.jobs.operations;
@@ -92,7 +92,7 @@ async function vectorsOf(id: string): Promise<number[][]> {
   return rows;
 }
 
-/** That every vector of the job belongs to its text. */
+/** Expect every vector of the job to belong to its text. */
 async function expectAllVectors(id: string, all: readonly string[]): Promise<void> {
   const rows = await vectorsOf(id);
   expect(rows).toHaveLength(all.length);
@@ -104,12 +104,12 @@ async function expectAllVectors(id: string, all: readonly string[]): Promise<voi
 }
 
 describe('a bulk job', () => {
-  it('has at most so many calls in flight, and stores each chunk once, with a manifest', async () => {
+  it('a bulk job makes a bounded number of concurrent calls, and stores each chunk once, with a manifest', async () => {
     test.upstream.decide = () => (test.upstream.calls.length <= 8 ? { kind: 'delay', ms: 500 } : null);
     const all = texts(999);
     const { id } = await submit(all);
     await startWorker();
-    await reached(id, 'ready', 999);
+    await untilJob(id, 'ready', 999);
     expect(test.upstream.concurrencySeen).toBe(8);
     expect([...sent().values()].every((times) => times === 1)).toBe(true);
     await expectAllVectors(id, all);
@@ -121,7 +121,7 @@ describe('a bulk job', () => {
     expect(manifest.chunks[9]).toEqual({ key: chunkKey(operator.orgId, id, 9), texts: 99 });
   });
 
-  it('is tried again where it stopped when the provider was away, and names the texts when it fails for good', async () => {
+  it('a bulk job continues where the provider failed, and names the texts when it fails for good', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'status', status: 503 });
     const { id } = await submit(texts(250));
     await startWorker();
@@ -132,34 +132,34 @@ describe('a bulk job', () => {
     expect((await view(id)).metadata.completed_count).toBe(150);
     expect(await countTexts(test.appliance.sql, [id, 'job_none'])).toEqual(new Map([[id, { done: 150, total: 250 }]]));
     test.upstream.decide = whereText('text 150', { kind: 'status', status: 422, body: { error: { message: 'no' } } });
-    const failed = await reached(id, 'failed', 150);
+    const failed = await untilJob(id, 'failed', 150);
     expect(failed.error).toMatchObject({ failed_phase: 'embedding', category: 'upstream_rejected', retryable: false });
     expect(failed.error?.message).toMatch(/^texts 100 to 199: /);
     expect(sent().get('text 0')).toBe(1);
     expect(await embedBatch()).toMatchObject({ requests: 1, texts: 150, remaining: 850 });
   });
 
-  it('is handed back at a stop without an attempt, and goes on elsewhere', async () => {
+  it('a bulk job returns to the queue at a stop without counting an attempt, and continues in another worker', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'delay', ms: 60_000 });
     const { id } = await submit(texts(250));
     const worker = await startWorker();
-    await reached(id, 'embedding', 150);
+    await untilJob(id, 'embedding', 150);
     await worker.stop();
     const [row] = await test.appliance.sql`SELECT status, retry_count, crash_count FROM jobs WHERE id = ${id}`;
     expect(row).toEqual({ status: 'queued', retry_count: 0, crash_count: 0 });
     test.upstream.decide = () => null;
     await startWorker();
-    await reached(id, 'ready', 250);
+    await untilJob(id, 'ready', 250);
     expect(sent().get('text 0')).toBe(1);
     expect(await embedBatch()).toMatchObject({ requests: 1, texts: 250, remaining: 750 });
   });
 
-  it('is never left claimed by a worker that has stopped', async () => {
+  it('a bulk job never stays claimed by a worker that has stopped', async () => {
     test.upstream.decide = () => ({ kind: 'delay', ms: 60_000 });
     const { id } = await submit(texts(5));
     for (let attempt = 0; attempt < 15; attempt++) {
       const worker = await startWorker();
-      // Somewhere around its claim.
+      // Stop the worker at a moment around its claim.
       await setTimeout(attempt);
       await worker.stop();
       expect((await view(id)).status).toBe('queued');
@@ -168,64 +168,64 @@ describe('a bulk job', () => {
     expect(row).toEqual({ retry_count: 0, crash_count: 0 });
   });
 
-  it('takes over a chunk whose object is stored and whose row a crash prevented', async () => {
+  it('a bulk job reuses a stored chunk whose row a crash prevented', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'delay', ms: 60_000 });
     const all = texts(250);
     const { id } = await submit(all);
     const worker = await startWorker();
-    await reached(id, 'embedding', 150);
+    await untilJob(id, 'embedding', 150);
     await worker.stop();
     await test.appliance.sql`DELETE FROM bulk_chunks WHERE job_id = ${id}`;
     await test.appliance.objects.put(chunkKey(operator.orgId, id, 2), Buffer.from('damaged'));
     test.upstream.decide = () => null;
     await startWorker();
-    await reached(id, 'ready', 250);
+    await untilJob(id, 'ready', 250);
     expect(sent().get('text 0')).toBe(1);
     expect(await embedBatch()).toMatchObject({ requests: 1, texts: 250 });
     await expectAllVectors(id, all);
   });
 
-  it('embeds a stored chunk anew that has vanished before the end', async () => {
+  it('a bulk job embeds a stored chunk anew that is missing at the end', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'delay', ms: 60_000 });
     const { id } = await submit(texts(250));
     const worker = await startWorker();
-    await reached(id, 'embedding', 150);
+    await untilJob(id, 'embedding', 150);
     await worker.stop();
     await test.appliance.objects.delete(chunkKey(operator.orgId, id, 0));
     test.upstream.decide = () => null;
     await startWorker();
-    await reached(id, 'ready', 250);
+    await untilJob(id, 'ready', 250);
     await expectAllVectors(id, texts(250));
   });
 
-  it('begins anew what is of another latent space than what came last', async () => {
+  it('a bulk job embeds chunks anew that are of another latent space than the last one', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'delay', ms: 60_000 });
     const { id } = await submit(texts(250));
     const worker = await startWorker();
-    await reached(id, 'embedding', 150);
+    await untilJob(id, 'embedding', 150);
     await worker.stop();
     await test.appliance.sql`UPDATE bulk_chunks SET space = 'another' WHERE job_id = ${id} AND chunk = 0`;
     await test.appliance.sql`UPDATE bulk_chunks SET finished_at = now() WHERE job_id = ${id} AND chunk = 2`;
     test.upstream.decide = () => null;
     await startWorker();
-    await reached(id, 'ready', 250);
+    await untilJob(id, 'ready', 250);
     const spaces = await test.appliance.sql`SELECT DISTINCT space FROM bulk_chunks WHERE job_id = ${id}`;
     expect(spaces).toHaveLength(1);
     await expectAllVectors(id, texts(250));
   });
 
-  it('fails where its input is gone', async () => {
+  it('a bulk job fails if its input is gone', async () => {
     const { id } = await submit(texts(5));
     await test.appliance.objects.delete(inputKey(operator.orgId, id));
     await startWorker();
-    expect((await reached(id, 'failed', 0)).error).toMatchObject({ category: 'storage', retryable: false });
+    expect((await untilJob(id, 'failed', 0)).error).toMatchObject({ category: 'storage', retryable: false });
     expect(await embedBatch()).toMatchObject({ requests: 0, remaining: 1_000 });
   });
 
-  it('shows nothing of a result that is damaged', async () => {
+  it('a damaged result is never returned', async () => {
     const { id } = await submit(texts(150));
     await startWorker();
-    await reached(id, 'ready');
+    await untilJob(id, 'ready');
     const key = chunkKey(operator.orgId, id, 1);
     const bytes = await test.appliance.objects.get(key);
     await test.appliance.objects.put(key, bytes.with(30 * 64 + 5, (bytes[30 * 64 + 5] as number) ^ 1));
@@ -238,11 +238,11 @@ describe('a bulk job', () => {
 });
 
 describe('operations on bulk jobs', () => {
-  it('cancel of a running job stops its worker, and books what was stored', async () => {
+  it('cancel of a running bulk job stops its worker, and books the stored texts', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'delay', ms: 60_000 });
     const { id } = await submit(texts(250));
     await startWorker();
-    await reached(id, 'embedding', 150);
+    await untilJob(id, 'embedding', 150);
     await expect(cancelJob(operations(), operator, id, { force: false })).rejects.toMatchObject({ status: 400 });
     expect(await cancelJob(operations(), operator, id, { force: true })).toEqual({ status: 'cancelled' });
     expect(await embedBatch()).toMatchObject({ requests: 1, texts: 150, remaining: 850 });
@@ -250,17 +250,17 @@ describe('operations on bulk jobs', () => {
     expect((await view(id)).status).toBe('cancelled');
   });
 
-  it('reprocess of a failed job goes on with its chunks under a new id, and reserves only the rest', async () => {
+  it('reprocess of a failed bulk job reuses its chunks under a new id, and reserves only the rest', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'status', status: 400, body: { error: { message: 'no' } } });
     const all = texts(900);
     const { id } = await submit(all);
     await startWorker();
-    await reached(id, 'failed', 800);
+    await untilJob(id, 'failed', 800);
     test.upstream.decide = () => null;
     const again = await reprocessJob(operations(), operator, id);
     expect(again).toMatchObject({ status: 'queued', reprocess_of_job_id: id, bucket_id: 'embed_bulk' });
     expect(await embedBatch()).toMatchObject({ remaining: 100 });
-    await reached(again.id, 'ready', 900);
+    await untilJob(again.id, 'ready', 900);
     await expectAllVectors(again.id, all);
     expect(sent().get('text 0')).toBe(1);
     expect(sent().get('text 150')).toBe(2);
@@ -271,31 +271,31 @@ describe('operations on bulk jobs', () => {
     await expectAllVectors(again.id, all);
   });
 
-  it('reprocess of a ready job embeds it anew', async () => {
+  it('reprocess of a ready bulk job embeds it anew', async () => {
     const { id } = await submit(texts(5));
     await startWorker();
-    await reached(id, 'ready');
+    await untilJob(id, 'ready');
     const again = await reprocessJob(operations(), operator, id);
-    await reached(again.id, 'ready', 5);
+    await untilJob(again.id, 'ready', 5);
     expect(await embedBatch()).toMatchObject({ requests: 2, texts: 10 });
   });
 
-  it('reprocess finds the chunks gone with their job, and embeds all of them', async () => {
+  it('reprocess embeds all texts if the chunks were deleted with their job', async () => {
     test.upstream.decide = whereText('text 150', { kind: 'status', status: 400, body: { error: { message: 'no' } } });
     const worker = await startWorker();
     const { id } = await submit(texts(250));
-    await reached(id, 'failed', 150);
+    await untilJob(id, 'failed', 150);
     await worker.stop();
     test.upstream.decide = () => null;
     const again = await reprocessJob(operations(), operator, id);
     await deleteJob(operations(), operator, id);
     await startWorker();
-    await reached(again.id, 'ready', 250);
+    await untilJob(again.id, 'ready', 250);
     await expectAllVectors(again.id, texts(250));
     expect(await embedBatch()).toMatchObject({ texts: 400, remaining: 600 });
   });
 
-  it('delete of a queued job gives its reservation back', async () => {
+  it('delete of a queued bulk job releases its reservation', async () => {
     const { id } = await submit(texts(300));
     await deleteJob(operations(), operator, id);
     expect(await embedBatch()).toMatchObject({ requests: 0, remaining: 1_000 });
@@ -304,13 +304,13 @@ describe('operations on bulk jobs', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('goes when its time is over, and the counts stay', async () => {
+describe('files of bulk jobs', () => {
+  it('files of a bulk job are removed after their retention, and its counts stay', async () => {
     const { id } = await submit(texts(150));
     await startWorker();
-    await reached(id, 'ready');
+    await untilJob(id, 'ready');
     const queued = await submit(texts(2));
-    await reached(queued.id, 'ready');
+    await untilJob(queued.id, 'ready');
     await test.appliance.sql`UPDATE jobs SET completed_at = now() - interval '8 days' WHERE id = ${id}`;
     const page = () => renderResultPage(test.appliance.bulk, operator, id, { offset: 0, limit: 1 });
     await expect(page()).rejects.toMatchObject({ code: 'result_not_found', status: 404 });
@@ -326,7 +326,7 @@ describe('what is kept', () => {
     await expectAllVectors(queued.id, texts(2));
   });
 
-  it('is swept where no job was ever made of it, once it is old', async () => {
+  it('an input without a job is swept once it is old', async () => {
     const { objects, sql } = test.appliance;
     const { id } = await submit(texts(2));
     const old = newId('job', Date.now() - 2 * 3_600_000);
@@ -336,7 +336,7 @@ describe('what is kept', () => {
     expect(await keys('bulk/')).toEqual([inputKey(operator.orgId, id), inputKey(operator.orgId, young)].sort());
   });
 
-  it('is nothing of a submit that is refused behind its input', async () => {
+  it('a submit that is refused leaves no input behind', async () => {
     await expect(submit(texts(1_001))).rejects.toMatchObject({ code: 'quota_exceeded', status: 402 });
     expect(await keys('bulk/')).toEqual([]);
     expect(await test.appliance.sql`SELECT 1 FROM jobs`).toHaveLength(0);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, it } from 'vitest';
 import { KilledBulkWorker } from './killed-bulk-worker.ts';
 
-/** As many without progress would end the job as one that kills its worker. */
+/** Kills per job; as many without progress would fail the job as one that kills its workers. */
 const KILLS_A_JOB = 3;
 
 let killed: KilledBulkWorker;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => killed.close());
 
-it('a bulk job goes on with the next worker after each kill -9 of its worker, and no stored chunk is embedded again', {
+it('a bulk job continues in the next worker after each kill -9 of its worker, and no stored chunk is embedded again', {
   timeout: 600_000,
 }, async () => {
   for (let job = 0; job < 2; job++) await killed.runJob(2_000, KILLS_A_JOB);

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => killed.close());
 
-it('a bulk job goes on with the next worker after a kill -9 of its worker, and no stored chunk is embedded again', async () => {
+it('a bulk job continues in the next worker after a kill -9 of its worker, and no stored chunk is embedded again', async () => {
   await killed.runJob(600, 1);
   await killed.expectNothingTwice();
 });

@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const HOSTILE = ['\ud800 alone', 'nul \0 inside', '"quotes" \\ \n\t', '한국어', '👩‍👩‍👧', ' ', 'é'.normalize('NFD')];
 
 describe('packed texts', () => {
-  it.each([1, 99, 100, 101, 250])('gives %i texts back chunk by chunk as they were', async (count) => {
+  it.each([1, 99, 100, 101, 250])('%i packed texts are read back chunk by chunk as they were', async (count) => {
     const texts = Array.from({ length: count }, (_, i) => HOSTILE[i % HOSTILE.length] + String(i));
     const packed = packTexts(texts);
     expect(packed.count).toBe(count);
@@ -29,7 +29,7 @@ describe('packed texts', () => {
     expect(chunks.flat()).toEqual(texts);
   });
 
-  it('takes its sample from all over the input, and cuts long texts', () => {
+  it('the sample has texts from all over the input, and truncates long ones', () => {
     const packed = packTexts(Array.from({ length: 1_000 }, (_, i) => `${i} `.padEnd(5_000, 'x')));
     expect(packed.sample).toHaveLength(100);
     expect(packed.sample.map((text) => Number.parseInt(text, 10))).toEqual(
@@ -45,14 +45,14 @@ describe('packed texts', () => {
     ['changed in a chunk', (bytes: Uint8Array) => bytes.with(bytes.length - 8, (bytes.at(-8) as number) ^ 0xff)],
     ['something else', () => Buffer.from('<html>'.repeat(100))],
     ['of another number of chunks', () => packTexts(['one chunk']).bytes],
-  ])('refuses an object that is %s', async (name, spoil) => {
+  ])('a stored input that is %s is refused', async (name, spoil) => {
     const key = `spoiled/${name.replaceAll(' ', '-')}`;
     await objects.put(key, spoil(Uint8Array.from(packTexts(Array.from({ length: 150 }, (_, i) => `text ${i}`)).bytes)));
     const reading = openStoredInput(objects, key, 2).then((input) => input.readChunk(1));
     await expect(reading).rejects.toMatchObject({ code: 'object_damaged' });
   });
 
-  it('says where there is none', async () => {
+  it('a missing input is a typed error', async () => {
     await expect(openStoredInput(objects, 'inputs/none', 1)).rejects.toMatchObject({ code: 'object_not_found' });
   });
 });

@@ -8,22 +8,22 @@ import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gatewa
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-/** Little work for the fake upstream, which shares this process. */
+/** Model of little work for the fake upstream, which runs in this process. */
 const TINY = { id: 'vendor-a/tiny', vendor: 'vendor-a', dimensions: 16, max_tokens: 8_000 };
 const STEP_MS_MAX = 120_000;
 const HELD_MS = 3_600_000;
 const CHUNK_TEXTS = 100;
 
-/** Bulk jobs one after the other, of which the only worker is a process that is killed in the middle. */
+/** Runner of bulk jobs whose only worker is a process that is killed in the middle. */
 export class KilledBulkWorker {
   readonly #test: TestGateway;
   readonly #key: string;
   readonly #dice = throwDice('kill a worker of bulk jobs');
   readonly #ids: string[] = [];
-  /** Chunks that were stored when one of their texts was sent off. */
-  readonly #late: string[] = [];
+  /** Chunks that were already stored when one of their texts was sent. */
+  readonly #sentAgain: string[] = [];
   #textsSent = 0;
-  /** A text that is not answered yet, so that no job ends before the last kill. */
+  /** Text that is not answered yet, so that no job ends before the last kill. */
   #held: string | null = null;
   #worker: ServiceProcess | null = null;
 
@@ -52,7 +52,7 @@ export class KilledBulkWorker {
     await this.#test.close();
   }
 
-  /** Have a job of so many texts done while its worker is killed so often; every vector is there, and its text's. */
+  /** Run a job of `count` texts while its worker is killed `kills` times; expect every vector to belong to its text. */
   async runJob(count: number, kills: number): Promise<void> {
     const texts = Array.from({ length: count }, (_, i) => `job ${this.#ids.length} text ${i}`);
     this.#held = texts.at(-1) as string;
@@ -66,8 +66,8 @@ export class KilledBulkWorker {
       const atLeast = this.#dice.int(share) + kill * share;
       const isDue = async () => {
         const done = (await job()).metadata.completed_count;
-        const isHeldUp = done === count - CHUNK_TEXTS;
-        return (done > from && done >= atLeast) || isHeldUp;
+        const isBlocked = done === count - CHUNK_TEXTS;
+        return (done > from && done >= atLeast) || isBlocked;
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
@@ -79,9 +79,9 @@ export class KilledBulkWorker {
     await this.#expectVectors(id, texts);
   }
 
-  /** That nothing was embedded again that was stored, and that usage counts every text once. */
+  /** Expect that no stored chunk was embedded again, and that usage counts every text once. */
   async expectNothingTwice(): Promise<void> {
-    expect(this.#late).toEqual([]);
+    expect(this.#sentAgain).toEqual([]);
     const usage = await this.#call('GET', '/v1/usage/summary');
     expect(usage.axes.embed_batch).toMatchObject({ requests: this.#ids.length, texts: this.#textsSent });
     const rows = await this.#test.appliance.sql`SELECT fence FROM jobs`;
@@ -95,12 +95,12 @@ export class KilledBulkWorker {
     this.#worker = await startServiceProcess(['worker', 'embed', '--data-dir', this.#test.dataDir], env);
   }
 
-  /** @param first the first text of a call, as `runJob` makes them */
+  /** @param first first text of a call, as made by `runJob` */
   #noteIfStored(first: string): void {
     const [, nth = '', , at = ''] = first.split(' ');
     const key = chunkKey(this.#test.operator.orgId, this.#ids[Number(nth)] ?? 'new', Number(at) / CHUNK_TEXTS);
     const object = path.join(this.#test.dataDir, 'objects', key);
-    if (existsSync(object)) this.#late.push(object);
+    if (existsSync(object)) this.#sentAgain.push(object);
   }
 
   async #expectVectors(id: string, texts: readonly string[]): Promise<void> {

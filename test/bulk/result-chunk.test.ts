@@ -11,7 +11,7 @@ const chunk = {
 };
 const expected = { texts: 3, dimensions: 4 };
 
-it('stores the vectors from byte 0 on, and knows itself again', () => {
+it('an encoded chunk has its vectors from byte 0 and passes its own check', () => {
   const { bytes, facts } = encodeResultChunk(chunk);
   expect(new Float32Array(Uint8Array.from(bytes.subarray(0, vectors.byteLength)).buffer)).toEqual(vectors);
   const { vectors: _, ...rest } = chunk;
@@ -19,7 +19,7 @@ it('stores the vectors from byte 0 on, and knows itself again', () => {
   expect(checkResultChunk(bytes, expected)).toEqual(facts);
 });
 
-it('encodes a part of a larger array as that part', () => {
+it('a subarray of a larger array is encoded without the rest of the array', () => {
   const whole = new Float32Array(20);
   whole.set(vectors, 4);
   const { bytes, facts } = encodeResultChunk({ ...chunk, vectors: whole.subarray(4, 16) });
@@ -34,8 +34,8 @@ it.each([
     (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replace('"texts":3', '"texts":2'), 'latin1'),
   ],
   ['a cut-off end', (bytes: Buffer) => bytes.subarray(0, -1)],
-  ['nothing', () => Buffer.alloc(0)],
+  ['no bytes', () => Buffer.alloc(0)],
   ['another length of vectors', () => Buffer.from(encodeResultChunk({ ...chunk, dimensions: 6 }).bytes)],
-])('does not know %s', (_, spoil) => {
+])('a stored chunk with %s fails the check', (_, spoil) => {
   expect(checkResultChunk(spoil(Buffer.from(encodeResultChunk(chunk).bytes)), expected)).toBeNull();
 });

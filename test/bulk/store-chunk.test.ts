@@ -32,13 +32,13 @@ const firstFloat = async () => {
   return stored && new Float32Array(Uint8Array.from(stored.bytes.subarray(0, 4)).buffer)[0];
 };
 
-it('keeps what somebody else stored of the same latent space', async () => {
+it('a stored chunk of the same latent space is kept', async () => {
   await storeChunk(objects, held, job, 0, chunk('a', 1));
   expect((await storeChunk(objects, held, job, 0, chunk('a', 2))).space).toBe('a');
   expect(await firstFloat()).toBe(1);
 });
 
-it('replaces what is of another latent space, unless the job was lost meanwhile', async () => {
+it('a stored chunk of another latent space is replaced, unless the job was lost meanwhile', async () => {
   await storeChunk(objects, held, job, 0, chunk('a', 1));
   await expect(storeChunk(objects, lost, job, 0, chunk('b', 2))).rejects.toBeInstanceOf(LeaseLost);
   expect(await firstFloat()).toBe(1);
