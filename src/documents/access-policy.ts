@@ -17,14 +17,14 @@ export const AccessChange = z.object({
   public_accessible: z.boolean().optional(),
 });
 export type AccessChange = z.output<typeof AccessChange> & {
-  /** Comes as user metadata under the key `scope`; null: open to every department. */
+  /** Sent as user metadata under the key `scope`; null opens the document to every department. */
   readonly scope?: string | null | undefined;
 };
 
-/** What of a caller the access rules depend on. */
+/** Fields of a caller that the access rules depend on. */
 export type AccessCaller = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'userId'>;
 
-/** Whether documents of every department are open to the caller: to administrators, and to nobody else. */
+/** Return true if documents of every department are open to the caller, which holds for administrators only. */
 export function seesEveryScope(caller: AccessCaller): boolean {
   return isOrgAdminRole(caller.role) || caller.scopes.has('platform_admin');
 }
@@ -34,18 +34,22 @@ function seesScope(caller: AccessCaller, scope: string | null): boolean {
 }
 
 /**
- * A member, or a key of a user, gives a document to the user's own department or to all, not to one where he would lose
- * sight of it. A key that belongs to no user may: by it, documents are delivered to departments.
+ * Check that the caller may set this scope. A member, or a key of a user, can set the user's own department or all, but
+ * no department where the user would not find the document. A key without a user may set any, since such keys deliver
+ * documents to departments.
  *
  * @throws AppError `scope_not_yours` (403)
  */
 export function requireOwnDepartment(caller: AccessCaller, scope: string | null): void {
   if (caller.userId === null || seesScope(caller, scope)) return;
   const own = caller.department === null ? 'you belong to none' : `yours is "${caller.department}"`;
-  throw forbidden(`scope: "${scope}" is not your department (${own}); leave it out or say "common"`, 'scope_not_yours');
+  throw forbidden(
+    `scope: "${scope}" is not your department (${own}); leave it out or set it to "common"`,
+    'scope_not_yours',
+  );
 }
 
-/** What of a document the access rules depend on, and callers can change. */
+/** Fields of a document that the access rules depend on and callers can change. */
 export interface AccessPolicy {
   readonly privacy_level: number;
   readonly classification: string;
@@ -54,7 +58,7 @@ export interface AccessPolicy {
   readonly scope: string | null;
 }
 
-/** What a document has at upload unless more is asked for. */
+/** Access policy of a document at upload unless the request sets another. */
 export const ACCESS_AT_UPLOAD: AccessPolicy = {
   privacy_level: 1,
   classification: 'internal',
@@ -64,10 +68,10 @@ export const ACCESS_AT_UPLOAD: AccessPolicy = {
 };
 
 /**
- * The access policy that a document gets when a caller asks for a change: never a privacy level above what the
+ * Compute the access policy that a document gets when a caller requests a change: never a privacy level above what the
  * caller may see or the bucket allows, never public above the bucket's level for that, and no scope of a department
- * that the bucket does not list. What was asked for and is not granted is told in `warnings`. Where public and private
- * exclude each other, private wins: a change never lowers a level that nobody asked to lower.
+ * that the bucket does not list. `warnings` lists what was requested but not granted. If public and private exclude
+ * each other, private wins: a change lowers the privacy level only if that was requested.
  */
 export function clampAccess(
   current: AccessPolicy,
@@ -90,7 +94,7 @@ export function clampAccess(
     scope: clampScope(current.scope, wanted.scope, bucket, warnings),
   };
   if (access.scope !== current.scope && !seesScope(caller, access.scope)) {
-    warnings.push(`scope "${access.scope}" is not yours: you do not find the document any more`);
+    warnings.push(`scope "${access.scope}" is not your department, so you can no longer find the document`);
   }
   return { access, warnings };
 }

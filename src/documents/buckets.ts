@@ -27,7 +27,7 @@ export async function createBucket(
     throw new AppError({
       code: 'bucket_exists',
       status: 409,
-      message: `a bucket named "${bucket.name}" exists already`,
+      message: `a bucket named "${bucket.name}" already exists; choose another name`,
     });
   }
 }
@@ -50,14 +50,14 @@ export async function createCollection(
     throw new AppError({
       code: 'collection_exists',
       status: 409,
-      message: `a collection named "${name}" exists already`,
+      message: `a collection named "${name}" already exists; choose another name`,
     });
   }
 }
 
 /**
- * Take a bucket away: at once for every caller, its parts right after (`purgeDeleted`), also when the process
- * dies in between. `confirm` must be the bucket's name.
+ * Delete a bucket: it is gone at once for every caller, and its documents are removed right after (`purgeDeleted`),
+ * also if the process dies in between. `confirm` must be the bucket's name.
  */
 export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, confirm: string): Promise<string> {
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
@@ -65,7 +65,7 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
   }
   await sql.begin(async (tx) => {
-    // First the bucket, which uploads hold; then jobs before documents, as a job that finishes locks them.
+    // Lock the bucket first, as uploads do; then jobs before documents, in the order of a job that finishes.
     await markBucketDeleting(tx, caller.orgId, bucket.id);
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
     await markBucketDocuments(tx, caller.orgId, bucket.id);

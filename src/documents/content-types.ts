@@ -26,7 +26,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 };
 
-/** The media type of a format found in a file's bytes; no charset, since the bytes are as they were uploaded. */
+/** Return the media type of a format found in a file's bytes; it names no charset, since the bytes are unchanged. */
 export function mediaTypeOf(fileType: string | null): string {
   if (fileType === null || !Object.hasOwn(MEDIA_TYPES, fileType)) return 'application/octet-stream';
   return MEDIA_TYPES[fileType] as string;

@@ -1,24 +1,24 @@
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** A document that is marked as deleted, and what it leaves to be removed. */
+/** A document that is marked as deleted and yet to be removed. */
 export interface MarkedDocument {
   readonly id: string;
   readonly orgId: string;
   readonly bucketId: string;
-  /** Chunks of its last generation. */
+  /** Number of chunks of its last generation. */
   readonly chunksCount: number;
-  /** The job of its hard delete; null: it was deleted otherwise. */
+  /** Job of its hard delete; null if it was deleted otherwise. */
   readonly hardDeleteJobId: string | null;
 }
 
-/** The name is freed at once, so that a bucket of the same name can be created while the old one goes away. */
+/** Mark a bucket as deleted and free its name at once, so that a new bucket of the same name can be created. */
 export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
 }
 
-/** Every document of a bucket is gone for every reader from here on. */
+/** Mark every document of a bucket as deleted, so that no reader finds it any more. */
 export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE documents
@@ -26,7 +26,7 @@ export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: str
     WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
 }
 
-/** The same for these documents, but those that are marked already. `hardDeleteJobId`: the job that removes them. */
+/** Mark these documents as deleted, if they are not yet. `hardDeleteJobId` is the job that removes them. */
 export async function markDocuments(
   sql: Sql,
   orgId: string,
@@ -39,7 +39,7 @@ export async function markDocuments(
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status <> 'deleting'`;
 }
 
-/** Marked documents of every organization, but those that an unfinished hard delete will remove. */
+/** Find marked documents of all organizations, except those that an unfinished hard delete will remove. */
 export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocument[]> {
   const rows = await sql`
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
@@ -50,7 +50,7 @@ export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocumen
   return rows.map(toMarked);
 }
 
-/** The documents that a hard delete has yet to remove, in order. */
+/** Find the documents that a hard delete has yet to remove, in order of their ids. */
 export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: string): Promise<MarkedDocument[]> {
   const rows = await sql`
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
@@ -58,7 +58,7 @@ export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: str
   return rows.map(toMarked);
 }
 
-/** By what the files of these documents could be recognised, in hexadecimal. */
+/** Compute hexadecimal hashes of names and bytes of these documents, by which their files can be recognised. */
 export async function findFileHashes(
   sql: Sql,
   orgId: string,
@@ -74,14 +74,14 @@ export async function findFileHashes(
   }));
 }
 
-/** Leave to another hard delete what this one did not remove. */
+/** Assign the documents that a hard delete did not remove to another one. */
 export async function transferMarked(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
   await sql`
     UPDATE documents SET hard_delete_job_id = ${toJobId}
     WHERE org_id = ${orgId} AND hard_delete_job_id = ${fromJobId}`;
 }
 
-/** From here on no writer may add chunks of these documents to the index. */
+/** Forget the generations of these documents, so that no writer can add their chunks to the index. */
 export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
   await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
 }
@@ -92,7 +92,7 @@ export async function removeDocuments(sql: Sql, orgId: string, documentIds: read
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status = 'deleting'`;
 }
 
-/** Deleted buckets that no document is left of. */
+/** Find deleted buckets that have no documents left. */
 export async function findEmptiedBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
   const rows = await sql`
     SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL

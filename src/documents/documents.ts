@@ -6,17 +6,17 @@ import { markDocuments } from './deletion-store.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';
 import * as store from './store.ts';
 
-/** Where the bytes of a document live: server-made, so that no uploaded name ever becomes a path. */
+/** Return the object key of a document's bytes; it is made of ids, so that no uploaded name becomes a path. */
 export function originalKey(orgId: string, documentId: string): string {
   return `documents/${orgId}/${documentId}/original`;
 }
 
-/** Where one generation's chunks and vectors live. */
+/** Return the object key of the chunks and vectors of one generation. */
 export function artifactKey(orgId: string, documentId: string, generation: number): string {
   return `documents/${orgId}/${documentId}/chunks-${generation}`;
 }
 
-/** Documents of a bucket that the caller may see, newest first. */
+/** List documents of a bucket that the caller may see, newest first. */
 export async function listDocuments(
   sql: Sql,
   caller: Caller,
@@ -30,7 +30,7 @@ export async function listDocuments(
   return { data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
 }
 
-/** @throws AppError `document_not_found` (404): missing, foreign, or above the caller's auth level */
+/** @throws AppError `document_not_found` (404) if it is missing, of another organization, or hidden from the caller */
 export async function getDocument(
   sql: Sql,
   caller: Caller,
@@ -42,13 +42,13 @@ export async function getDocument(
 }
 
 /**
- * Delete a document: in one transaction it is gone for every reader and its jobs are cancelled; its vectors
- * and files go right after (`purgeDeleted`), also when the process dies in between.
+ * Delete a document: one transaction hides it from every reader and cancels its jobs; its vectors and files are removed
+ * right after (`purgeDeleted`), also if the process dies in between.
  */
 export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string, documentId: string): Promise<void> {
   const document = await getDocument(sql, caller, bucketRef, documentId);
   await sql.begin(async (tx) => {
-    // Jobs before documents, as a job that finishes locks them.
+    // Lock jobs before documents, in the order of a job that finishes.
     await cancelJobsOf(tx, caller.orgId, { documentId: document.id });
     await markDocuments(tx, caller.orgId, [document.id]);
     await recordAudit(tx, {

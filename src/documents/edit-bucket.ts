@@ -7,10 +7,10 @@ import type { BucketPolicy, EditBucket, EditedBucket } from './schema.ts';
 import * as store from './store.ts';
 
 /**
- * Change the name and the policy of a bucket. No document becomes more visible by it: one that is public beyond the new
- * policy is private at once; one whose privacy level or department goes beyond it keeps that, and is told of in
- * `warnings`. Uploads and edits that run at the same time see the policy either before or after the change, and what
- * those before it made public is withdrawn too.
+ * Change the name and the policy of a bucket. No document becomes more visible: a document that is public beyond the
+ * new policy becomes private at once; one whose privacy level or department exceeds it keeps them and is counted in
+ * `warnings`. Concurrent uploads and edits see the policy either before or after the change; documents that those
+ * before it made public become private too.
  *
  * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
  */
@@ -25,7 +25,7 @@ export async function editBucket(
     return await sql.begin((tx) => applyEdit(tx, caller, id, edit));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    const message = `a bucket named "${edit.name}" exists already`;
+    const message = `a bucket named "${edit.name}" already exists; choose another name`;
     throw new AppError({ code: 'bucket_exists', status: 409, message });
   }
 }
@@ -49,12 +49,12 @@ async function applyEdit(
     target: id,
     detail: { before: shown(before), after: shown(after), made_private: madePrivate },
   });
-  const told: [count: number, what: string][] = [
+  const findings: [count: number, what: string][] = [
     [madePrivate, 'that were public beyond the policy are private now'],
     [aboveLevel, `with a privacy_level above ${after.policy.max_privacy_level} keep it`],
-    [otherDepartments, 'of departments that are not listed stay with those'],
+    [otherDepartments, 'of departments that are not listed keep their department'],
   ];
-  const warnings = told.flatMap(([count, what]) => (count > 0 ? [`documents ${what}: ${count}`] : []));
+  const warnings = findings.flatMap(([count, what]) => (count > 0 ? [`documents ${what}: ${count}`] : []));
   return { ...after, warnings };
 }
 

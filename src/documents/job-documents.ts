@@ -10,24 +10,24 @@ import { mediaTypeOf } from './content-types.ts';
 import { findDocumentOfJob, jobInBucket } from './job-store.ts';
 import { jobVisibleTo } from './store.ts';
 
-/** Jobs that the caller may see, newest first. */
+/** List jobs that the caller may see, newest first. */
 export async function listVisibleJobs(sql: Sql, caller: Caller, query: ListJobsQuery): Promise<JobView[]> {
   const { bucket_id: bucket } = query;
   const inBucket = bucket === undefined ? sql`true` : jobInBucket(sql, caller.orgId, bucket);
   return listJobs(sql, caller.orgId, sql`${jobVisibleTo(sql, caller)} AND ${inBucket}`, query);
 }
 
-/** One job that the caller may see. @throws AppError `job_not_found` (404) */
+/** Read a job that the caller may see. @throws AppError `job_not_found` (404) */
 export async function getVisibleJob(sql: Sql, caller: Caller, jobId: string): Promise<JobView> {
   return (await findJob(sql, caller.orgId, jobVisibleTo(sql, caller), jobId)).view;
 }
 
-/** Those of these jobs that have ended and that the caller may see. */
+/** Filter jobs to those that have ended and that the caller may see. */
 export function listVisibleFinishedJobs(sql: Sql, caller: Caller, jobIds: readonly string[]): Promise<JobView[]> {
   return listFinishedJobs(sql, caller.orgId, jobVisibleTo(sql, caller), jobIds);
 }
 
-/** The document of a job as a file of its bucket (contract 2.6). */
+/** Document of a job as a file of its bucket (contract 2.6). */
 export const VectorStoreFile = z
   .object({
     id: z.string().describe('document id'),
@@ -40,7 +40,10 @@ export const VectorStoreFile = z
   .meta({ id: 'VectorStoreFile' });
 export type VectorStoreFile = z.output<typeof VectorStoreFile>;
 
-/** The file that a job worked on: none for bulk jobs and once the document is deleted. @throws AppError `job_not_found` (404) */
+/**
+ * List the file that a job worked on: none for bulk jobs and once the document is deleted. @throws AppError
+ * `job_not_found` (404)
+ */
 export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Promise<VectorStoreFile[]> {
   const job = await getVisibleJob(sql, caller, jobId);
   const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
@@ -59,16 +62,16 @@ export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Pro
 }
 
 export interface JobFile {
-  /** The uploader's name for it; never a path of ours. */
+  /** Name given at upload; never a path of the service. */
   readonly fileName: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
-  /** Opens the bytes as they were uploaded; once. */
+  /** Open the bytes as they were uploaded. Call it once. */
   open(): Readable;
 }
 
 /**
- * The original file of a job.
+ * Find the original file of a job.
  *
  * @throws AppError `job_not_found` (404), `file_not_found` (404) when there is none or the storage cannot return it
  */

@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { DocumentView } from './schema.ts';
 import { toDocument, visibleTo } from './store.ts';
 
-/** The document that a job worked on, with the key of its bytes; null where the caller may not see it, or it is gone. */
+/** Find the document of a job, with the key of its bytes; null if it is gone or the caller may not see it. */
 export async function findDocumentOfJob(
   sql: Sql,
   caller: Caller,
@@ -14,7 +14,7 @@ export async function findDocumentOfJob(
   return row ? { document: toDocument(row), objectKey: row['object_key'] as string } : null;
 }
 
-/** A row of `jobs` is of this bucket, by id (bulk jobs have a placeholder for one) or name. */
+/** Condition on a row of `jobs`: it belongs to this bucket, by id (bulk jobs have a placeholder id) or name. */
 export function jobInBucket(sql: Sql, orgId: string, ref: string) {
   return sql`
     jobs.bucket_id = ANY(ARRAY(SELECT id FROM buckets WHERE org_id = ${orgId} AND name = ${ref}) || ${ref}::text)`;

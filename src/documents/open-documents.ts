@@ -10,11 +10,11 @@ import { sweepOrphans } from './sweep-orphans.ts';
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 3_600_000;
 
-/** Removal of documents and of what they leave behind. */
+/** Removal of documents and of their files and chunks. */
 export interface Documents {
-  /** Context of removals that were asked for. */
+  /** Context of removals, for the jobs of hard deletes. */
   readonly removal: RemovalContext;
-  /** Remove what was marked as deleted, now. */
+  /** Remove everything that is marked as deleted now. */
   purge(signal: AbortSignal): Promise<void>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }

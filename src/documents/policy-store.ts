@@ -2,11 +2,11 @@ import type { Sql } from '../platform/postgres.ts';
 import { COMMON_SCOPE } from './access-policy.ts';
 import type { BucketPolicy } from './schema.ts';
 
-/** Documents of a bucket that ask for more than its policy allows. */
+/** Number of documents of a bucket that exceed its policy. */
 export interface BeyondPolicy {
-  /** Their privacy level is above the bucket's. */
+  /** Documents whose privacy level is above the bucket's. */
   readonly aboveLevel: number;
-  /** They are of a department that the bucket does not list. */
+  /** Documents of a department that the bucket does not list. */
   readonly otherDepartments: number;
 }
 
@@ -25,7 +25,7 @@ export async function countBeyondPolicy(
   return { aboveLevel: row?.['above_level'] as number, otherDepartments: row?.['other_departments'] as number };
 }
 
-/** Make private what the policy does not let be public. Returns how many documents that were. */
+/** Make documents private that the policy does not allow to be public. Return their number. */
 export async function withdrawPublic(sql: Sql, orgId: string, bucketId: string, policy: BucketPolicy): Promise<number> {
   const levelMax = policy.allow_public ? policy.public_max_privacy_level : 0;
   const result = await sql`

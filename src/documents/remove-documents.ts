@@ -6,16 +6,16 @@ import type { Sql } from '../platform/postgres.ts';
 import type { MarkedDocument } from './deletion-store.ts';
 import * as store from './deletion-store.ts';
 
-/** Documents removed in one step. */
+/** Most documents that are removed in one step. */
 const BATCH_DOCUMENTS = 200;
 
-/** What removing documents asks of the search index. Doing any of it again changes nothing. */
+/** Operations of the search index that remove documents. All are idempotent. */
 export interface IndexRemoval {
-  /** Remove every chunk of these documents: no search finds them, but the index may keep their bytes for a while. */
+  /** Remove every chunk of these documents. No search finds them, but the index may keep their bytes for a while. */
   dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Write the index of a bucket anew, so that the bytes of removed chunks are gone from the storage. */
+  /** Rewrite the index of a bucket, so that the bytes of removed chunks are gone from the storage. */
   expunge(bucketId: string, signal: AbortSignal): Promise<void>;
-  /** Remove all that the index has of a bucket. */
+  /** Remove all tables of a bucket. */
   dropBucket(bucketId: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -26,12 +26,12 @@ export interface RemovalContext {
 }
 
 /**
- * Remove documents that are marked as deleted, by whatever deleted them: chunks from the index, then files, then the rows
- * and what else tells of them. A row goes last, so that a crash leaves a mark by which the rest is found again; doing it
- * twice, or in two processes at once, is fine.
+ * Remove documents that are marked as deleted: chunks from the index, then files, then the rows and their traces in
+ * other tables. A row is removed last, so that after a crash its mark lets the rest be found again. It is idempotent
+ * and may run in several processes at once.
  *
- * @param documents of one bucket
- * @param options.expunges the index is written anew before any file goes, so that none of their text stays in it
+ * @param documents documents of one bucket
+ * @param options.expunges rewrite the index before any file is removed, so that none of their text stays in it
  */
 export async function removeMarked(
   context: RemovalContext,
@@ -60,7 +60,7 @@ async function forgetDocuments(sql: Sql, documents: readonly MarkedDocument[]): 
   const orgId = (documents[0] as MarkedDocument).orgId;
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
-    // Jobs before documents, as a job that finishes locks them.
+    // Lock jobs before documents, in the order of a job that finishes.
     await forgetDocumentsOfJobs(tx, orgId, ids);
     await eraseAuditedValues(tx, orgId, ids);
     await forgetResponsesAbout(tx, orgId, ids);
@@ -69,10 +69,10 @@ async function forgetDocuments(sql: Sql, documents: readonly MarkedDocument[]): 
 }
 
 /**
- * Remove what was marked as deleted, buckets included, of every organization; what an unfinished hard delete is to
- * remove is left to its job.
+ * Remove the documents and buckets of all organizations that are marked as deleted, except documents that the job of an
+ * unfinished hard delete will remove.
  *
- * @returns how many documents were removed
+ * @returns number of removed documents
  */
 export async function purgeDeleted(context: RemovalContext, signal: AbortSignal): Promise<number> {
   const { sql, index } = context;
@@ -85,7 +85,7 @@ export async function purgeDeleted(context: RemovalContext, signal: AbortSignal)
       await removeMarked(context, bucketId, documents, { expunges: false, signal });
       purged += documents.length;
     }
-    // What a hard delete that failed has left is to be gone for good all the same, and all at once.
+    // Documents that a failed hard delete left must be expunged too, all of one job at once.
     for (const [jobId, [first]] of Map.groupBy(marked, (document) => document.hardDeleteJobId)) {
       if (jobId === null) continue;
       const { orgId, bucketId } = first as MarkedDocument;

@@ -5,7 +5,7 @@ const timestamp = z.iso.datetime();
 
 export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
 
-/** Names that operators and scripts type; ids start with `bkt_`, so a name may not. */
+/** Name of a bucket, as operators and scripts type it. Ids start with `bkt_`, so names must not. */
 export const BucketName = z
   .string()
   .regex(
@@ -24,7 +24,7 @@ export type BucketPolicy = z.output<typeof BucketPolicy>;
 
 export const CreateBucket = z.object({ name: BucketName, policy: BucketPolicy.prefault({}) });
 
-/** `PATCH /v1/buckets/{bucket}`: what is left out stays as it is. */
+/** `PATCH /v1/buckets/{bucket}`; omitted fields stay as they are. */
 export const EditBucket = z.object({
   name: BucketName.optional(),
   policy: z
@@ -50,7 +50,7 @@ export const BucketView = z
   .meta({ id: 'Bucket' });
 export type BucketView = z.output<typeof BucketView>;
 
-/** A bucket after an edit, and what of its documents goes beyond its policy. */
+/** A bucket after an edit, with warnings about documents that exceed its policy. */
 export const EditedBucket = BucketView.extend({ warnings: z.array(z.string()) }).meta({ id: 'EditedBucket' });
 export type EditedBucket = z.output<typeof EditedBucket>;
 
@@ -66,12 +66,12 @@ export type CollectionView = z.output<typeof CollectionView>;
 export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
-/** A number that may come as the text of a multipart field; anything else that is no number is refused. */
+/** Accept a number also as the text of a multipart field; refuse anything else. */
 export function formNumber<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value), schema);
 }
 
-/** The same for `true` and `false`. */
+/** Accept `true` and `false` also as the text of a multipart field. */
 export function formBoolean<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
 }

@@ -25,7 +25,7 @@ export async function insertBucket(
   return toBucket(row as Row);
 }
 
-/** `document_count` is of those that the caller may see. */
+/** List the buckets of an organization; `document_count` counts the documents that the caller may see. */
 export async function listBuckets(sql: Sql, caller: Caller): Promise<BucketView[]> {
   const rows = await sql`
     SELECT b.*, (SELECT count(*)::int FROM documents WHERE documents.bucket_id = b.id AND ${visibleTo(sql, caller)}) AS documents
@@ -38,7 +38,7 @@ export async function listBucketNames(sql: Sql, orgId: string): Promise<{ id: st
   return rows.map((row) => ({ id: row['id'] as string, name: row['name'] as string }));
 }
 
-/** `ref` is an id or a name. @throws AppError `bucket_not_found` (404) */
+/** Find a bucket by id or name. @throws AppError `bucket_not_found` (404) */
 export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
   const [row] = await sql`
     SELECT * FROM buckets WHERE ${bucketNamed(sql, orgId, ref)}`;
@@ -46,7 +46,7 @@ export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<
   return toBucket(row as Row);
 }
 
-/** A condition on a row of `buckets`: the organization's one of this id or name. */
+/** Condition on a row of `buckets`: it belongs to the organization and has this id or name. */
 export function bucketNamed(sql: Sql, orgId: string, ref: string): SqlFragment {
   return sql`
     buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
@@ -69,7 +69,7 @@ export async function listCollections(sql: Sql, orgId: string, bucketId: string)
   return rows.map((row) => toCollection(row as Row));
 }
 
-/** `ref` is an id or a name. @throws AppError `collection_not_found` (404) */
+/** Find a collection by id or name. @throws AppError `collection_not_found` (404) */
 export async function findCollection(sql: Sql, orgId: string, bucketId: string, ref: string): Promise<CollectionView> {
   const [row] = await sql`
     SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND (id = ${ref} OR name = ${ref})`;
@@ -109,8 +109,8 @@ export async function insertDocument(sql: Sql, document: NewDocument): Promise<v
 }
 
 /**
- * Keep a bucket, and its policy, as it is until the transaction ends.
- * @throws AppError `bucket_not_found` (404) when it is gone or going
+ * Keep a bucket and its policy from changing until the transaction ends.
+ * @throws AppError `bucket_not_found` (404) if it is deleted or being deleted
  */
 export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
@@ -119,7 +119,7 @@ export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string
   return toBucket(row as Row);
 }
 
-/** Keep everybody else from holding a bucket until the transaction ends. @throws as `lockBucketPolicy` */
+/** Lock a bucket for a change until the transaction ends. @throws as `lockBucketPolicy` */
 export async function lockBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
     SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR NO KEY UPDATE`;
@@ -143,7 +143,7 @@ export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): P
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/${sha256.toString('hex')}`}, 0))`;
 }
 
-/** The oldest document of the bucket with these bytes that the caller may see and that was not given up. */
+/** Find the oldest document of the bucket with these bytes that the caller may see and that has not failed. */
 export async function findByContent(
   sql: Sql,
   caller: Caller,
@@ -166,7 +166,7 @@ export async function findByContent(
   };
 }
 
-/** What the caller may see, newest first, after `query.cursor`. */
+/** List documents that the caller may see, newest first, after `query.cursor`. */
 export async function listDocumentRows(
   sql: Sql,
   caller: Caller,
@@ -198,8 +198,8 @@ export async function findDocument(
 }
 
 /**
- * The access rule, as a condition on a row of `documents`: privacy level within the caller's auth level, and its
- * department scope open to the caller.
+ * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, and its
+ * department scope is open to the caller.
  */
 function allowedTo(sql: Sql, caller: Caller) {
   return sql`
@@ -207,19 +207,22 @@ function allowedTo(sql: Sql, caller: Caller) {
     ${seesEveryScope(caller) ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
 }
 
-/** What the caller may see of `documents`: allowed, and not being deleted. Every read of documents goes through it. */
+/**
+ * Condition on a row of `documents`: the caller may see it and it is not being deleted. Every read of documents uses
+ * it.
+ */
 export function visibleTo(sql: Sql, caller: Caller) {
   return sql`documents.status <> 'deleting' AND ${allowedTo(sql, caller)}`;
 }
 
-/** The same for a row of `jobs`: a job tells its document's name and metadata. */
+/** Condition on a row of `jobs`: the caller may see its document, whose name and metadata the job contains. */
 export function jobVisibleTo(sql: Sql, caller: Caller) {
   return sql`
     NOT EXISTS (SELECT 1 FROM documents
                 WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller)}) IS NOT TRUE)`;
 }
 
-/** Of these documents, of any organization, those that there are. */
+/** Filter ids to those of existing documents of any organization. */
 export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row['id'] as string));

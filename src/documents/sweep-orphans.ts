@@ -6,10 +6,11 @@ import { findExistingDocuments } from './store.ts';
 const BATCH_MAX = 500;
 
 /**
- * Remove stored files of documents that do not exist: uploads that were killed between storing the bytes and writing
- * the row, artifacts of an attempt that a deletion overtook. Younger ones may still get their row.
+ * Remove stored files of documents that do not exist: of uploads that were killed between storing the bytes and
+ * inserting the row, and of ingest attempts during which the document was deleted. Younger files are kept, since their
+ * row may still be inserted.
  *
- * @returns how many documents' files were removed
+ * @returns number of documents whose files were removed
  */
 export async function sweepOrphans(
   sql: Sql,

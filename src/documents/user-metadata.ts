@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Bounds of user metadata (contract 2.7). */
 export const METADATA_LIMITS = { jsonBytes: 4096, keys: 32, keyLength: 64, valueLength: 512 } as const;
 
-/** What edits, each within those bounds, may add up to on one document. */
+/** Bounds of the merged metadata of one document; each edit is within `METADATA_LIMITS`. */
 export const MERGED_METADATA_LIMITS = { jsonBytes: 4 * METADATA_LIMITS.jsonBytes, keys: 4 * METADATA_LIMITS.keys };
 
 /** Keys that ingest and search write themselves (contract 2.7). */
@@ -19,7 +19,7 @@ export const PIPELINE_RESERVED_KEYS = [
 
 export const RESERVED_PREFIXES = ['schift.'] as const;
 
-/** Keys of the access policy; of these only `scope` may come through user metadata. */
+/** Keys of the access policy; only `scope` may be set through user metadata. */
 export const ACCESS_POLICY_KEYS = [
   'privacy_level',
   'internal_accessible',
@@ -36,30 +36,30 @@ export const DOCUMENT_STATE_KEYS = ['deleted', 'disabled', 'searchable', 'status
 const RESERVED = new Set<string>([...PIPELINE_RESERVED_KEYS, ...ACCESS_POLICY_KEYS, ...DOCUMENT_STATE_KEYS]);
 RESERVED.delete('scope');
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** Stored metadata: scalar values in their string form. */
 export const UserMetadata = z.record(z.string(), z.string());
 export type UserMetadata = z.output<typeof UserMetadata>;
 
-/** Whether a text has more than `max` characters, as Unicode counts them: one outside of the BMP is one. */
+/** Return true if a text has more than `max` Unicode characters; one outside of the BMP counts as one. */
 export function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
 }
 
-/** Why a caller may not have metadata under this key; null: it may. */
+/** Return the reason why a caller cannot have metadata under this key; null if it can. */
 export function userKeyFault(key: string): string | null {
   if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
   if (key.length > METADATA_LIMITS.keyLength) return `key is longer than ${METADATA_LIMITS.keyLength}`;
-  // Not a key that JavaScript objects carry through: they would lose it without a word.
+  // `__proto__` is refused, since JavaScript objects would lose it silently.
   if (RESERVED.has(key) || key === '__proto__' || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
     return 'key is reserved by the service; see GET /v1/metadata/reserved-keys';
   }
   return null;
 }
 
-/** Why a document cannot hold all of this metadata; null: it can. */
+/** Return the reason why a document cannot hold this metadata; null if it can. */
 export function mergedMetadataFault(metadata: UserMetadata): string | null {
   const { jsonBytes, keys } = MERGED_METADATA_LIMITS;
   if (Object.keys(metadata).length > keys) return `a document has at most ${keys} keys`;
@@ -69,8 +69,8 @@ export function mergedMetadataFault(metadata: UserMetadata): string | null {
 }
 
 /**
- * Metadata as a caller sends it: scalars become strings, `null` stays (it removes a key in an edit and is
- * dropped at upload). Every rule of contract 2.7 is checked here and nowhere else.
+ * Metadata as a caller sends it: scalars become strings; `null` stays, and removes a key in an edit or is dropped at
+ * upload. Only this schema checks the rules of contract 2.7.
  */
 export const UserMetadataInput = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the one condition on what a caller may see of documents is. */
+/** File of the only condition on the documents that a caller may see. */
 const FILTER = 'src/documents/store.ts';
 
 /**
- * Files that query documents without asking who may see them, since they work for the service itself or on documents
- * that were asked for through the condition before. A file that is not named here has to use it.
+ * Files that query documents without the condition, since they work for the service itself or on documents that were read
+ * through the condition before. Every other file must use it.
  */
 const FOR_THE_SERVICE = [
   'src/documents/deletion-store.ts',
@@ -31,16 +31,16 @@ const sources = ['src', 'server', 'commands']
 
 const having = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 
-it('levels and departments of callers meet those of documents in one query only', () => {
+it('levels and departments of callers and documents are compared in one query only', () => {
   expect(having(/privacy_level\s*<=/)).toEqual([FILTER]);
   expect(having(/scope\s*=\s*\$\{caller/)).toEqual([FILTER]);
   expect(having(/scope IS NULL/)).toEqual([FILTER]);
 });
 
-it('what is read of documents goes through it', () => {
+it('every read of documents uses the access condition', () => {
   const querying = having(/\b(sql|tx)`[^`]*\b(FROM|JOIN|UPDATE) documents\b/);
-  const asking = new Set(having(/\b(jobVisibleTo|visibleTo)\(/));
+  const using = new Set(having(/\b(jobVisibleTo|visibleTo)\(/));
   expect(querying).toContain(FILTER);
-  expect(querying.filter((file) => !asking.has(file) && !FOR_THE_SERVICE.includes(file))).toEqual([]);
+  expect(querying.filter((file) => !using.has(file) && !FOR_THE_SERVICE.includes(file))).toEqual([]);
   expect(FOR_THE_SERVICE.filter((file) => !querying.includes(file))).toEqual([]);
 });

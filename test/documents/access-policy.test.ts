@@ -28,7 +28,7 @@ function clamp(
 }
 
 describe('clampAccess', () => {
-  it('grants what neither the bucket nor the caller forbids', () => {
+  it('a change is granted if neither the bucket nor the caller forbids it', () => {
     const change = {
       privacy_level: 7,
       classification: 'restricted',
@@ -38,7 +38,7 @@ describe('clampAccess', () => {
     expect(clamp(change)).toEqual({ access: { ...CURRENT, ...change }, warnings: [] });
   });
 
-  it('leaves what is not asked for', () => {
+  it('a change keeps fields that it does not name', () => {
     const current = { privacy_level: 9, classification: 'public', review_status: 'rejected', scope: 'legal' };
     expect(clamp({}, {}, current)).toEqual({ access: { ...CURRENT, ...current }, warnings: [] });
     const open = { privacy_level: 9, public_accessible: true };
@@ -56,14 +56,14 @@ describe('clampAccess', () => {
     expect(warnings).toEqual(level === wanted ? [] : [warning]);
   });
 
-  it('makes public what the bucket lets be public', () => {
+  it('a document becomes public only if its bucket allows that', () => {
     expect(clamp({ public_accessible: true }).access.public_accessible).toBe(true);
     const strict = clamp({ public_accessible: true }, { allow_public: false });
     expect(strict.access.public_accessible).toBe(false);
     expect(strict.warnings).toEqual(['public_accessible is false: the bucket allows no public documents']);
   });
 
-  it('keeps a document private rather than lower its level to make it public', () => {
+  it('a document stays private rather than having its privacy level lowered to become public', () => {
     const asked = clamp({ public_accessible: true, privacy_level: 5 });
     expect(asked.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
     const raised = clamp({ privacy_level: 5 }, {}, { public_accessible: true });
@@ -73,7 +73,7 @@ describe('clampAccess', () => {
     ]);
   });
 
-  it('sets a scope of the departments of the bucket, common, and none', () => {
+  it('a scope can be a department of the bucket, common, or none', () => {
     const policy = { departments: ['sales'] };
     expect(clamp({ scope: 'sales' }, policy).access.scope).toBe('sales');
     expect(clamp({ scope: 'common' }, policy).access.scope).toBe('common');
@@ -83,13 +83,13 @@ describe('clampAccess', () => {
     expect(refused.warnings).toEqual(['scope was not changed: "legal" is none of the bucket\'s departments (sales)']);
   });
 
-  it('tells a caller that he does not find the document any more', () => {
+  it('a caller who can no longer find the document is warned', () => {
     const key: AccessCaller = { ...ADMIN, role: null };
     const give = (caller: AccessCaller, scope: string | null, current: string | null = null) =>
       clampAccess({ ...CURRENT, scope: current }, { scope }, caller, BucketPolicy.parse({}));
     expect(give(key, 'sales')).toEqual({
       access: { ...CURRENT, scope: 'sales' },
-      warnings: ['scope "sales" is not yours: you do not find the document any more'],
+      warnings: ['scope "sales" is not your department, so you can no longer find the document'],
     });
     expect(give({ ...key, department: 'sales' }, 'sales').warnings).toEqual([]);
     expect(give({ ...key, scopes: new Set(['platform_admin']) }, 'sales').warnings).toEqual([]);
@@ -102,13 +102,13 @@ describe('requireOwnDepartment', () => {
   const member: AccessCaller = { ...ADMIN, role: 'member', department: 'sales' };
 
   it.each([
-    ['a member, his own', member, 'sales'],
+    ['a member, their own', member, 'sales'],
     ['a member, common', member, 'common'],
     ['a member, none', member, null],
     ['an admin, any', ADMIN, 'legal'],
-    ['a key of nobody, any', { ...ADMIN, role: null, userId: null }, 'legal'],
+    ['a key without a user, any', { ...ADMIN, role: null, userId: null }, 'legal'],
     ['a key of a user, its department', { ...member, role: null }, 'sales'],
-  ])('allows %s', (_name, caller, scope) => {
+  ])('a scope is allowed: %s', (_name, caller, scope) => {
     expect(() => requireOwnDepartment(caller, scope)).not.toThrow();
   });
 
@@ -116,7 +116,7 @@ describe('requireOwnDepartment', () => {
     ['of another department', member, 'yours is "sales"'],
     ['by a key', { ...member, role: null }, 'yours is "sales"'],
     ['of no department', { ...member, department: null }, 'you belong to none'],
-  ])('refuses a member %s', (_name, caller, message) => {
+  ])('a scope is refused to a member %s', (_name, caller, message) => {
     expect(() => requireOwnDepartment(caller, 'legal')).toThrow(
       expect.objectContaining({ code: 'scope_not_yours', status: 403, message: expect.stringContaining(message) }),
     );

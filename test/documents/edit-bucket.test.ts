@@ -31,7 +31,7 @@ async function upload(fields: object): Promise<string> {
 }
 
 describe('PATCH /v1/buckets/{bucket}', () => {
-  it('changes what it names and nothing else', async () => {
+  it('an edit of a bucket changes the fields that it names and nothing else', async () => {
     const first = await edit({ policy: { max_privacy_level: 6 } });
     expect(first).toMatchObject({ status: 200, body: { id: bucketId, name, warnings: [] } });
     expect(first.body.policy).toEqual({ ...DEFAULT, max_privacy_level: 6 });
@@ -48,7 +48,7 @@ describe('PATCH /v1/buckets/{bucket}', () => {
     expect(await edit({}, bucketId)).toMatchObject({ status: 200, body: { ...shown, updated_at: expect.any(String) } });
   });
 
-  it('writes who changed what into the audit log', async () => {
+  it('an edit of a bucket is recorded in the audit log with its actor and its changes', async () => {
     await edit({ policy: { max_privacy_level: 4 }, name: `${name}-c` });
     const rows = await test.appliance
       .sql`SELECT actor, detail FROM audit_log WHERE action = 'bucket.edit' AND target = ${bucketId}`;
@@ -72,13 +72,13 @@ describe('PATCH /v1/buckets/{bucket}', () => {
     [{ policy: { allow_public: 'yes' } }, 'policy.allow_public'],
     [{ policy: { departments: [''] } }, 'policy.departments'],
     [{ policy: [] }, 'policy'],
-  ])('refuses %j', async (json, message) => {
+  ])('the edit %j is refused', async (json, message) => {
     const reply = await edit(json);
     expect(reply.status).toBe(400);
     expect(reply.body.detail).toContain(message);
   });
 
-  it('is for those who manage buckets, of the organization', async () => {
+  it('only bucket managers of the organization may edit a bucket', async () => {
     await test.key({ org: 'other' });
     const callers: [string, number][] = [
       [await test.key({ scopes: ['documents:write', 'search', 'jobs:write'] }), 403],
@@ -98,7 +98,7 @@ describe('PATCH /v1/buckets/{bucket}', () => {
 });
 
 describe('documents beyond a new policy', () => {
-  it('are made private where they were public, and keep levels and departments that hide them', async () => {
+  it('public documents beyond a new policy become private, and others keep their levels and departments', async () => {
     const open = await upload({ public_accessible: true });
     await edit({ policy: { public_max_privacy_level: 3 } });
     const middle = await upload({ public_accessible: true, privacy_level: 3 });
@@ -111,7 +111,7 @@ describe('documents beyond a new policy', () => {
     expect(strict.body.warnings).toEqual([
       'documents that were public beyond the policy are private now: 1',
       'documents with a privacy_level above 5 keep it: 1',
-      'documents of departments that are not listed stay with those: 1',
+      'documents of departments that are not listed keep their department: 1',
     ]);
     expect(await stateOf(open)).toMatchObject({ public_accessible: true });
     expect(await stateOf(middle)).toMatchObject({ public_accessible: false, privacy_level: 3 });
@@ -125,7 +125,7 @@ describe('documents beyond a new policy', () => {
     expect(await stateOf(open)).toMatchObject({ public_accessible: false });
   });
 
-  it('are none, whatever uploads and edits run at the same time', async () => {
+  it('no document stays public beyond a new policy, whatever uploads and edits run at the same time', async () => {
     const ids = [await upload({}), await upload({}), await upload({})];
     const publish = (id: string) =>
       test.call('PATCH', `/v1/buckets/${bucketId}/documents/${id}/metadata`, {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 
-it('removes old files without a document, and nothing else', async () => {
+it('the sweep removes old files without a document, and nothing else', async () => {
   const { objects, sql } = test.appliance;
   const { uploads } = test.appliance.ingest;
   const content = { bytes: Buffer.from('kept'), fileName: 'kept.txt', contentType: null };
@@ -26,7 +26,7 @@ it('removes old files without a document, and nothing else', async () => {
   expect(left.toSorted()).toEqual([kept.id, young].toSorted());
 });
 
-it('ids tell when they were made', () => {
+it('the creation time can be read from an id', () => {
   const now = Date.now();
   expect(idTimeMs(newId('doc', now))).toBe(now);
   expect(idTimeMs('not-an-id')).toBeNull();

@@ -57,7 +57,7 @@ describe('the access policy of an upload', () => {
       'strict',
       { metadata: { scope: 'sales' } },
       { scope: 'sales' },
-      ['scope "sales" is not yours: you do not find the document any more'],
+      ['scope "sales" is not your department, so you can no longer find the document'],
     ],
   ])(
     'an upload into the bucket %s with %j gets the access of its policy',
