@@ -7,20 +7,19 @@ import type { Sql } from '../platform/postgres.ts';
 import { findWaitingJobs, writeEdits } from './edit-store.ts';
 import { describeChange, type PlannedEdit } from './plan-edit.ts';
 
-/** As uploads have it. */
+/** Priority of the jobs that an edit queues, as for uploads. */
 const INGEST_PRIORITY = 2;
 
 export interface AppliedEdit {
   readonly plan: PlannedEdit;
-  /** The job that makes its vectors anew. */
+  /** Job that makes the vectors anew; null if there is none. */
   readonly reindexJobId: string | null;
 }
 
 /**
- * Write planned edits of locked documents, their jobs and one line each of the audit log, in the transaction that
- * locked them.
+ * Write planned edits of locked documents, their jobs and one audit record each, in the transaction that locked them.
  *
- * @param statement as it was written; null: the change was asked for by fields
+ * @param statement text of the statement; null if the change was requested by fields
  */
 export async function applyEdits(
   tx: Sql,
@@ -30,11 +29,11 @@ export async function applyEdits(
   statement: string | null,
 ): Promise<AppliedEdit[]> {
   if (plans.length === 0) return [];
-  // Without waiting for one another: the database works on the edits while their log lines are put together.
-  const [, applied] = await Promise.all([writeEdits(tx, caller.orgId, plans), applyBeside()]);
+  // Concurrently: the database writes the edits while their audit records are built.
+  const [, applied] = await Promise.all([writeEdits(tx, caller.orgId, plans), queueAndAudit()]);
   return applied;
 
-  async function applyBeside(): Promise<AppliedEdit[]> {
+  async function queueAndAudit(): Promise<AppliedEdit[]> {
     const jobIds = await queueReindexes(tx, caller, bucketId, plans);
     const edits = plans.map((plan) => ({ plan, reindexJobId: jobIds.get(plan.document.id) ?? null }));
     await recordAudits(
@@ -51,7 +50,7 @@ export async function applyEdits(
   }
 }
 
-/** Ids of the jobs that make vectors anew, those that wait already among them, by document. */
+/** Queue jobs that make vectors anew. Return their ids by document; a job that is already queued is reused. */
 async function queueReindexes(
   tx: Sql,
   caller: Caller,
@@ -62,9 +61,9 @@ async function queueReindexes(
   if (reindexed.length === 0) return new Map();
   const ids = reindexed.map((plan) => plan.document.id);
   const jobIds = await findWaitingJobs(tx, caller.orgId, ids);
-  const rest = reindexed.filter((plan) => !jobIds.has(plan.document.id));
-  const queued = await Promise.all(rest.map((plan) => queueReindex(tx, caller, bucketId, plan)));
-  for (const [at, plan] of rest.entries()) jobIds.set(plan.document.id, queued[at] as string);
+  const withoutJob = reindexed.filter((plan) => !jobIds.has(plan.document.id));
+  const queued = await Promise.all(withoutJob.map((plan) => queueReindex(tx, caller, bucketId, plan)));
+  for (const [at, plan] of withoutJob.entries()) jobIds.set(plan.document.id, queued[at] as string);
   return jobIds;
 }
 

@@ -3,8 +3,8 @@ import { isOrgAdminRole } from '../access/roles.ts';
 import { forbidden } from '../platform/errors.ts';
 
 /**
- * Who may change metadata (contract 5.4): an API key with `buckets:manage`, a user with an administrating role, the
- * operator.
+ * Check that the caller may change metadata (contract 5.4): an API key with `buckets:manage`, a user with an
+ * administrator role, or the operator.
  *
  * @throws AppError `scope_missing`, `role_missing` (403)
  */

@@ -17,11 +17,11 @@ export interface EditContext {
 }
 
 /**
- * Edit the metadata and the access policy of one document. Edits of one document follow one another, each on what the
- * one before left, so that none is lost.
+ * Edit the metadata and the access policy of one document. Edits of one document are serialised and each sees the
+ * result of the one before, so that none is lost.
  *
  * @throws AppError `scope_missing`, `role_missing`, `auth_level_too_low` (403), `bucket_not_found`,
- *   `document_not_found` (404), 400 where the merged metadata breaks its limits
+ *   `document_not_found` (404), 400 if the merged metadata exceeds its limits
  */
 export async function editDocument(
   { sql, notifier, logger }: EditContext,
@@ -73,7 +73,7 @@ export async function editDocument(
   return reply;
 }
 
-/** The sweep finds what a lost bell did not tell. */
+/** Notify ingest workers of queued jobs. A lost notification is harmless, since their sweep finds the jobs. */
 export async function notifyIngestWorkers(notifier: JobNotifier, logger: Logger): Promise<void> {
   await notifier
     .notifyQueued('ingest')

@@ -16,24 +16,25 @@ import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { selectMatchIds, selectVisibleMatches } from './store.ts';
 
-/** Documents of one transaction. */
+/** Most documents that one transaction changes. */
 const BATCH_DOCUMENTS = 500;
 
 export interface BulkEditContext extends EditContext {
-  /** Take documents away and queue the job that removes all that is left of them. */
+  /** Hide documents from all readers and queue the job that removes them for good. */
   queueHardDelete(request: HardDeleteRequest): Promise<QueuedHardDelete>;
 }
 
 /**
- * Change, or preview, the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
- * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 500; where one
- * fails after others were committed, the rest is left as it was and told of, and the same request goes on with it.
+ * Change or preview the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
+ * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 500. If one fails
+ * after others were committed, the remaining documents stay unchanged, a warning reports it, and the same request can
+ * be sent again for them.
  *
- * `matched` = `updated` + `skipped`, also where nothing is changed: a preview counts as `updated` none, and in `items`
- * shows those that would be.
+ * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has the documents that would
+ * be updated.
  *
- * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`,
- *   `role_missing` (403), `bucket_not_found` (404)
+ * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`, `role_missing`
+ *   (403), `bucket_not_found` (404)
  */
 export async function editDocuments(
   context: BulkEditContext,
@@ -52,7 +53,7 @@ export async function editDocuments(
   }
   const run = new BulkRun(context, caller, bucket, request, body);
   const ids = await selectMatchIds(context.sql, run.scope, request.limit + 1);
-  run.noteLimit(ids);
+  run.warnIfLimited(ids);
   const taken = ids.slice(0, request.limit);
   if (isHardDelete) return run.hardDelete(taken);
   return run.edit(taken);
@@ -92,16 +93,16 @@ function moreThan(limit: number, lastId: string | undefined): string {
   return `more documents match than the limit of ${limit}; go on with AND id > '${lastId}'`;
 }
 
-const SKIPPED: Record<SkipReason | 'moved' | 'unreached', string> = {
+const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
   hidden: 'are above your auth level or of another department',
-  unchanged: 'are so already',
+  unchanged: 'already have these values',
   deleting: 'are being deleted',
   limits: 'would have more metadata than a document can',
-  moved: 'no longer match',
-  unreached: 'were not reached',
+  changed: 'no longer match',
+  unprocessed: 'were not processed',
 };
 
-/** One bulk change under way. */
+/** Run of one bulk change. */
 class BulkRun {
   readonly scope;
   readonly #context: BulkEditContext;
@@ -119,14 +120,14 @@ class BulkRun {
     this.#caller = caller;
     this.#bucket = bucket;
     this.#request = request;
-    // Taking documents out of search makes no vectors anew.
+    // Documents that are taken out of search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = body.dry_run;
     this.#warnings = [...request.advice];
     this.scope = { caller, bucketId: bucket.id, where: request.where };
   }
 
-  noteLimit(ids: readonly string[]): void {
+  warnIfLimited(ids: readonly string[]): void {
     const { limit } = this.#request;
     if (ids.length > limit) this.#warnings.push(moreThan(limit, ids[limit - 1]));
   }
@@ -140,9 +141,11 @@ class BulkRun {
         if (this.#isDry || from === 0) throw error;
         const known = mapPostgresError(error);
         const reason = known instanceof AppError ? known.message : 'an internal error';
-        this.#context.logger.warn({ err: error, bucket_id: this.#bucket.id }, 'a bulk edit stopped on its way');
-        this.#warnings.push(`stopped by ${reason}; send the same request again for the rest`);
-        this.#skip('unreached', ids.length - from);
+        this.#context.logger.warn({ err: error, bucket_id: this.#bucket.id }, 'a bulk edit stopped before its end');
+        this.#warnings.push(
+          `the edit was stopped by an error (${reason}); send the same request again for the remaining documents`,
+        );
+        this.#skip('unprocessed', ids.length - from);
         break;
       }
     }
@@ -153,7 +156,7 @@ class BulkRun {
 
   async hardDelete(ids: readonly string[]): Promise<BulkEditReply> {
     const documents = await readEditable(this.#context.sql, this.scope, ids, this.scope.where);
-    this.#skip('moved', ids.length - documents.length);
+    this.#skip('changed', ids.length - documents.length);
     for (const document of documents) {
       if (document.status === 'deleting') this.#skip('deleting');
       else if (!document.isVisible) this.#skip('hidden');
@@ -167,10 +170,10 @@ class BulkRun {
       where: this.#request.where,
       statement: this.#request.statement ?? '',
     });
-    // Asked again under their lock: some may have changed meanwhile.
+    // Matched again under their locks, since some documents may have changed meanwhile.
     const taken = new Set(documentIds);
     const items = this.#items.splice(0).filter((item) => taken.has(item.id));
-    this.#skip('moved', ids.length - this.#skippedCount() - items.length);
+    this.#skip('changed', ids.length - this.#skippedCount() - items.length);
     this.#items.push(...items);
     const requested = requestedAt.toISOString();
     return { ...this.#reply(ids.length), status: 'queued', job_id: jobId, delete_requested_at: requested };
@@ -186,7 +189,7 @@ class BulkRun {
     const { applied, count } = await this.#context.sql.begin(async (tx) => {
       const { policy } = await lockBucketPolicy(tx, this.#caller.orgId, this.#bucket.id);
       const isDisabling = this.#request.edit.searchable === false;
-      // Jobs before documents, as a job that finishes locks them.
+      // Lock jobs before documents, in the order of a job that finishes.
       const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];
       await lockDocuments(tx, this.scope, ids);
       const cancelled = await this.#cancelJobs(tx, jobs);
@@ -204,26 +207,26 @@ class BulkRun {
   }
 
   /**
-   * Cancel locked jobs of the locked documents that the change is about. One that came between the two locks goes on, and
-   * finds at its end that the document is not searchable.
+   * Cancel locked jobs of the locked documents that the change concerns. A job that was queued between the two locks
+   * runs on, and finds at its end that the document is not searchable.
    *
-   * @returns ids of the documents that waited for the jobs, or were in work
+   * @returns ids of the documents that were queued or being processed
    */
   async #cancelJobs(tx: Sql, jobs: readonly { id: string; documentId: string }[]): Promise<string[]> {
     if (jobs.length === 0) return [];
     const inJobs = [...new Set(jobs.map(({ documentId }) => documentId))];
     const documents = await readEditable(tx, this.scope, inJobs, this.scope.where);
     const own = new Map(documents.filter(({ isVisible }) => isVisible).map(({ id, status }) => [id, status]));
-    const theirs = jobs.filter(({ documentId }) => own.has(documentId));
+    const jobsToCancel = jobs.filter(({ documentId }) => own.has(documentId));
     await cancelJobs(
       tx,
       this.#caller.orgId,
-      theirs.map(({ id }) => id),
+      jobsToCancel.map(({ id }) => id),
     );
     return [...own].filter(([, status]) => status === 'queued' || status === 'processing').map(([id]) => id);
   }
 
-  /** @param skip counts what is left out; by default at once, in a transaction once it is committed */
+  /** @param skip counts skipped documents; a transaction passes one that defers the count until it is committed */
   async #plan(
     sql: Sql,
     ids: readonly string[],
@@ -231,7 +234,7 @@ class BulkRun {
     skip: (reason: keyof typeof SKIPPED, times: number) => void = (reason, times) => this.#skip(reason, times),
   ): Promise<PlannedEdit[]> {
     const documents = await readEditable(sql, this.scope, ids, this.scope.where);
-    skip('moved', ids.length - documents.length);
+    skip('changed', ids.length - documents.length);
     return documents.flatMap((document) => {
       const result = planEdit(document, {
         edit: this.#request.edit,

@@ -12,7 +12,7 @@ export interface EditScope {
   readonly bucketId: string;
 }
 
-/** Keep these documents as they are until the transaction ends, in order of their ids, so that edits cannot deadlock. */
+/** Lock these documents until the transaction ends, in order of their ids, so that edits cannot deadlock. */
 export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, ids: readonly string[]): Promise<void> {
   await sql`
     SELECT 1 FROM documents
@@ -21,8 +21,8 @@ export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, i
 }
 
 /**
- * Of these documents, those for which `where` (null: nothing) is still true, also where the caller may not see them. In a
- * statement of its own after the lock: it must see what the lock waited for.
+ * Read those of these documents for which `where` is still true (null: all), also documents that the caller may not
+ * see. This is a separate SQL statement after the lock, so that it sees the changes for which the lock waited.
  */
 export async function readEditable(
   sql: Sql,
@@ -64,7 +64,7 @@ export async function readEditable(
   }));
 }
 
-/** Write what was planned for locked documents. Vectors that are dropped are found by no search from here on. */
+/** Write planned edits of locked documents. No search finds dropped vectors any more. */
 export async function writeEdits(sql: Sql, orgId: string, plans: readonly PlannedEdit[]): Promise<void> {
   const rows = plans.map((plan) => ({
     id: plan.document.id,
@@ -89,8 +89,8 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
 }
 
 /**
- * Jobs that wait to ingest these documents, by document: a further one would do the same again. One that a worker is
- * just claiming is left out without waiting for it, since who finishes a job locks it before its document.
+ * Find queued ingest jobs of these documents, by document; a further job would repeat the same work. A job that a
+ * worker is just claiming is skipped without waiting, since the end of a job locks the job before its document.
  */
 export async function findWaitingJobs(
   sql: Sql,

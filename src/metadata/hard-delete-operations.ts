@@ -5,14 +5,14 @@ import { conflict } from '../platform/errors.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * The operations on hard deletes. Their documents are gone for every reader before the job exists, so it cannot be
- * cancelled; processing one again goes on with what it has left.
+ * Operations on hard deletes. The documents are gone for every reader before the job exists, so it cannot be cancelled;
+ * reprocessing it continues with the documents that are left.
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {
     async onCancelled() {
       throw conflict(
-        'a hard delete cannot be cancelled: its documents are gone already, the job only removes what is left of them',
+        'a hard delete cannot be cancelled: its documents are already gone, and the job only removes their data',
         'hard_delete_is_final',
       );
     },
@@ -32,7 +32,7 @@ export function hardDeleteOperations(): JobKindOperations {
       await transferMarked(tx, job.orgId, job.id, newJobId);
       return view;
     },
-    // A failed one leaves its documents to the purge.
+    // The purge removes the documents of a failed job.
     async forget() {},
   };
 }

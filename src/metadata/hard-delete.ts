@@ -12,7 +12,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { Condition } from './statement/syntax.ts';
 
-/** The kind of job, and its `processing_type`. */
+/** Kind and `processing_type` of the job. */
 export const HARD_DELETE = 'hard_delete';
 
 const PRIORITY = 2;
@@ -20,7 +20,7 @@ const PRIORITY = 2;
 export interface HardDeleteRequest {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Of these, what is still there, seen by the caller and matched by `where` is deleted. */
+  /** Candidates: those that still exist, that the caller may see and that `where` matches are deleted. */
   readonly documentIds: readonly string[];
   readonly where: Condition | null;
   readonly statement: string;
@@ -29,15 +29,15 @@ export interface HardDeleteRequest {
 export interface QueuedHardDelete {
   readonly jobId: string;
   readonly requestedAt: Date;
-  /** What is deleted. */
+  /** Ids of the deleted documents. */
   readonly documentIds: readonly string[];
 }
 
 /**
- * Take documents away for good: in one transaction they are gone for every reader, their jobs are cancelled, the audit
- * log has one tombstone for each, and a job is queued that removes chunks, vectors, files, artifacts and rows. There is
- * no way back from here. The tombstone holds who, when, by which statement, and hashes by which the file could be
- * recognised, but neither its name nor anything of what it held.
+ * Delete documents for good: one transaction hides them from every reader, cancels their jobs, writes one tombstone
+ * each to the audit log, and queues a job that removes chunks, vectors, files, artifacts and rows. It cannot be undone.
+ * The tombstone has the actor, the time, the statement, and hashes by which the file can be recognised, but neither its
+ * name nor any of its content.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -49,18 +49,18 @@ export async function queueHardDelete(
   const scope = { caller, bucketId };
   const { deleted, cancelled, requestedAt } = await sql.begin(async (tx) => {
     await lockBucketPolicy(tx, caller.orgId, bucketId);
-    // Jobs before documents, as a job that finishes locks them.
+    // Lock jobs before documents, in the order of a job that finishes.
     const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
     await lockDocuments(tx, scope, documentIds);
     const found = await readEditable(tx, scope, documentIds, where);
     const documents = found.filter((document) => document.isVisible && document.status !== 'deleting');
     const ids = documents.map(({ id }) => id);
     const taken = new Set(ids);
-    const theirs = jobs.filter((job) => taken.has(job.documentId));
+    const jobsToCancel = jobs.filter((job) => taken.has(job.documentId));
     await cancelJobs(
       tx,
       caller.orgId,
-      theirs.map(({ id }) => id),
+      jobsToCancel.map(({ id }) => id),
     );
     await markDocuments(tx, caller.orgId, ids, jobId);
     const job = await enqueueJob(tx, {
@@ -85,7 +85,7 @@ export async function queueHardDelete(
         detail: { bucket_id: bucketId, statement, job_id: jobId, file_name_sha256: fileNameSha256, sha256 },
       })),
     );
-    return { deleted: ids, cancelled: theirs, requestedAt: new Date(job.created_at) };
+    return { deleted: ids, cancelled: jobsToCancel, requestedAt: new Date(job.created_at) };
   });
   await notifier
     .notifyQueued(HARD_DELETE)

@@ -4,7 +4,7 @@ import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
 import type { DocumentEdit } from './schema.ts';
 
-/** A document as an edit finds it, while nobody else can change it. */
+/** A document as an edit reads it, while it is locked. */
 export interface EditableDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -12,17 +12,17 @@ export interface EditableDocument {
   readonly searchable: boolean;
   readonly metadata: Readonly<Record<string, string>>;
   readonly access: AccessPolicy;
-  /** Vectors that searches find. */
+  /** Number of vectors that searches find. */
   readonly indexedVectors: number;
-  /** Whether the caller may see it. */
+  /** True if the caller may see it. */
   readonly isVisible: boolean;
   readonly file: { objectKey: string; fileName: string; sizeBytes: number; sourcePath: string | null };
 }
 
-/** Why a matched document is left as it is. */
+/** Reason why a matched document is not changed. */
 export type SkipReason = 'deleting' | 'hidden' | 'unchanged' | 'limits';
 
-/** What becomes of a document. */
+/** Planned change of a document. */
 export interface PlannedEdit {
   readonly document: EditableDocument;
   readonly metadata: Record<string, string>;
@@ -42,7 +42,7 @@ export interface EditRequest {
   readonly bucket: BucketPolicy;
 }
 
-/** What an edit makes of a document, or why it makes nothing of it. `fault`: the bound of metadata that it would break. */
+/** Plan an edit of a document, or return the reason to skip it. `fault`: the bound of metadata that it would exceed. */
 export function planEdit(
   document: EditableDocument,
   { edit, reindex, caller, bucket }: EditRequest,
@@ -58,7 +58,7 @@ export function planEdit(
   const isDisabled = document.searchable && !searchable;
   const isReindexed = reindex && searchable;
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
-  if (searchable && !document.searchable && !reindex) warnings.push('search finds it once it is reindexed');
+  if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
   const isChanged =
     searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
   if (!isChanged && !isReindexed) return { skip: 'unchanged' };
@@ -85,7 +85,7 @@ function differs(a: object, b: object): boolean {
   return left.length !== right.size || left.some(([key, value]) => !right.has(key) || right.get(key) !== value);
 }
 
-/** What of a document an edit changed, for the audit log: only what differs, null where it is missing. */
+/** Describe the change of a document for the audit log: only fields that differ; null if a field is missing. */
 export function describeChange({ document, metadata, access, searchable }: PlannedEdit): {
   before: Record<string, unknown>;
   after: Record<string, unknown>;

@@ -5,28 +5,28 @@ import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { documentExists } from './store.ts';
 
-/** One change of a document, as the audit log has it. */
+/** One change of a document from the audit log. */
 export interface HistoryEntry {
   readonly at: string;
   /** `user:<id>`, `key:<id>` or `operator:<os user>`. */
   readonly actor: string;
   /** `document.edit_metadata`, `document.delete`, … */
   readonly action: string;
-  /** As it was written; null where the change was asked for by fields. */
+  /** Text of the statement; null if the change was requested by fields. */
   readonly statement: string | null;
-  /** What the change touched, as it was; user metadata as `metadata.<key>`, null where it was missing. */
+  /** Old values of the changed fields; user metadata as `metadata.<key>`, null if it was missing. */
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
-  /** What else the entry tells. */
+  /** Further details of the audit record. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Changes of a document, newest first; also of one that is gone. They hold values whatever the document's privacy
- * level is, so they are for the organization's administrators.
+ * Read the changes of a document, newest first, also of a deleted one. They contain values regardless of the document's
+ * privacy level, so only administrators of the organization may read them.
  *
- * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that never was, or of which nothing
- *   is told any more
+ * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that never existed or has no audit
+ *   records left
  */
 export async function readHistory(
   sql: Sql,

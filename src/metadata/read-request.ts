@@ -7,13 +7,13 @@ import { parseStatement, STATEMENT_LIMITS } from './statement/parser.ts';
 import { readEdit } from './statement/read-edit.ts';
 import type { Condition, Statement, Subject } from './statement/syntax.ts';
 
-/** What a bulk request asks for, by statement or by fields. */
+/** Bulk request, by statement or by fields. */
 export interface BulkRequest {
   readonly kind: 'select' | 'edit' | 'harddelete';
   readonly where: Condition | null;
   readonly edit: DocumentEdit;
   readonly limit: number;
-  /** As it was written; null: by fields. */
+  /** Text of the statement; null for a request by fields. */
   readonly statement: string | null;
   readonly advice: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface BulkRequest {
 export function readBulkRequest(request: BulkEdit): BulkRequest {
   if (request.statement !== undefined) return readStatement(parseStatement(request.statement), request.limit);
   if (request.where === undefined || Object.keys(request.where).length === 0) {
-    throw invalidRequest('where: name the documents by where or by a statement', 'where');
+    throw invalidRequest('where: select the documents by where or by a statement', 'where');
   }
   const { metadata, searchable, privacy_level, classification, review_status, public_accessible } = request;
   return {

@@ -13,10 +13,10 @@ import {
 import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 
-/** Documents that a bulk edit takes when nothing says how many. */
+/** Limit of documents in a bulk edit that sets none. */
 export const LIMIT_DEFAULT = 500;
 
-/** A change of documents: of their metadata, in which null removes a key, and of their access policy and state. */
+/** Change of documents: of their metadata, in which null removes a key, and of their access policy and state. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
   searchable: z.boolean().optional().describe('false: search disabled and vectors deleted'),
@@ -51,9 +51,9 @@ const whereText = z
   .meta({ maxLength: METADATA_LIMITS.valueLength });
 const whereValue = z.union([whereText, z.number(), z.boolean(), z.null()]);
 
-/** `PATCH …/documents/metadata/bulk`. A statement takes the place of `where` and of what an edit has. */
+/** `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the fields of an edit. */
 export const BulkEdit = DocumentEdit.extend({
-  // Its length is checked where it is read.
+  // The parser checks its length.
   statement: z.string().meta({ maxLength: STATEMENT_LIMITS.characters }).optional(),
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
   where: z.record(z.string(), whereValue).optional().describe('exact matches by key; null: the key is missing'),
@@ -113,7 +113,7 @@ export const ReservedKeys = z
   .meta({ id: 'ReservedKeys' });
 export type ReservedKeys = z.output<typeof ReservedKeys>;
 
-/** Which keys callers cannot use, which they can ask by, and what bounds metadata has (contract 4.14). */
+/** Describe reserved keys, keys that conditions can use, and the bounds of metadata (contract 4.14). */
 export function describeReservedKeys(): ReservedKeys {
   return {
     pipeline_reserved: [...PIPELINE_RESERVED_KEYS],

@@ -7,21 +7,21 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { isNarrowed, matchSql } from './statement/plan.ts';
 import type { Condition } from './statement/syntax.ts';
 
-/** What a condition that no index narrows may take before it is given up. */
+/** Time after which a query for matches is cancelled; only conditions that no index narrows take so long. */
 const MATCHING_MS = 10_000;
-/** SQLSTATE query_canceled: here by `statement_timeout` (PostgreSQL manual, appendix A). */
+/** SQLSTATE query_canceled, here caused by `statement_timeout` (PostgreSQL manual, appendix A). */
 const QUERY_CANCELED = '57014';
 
-/** The documents that a condition is asked of. */
+/** Documents among which a condition is evaluated. */
 export interface MatchScope {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Null: every document of the bucket. */
+  /** Condition; null selects every document of the bucket. */
   readonly where: Condition | null;
 }
 
 /**
- * The documents that the caller may see and for which the condition is true, oldest first.
+ * Find the documents that the caller may see and for which the condition is true, oldest first.
  *
  * @throws AppError `statement_timeout` (400)
  */
@@ -33,8 +33,8 @@ export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: numbe
 }
 
 /**
- * Ids of the documents of the bucket for which the condition is true, whoever may see them, in order. For changes, which
- * tell how many they had to leave out.
+ * Find the ids of the bucket's documents for which the condition is true, in order, also of documents that the caller
+ * may not see: changes report how many they skipped.
  *
  * @throws AppError `statement_timeout` (400)
  */
@@ -46,7 +46,7 @@ export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope
   });
 }
 
-/** File names of these documents, by id; of those that the caller may not see, none. */
+/** Find the file names of these documents, by id; documents that the caller may not see are left out. */
 export async function findFileNames(
   sql: Sql,
   caller: Caller,
@@ -60,13 +60,13 @@ export async function findFileNames(
   return new Map(rows.map((row) => [row['id'] as string, row['file_name'] as string]));
 }
 
-/** Whether the organization has this document, whoever may see it. */
+/** Return true if the organization has this document, even if the caller may not see it. */
 export async function documentExists(sql: Sql, orgId: string, documentId: string): Promise<boolean> {
   const rows = await sql`SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId}`;
   return rows.length > 0;
 }
 
-/** The plan of `selectVisibleMatches`, as EXPLAIN tells it. */
+/** Explain the query plan of `selectVisibleMatches`. */
 export function explainVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: number): Promise<string> {
   return inMatchingTime(sql, async (tx) => {
     const rows = await unprepared(tx`EXPLAIN (ANALYZE) ${visibleMatches(tx, scope, rowsMax)}`);
@@ -81,8 +81,9 @@ function visibleMatches(sql: Sql, { caller, bucketId, where }: MatchScope, rowsM
 }
 
 /**
- * Where an index narrows, all matches are found first and put in order then: a walk through the documents in order,
- * which a limit tempts the planner into, would pass all of a large bucket for a few matches.
+ * Build the query of the first matches. If an index narrows the condition, all matches are found first and sorted then.
+ * A limit would otherwise let the planner scan the documents in order, which reads all of a large bucket for a few
+ * matches.
  */
 function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Condition | null, rowsMax: number) {
   const matching = where === null ? among : sql`${among} AND ${matchSql(sql, bucketId, where)}`;
@@ -97,8 +98,8 @@ function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Con
 async function inMatchingTime<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   try {
     return await sql.begin(async (tx) => {
-      // The memory is for the pages of a large bucket's matches: where it does not suffice, PostgreSQL has to make
-      // the terms of every document of a page again.
+      // The memory holds the bitmap of matches in a large bucket. If it does not suffice, PostgreSQL has to recompute
+      // the terms of every document on a page.
       await tx`SELECT set_config('statement_timeout', ${String(MATCHING_MS)}, true), set_config('work_mem', '64MB', true)`;
       return fn(tx);
     });

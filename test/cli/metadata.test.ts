@@ -141,7 +141,7 @@ describe('service metadata exec', () => {
         ['skipped', '1'],
       ]),
     );
-    expect(run).toMatchObject({ code: 0, stderr: 'warning: skipped 1: they are so already\n' });
+    expect(run).toMatchObject({ code: 0, stderr: 'warning: skipped 1: they already have these values\n' });
     expect((await exec(UPDATE, '--yes', '--no-reindex', '--limit', '1')).stderr).toContain('AND id >');
     expect((await exec(UPDATE, '--yes')).stderr).toContain('no worker is running');
   });

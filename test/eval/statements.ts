@@ -37,14 +37,14 @@ export async function evaluateStatements(): Promise<void> {
 
 async function report(sample: Sample): Promise<void> {
   const before = await fingerprint(sample.sql);
-  const total = { statements: 0, telling: 0, matches: 0 };
+  const total = { statements: 0, discriminating: 0, matches: 0 };
   for (let part = 1; part <= PARTS; part++) {
     const tally = await checkMatches(sample, { seed: part, numRuns: STATEMENTS / PARTS });
     total.statements += tally.statements;
-    total.telling += tally.telling;
+    total.discriminating += tally.discriminating;
     total.matches += tally.matches;
     console.log(
-      `${total.statements} statements, ${total.telling} of them telling, ${total.matches} matches: all the same`,
+      `${total.statements} statements, ${total.discriminating} of them discriminating, ${total.matches} matches: all the same`,
     );
   }
   const { updated } = await checkEffects(sample, { seed: 1, numRuns: CHANGES });

@@ -20,7 +20,7 @@ import {
 import { DOCUMENTS, type Sample } from './sample.ts';
 import { BUCKET_ID, CALLER, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
 
-/** As CALLER, and may edit metadata. */
+/** Caller like CALLER that may edit metadata. */
 const MANAGER: Caller = {
   ...CALLER,
   kind: 'api_key',
@@ -29,7 +29,7 @@ const MANAGER: Caller = {
   scopes: new Set(['buckets:manage']),
 };
 
-/** Assignments of which the interpreter knows what they do; `apply` does it. */
+/** Assignments that the interpreter can apply, by `apply`. */
 const assignment: fc.Arbitrary<{ key: Key; value: Literal; field?: string }> = fc.oneof(
   {
     weight: 4,
@@ -73,7 +73,7 @@ const change = fc
   })
   .filter((drawn) => drawn.text.length <= 4000);
 
-/** A document after the assignments; null assignments are a SOFTDELETE. */
+/** Return a document after the assignments; null assignments are a SOFTDELETE. */
 function apply(
   { id, fields, metadata }: PlainDocument,
   assignments: readonly { key: Key; value: Literal; field?: string }[] | null,
@@ -88,12 +88,14 @@ function apply(
     else after.fields[field] = storedForm(value);
   }
   const isLevelSet = assignments.some(({ field }) => field === 'privacy_level');
-  // Above level 1 nothing becomes or stays public in a bucket of the default policy, once it is asked about.
+  // In a bucket of the default policy no document whose level is set above 1 becomes or stays public.
   if (isLevelSet && (after.fields['privacy_level'] as number) > 1) after.fields['public_accessible'] = false;
   return { id, ...after };
 }
 
-/** Statements that change do to the bucket what the interpreter says, and to nothing else; each is rolled back. */
+/**
+ * Check that changing statements have the effects that the interpreter computes, and no others; each is rolled back.
+ */
 export async function checkEffects(
   { sql }: Sample,
   runs: { seed: number; numRuns: number },
@@ -127,10 +129,16 @@ export async function checkEffects(
               throw new Error(`${before.id} ${name}: ${JSON.stringify(found[name])}, not ${JSON.stringify(value)}`);
             }
           }
-          const told = [reply.matched, reply.updated, reply.skipped, reply.items.map(({ id }) => id), audit.length];
-          const truth = [matched.length, changed.length, matched.length - changed.length, changed, changed.length];
-          if (!isDeepStrictEqual(told, truth))
-            throw new Error(`told ${JSON.stringify(told)}, not ${JSON.stringify(truth)}`);
+          const reported = [reply.matched, reply.updated, reply.skipped, reply.items.map(({ id }) => id), audit.length];
+          const expectedReply = [
+            matched.length,
+            changed.length,
+            matched.length - changed.length,
+            changed,
+            changed.length,
+          ];
+          if (!isDeepStrictEqual(reported, expectedReply))
+            throw new Error(`reported ${JSON.stringify(reported)}, not ${JSON.stringify(expectedReply)}`);
           updated += changed.length;
           throw ROLLED_BACK;
         })
@@ -149,7 +157,7 @@ const refuse = async () => {
   throw new Error('no HARDDELETE is among these');
 };
 
-/** Columns that an edit may change, and one that it may not. Times are left out: `updated_at` is to move. */
+/** Return the columns of a document to compare. Times are left out, since an edit changes `updated_at`. */
 function plain({ fields, metadata }: PlainDocument): Record<string, unknown> {
   const { created_at: _created, updated_at: _updated, ...others } = fields;
   return { ...others, metadata };

@@ -8,17 +8,17 @@ import { BUCKET_ID, CALLER } from './sample-documents.ts';
 
 export interface Tally {
   statements: number;
-  /** Statements that some but not all documents match: those that tell right from wrong. */
-  telling: number;
+  /** Statements that some but not all documents match, so that wrong results show. */
+  discriminating: number;
   matches: number;
 }
 
-/** Statements of the grammar find what the interpreter finds, in the same order. Throws the shortest that do not. */
+/** Check that statements find what the interpreter finds, in the same order. Throws the shortest that does not. */
 export async function checkMatches(
   { sql, documents }: Sample,
   runs: { seed: number; numRuns: number },
 ): Promise<Tally> {
-  const tally: Tally = { statements: 0, telling: 0, matches: 0 };
+  const tally: Tally = { statements: 0, discriminating: 0, matches: 0 };
   await fc.assert(
     fc.asyncProperty(selection, async (model) => {
       const statement = parseStatement(model.text);
@@ -34,7 +34,7 @@ export async function checkMatches(
       if (JSON.stringify(found) !== JSON.stringify(expected.slice(0, rowsMax))) throw new Error(difference);
       tally.statements++;
       tally.matches += found.length;
-      if (expected.length > 0 && expected.length < documents.length) tally.telling++;
+      if (expected.length > 0 && expected.length < documents.length) tally.discriminating++;
     }),
     { ...runs, endOnFailure: false },
   );

@@ -6,8 +6,8 @@ import { selection } from './draw-statements.ts';
 import type { Sample } from './sample.ts';
 import { BUCKET_ID, CALLER, TEXTS, USER_KEYS } from './sample-documents.ts';
 
-/** What statements are damaged with. */
-const SPLINTERS = [
+/** Texts that are inserted to damage statements. */
+const FRAGMENTS = [
   ...[
     "'",
     '"',
@@ -73,14 +73,14 @@ const SPLINTERS = [
 const damaged = fc
   .tuple(
     selection,
-    fc.array(fc.tuple(fc.nat(4), fc.nat(4000), fc.constantFrom(...SPLINTERS)), { minLength: 1, maxLength: 4 }),
+    fc.array(fc.tuple(fc.nat(4), fc.nat(4000), fc.constantFrom(...FRAGMENTS)), { minLength: 1, maxLength: 4 }),
   )
   .map(([model, changes]) =>
-    changes.reduce((text, [kind, place, splinter]) => {
+    changes.reduce((text, [kind, place, fragment]) => {
       const at = place % (text.length + 1);
-      if (kind === 0) return text.slice(0, at) + splinter + text.slice(at);
+      if (kind === 0) return text.slice(0, at) + fragment + text.slice(at);
       if (kind === 1) return text.slice(0, at) + text.slice(at + 1 + (place % 7));
-      if (kind === 2) return text.slice(0, at) + splinter + text.slice(at + splinter.length);
+      if (kind === 2) return text.slice(0, at) + fragment + text.slice(at + fragment.length);
       if (kind === 3) return text.slice(0, at);
       return text.slice(0, at) + text.slice(Math.max(0, at - 30));
     }, model.text),
@@ -88,7 +88,7 @@ const damaged = fc
 const soup = fc
   .array(
     fc.oneof(
-      fc.constantFrom(...SPLINTERS),
+      fc.constantFrom(...FRAGMENTS),
       fc.constantFrom(...TEXTS),
       fc.constantFrom(...USER_KEYS, 'SELECT', 'UPDATE', 'SET'),
     ),
@@ -104,21 +104,21 @@ const noise = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .tuple(fc.constantFrom(...SPLINTERS), fc.nat(4100))
+      .tuple(fc.constantFrom(...FRAGMENTS), fc.nat(4100))
       .map(([part, times]) => part.repeat(times).slice(0, 4100)),
   },
 );
 
 export interface NoiseTally {
   strings: number;
-  /** Those that are statements all the same. */
+  /** Strings that are valid statements all the same. */
   read: number;
-  /** The longest that one took to be read, in milliseconds. */
+  /** Longest time to parse one, in milliseconds. */
   slowestMs: number;
   slowest: string;
 }
 
-/** Whatever the text: a statement of which the condition can be asked, or 400 `statement_invalid`. */
+/** Check that any text is either a statement that can be executed or refused by 400 `statement_invalid`. */
 export async function checkNoise({ sql }: Sample, runs: { seed: number; numRuns: number }): Promise<NoiseTally> {
   const tally: NoiseTally = { strings: 0, read: 0, slowestMs: 0, slowest: '' };
   await fc.assert(
@@ -136,7 +136,9 @@ export async function checkNoise({ sql }: Sample, runs: { seed: number; numRuns:
   return tally;
 }
 
-/** The best of a few tries where the first was slow: a busy machine is slow once, a bad parser each time. */
+/**
+ * Return the best time of a few attempts if the first was slow: a busy machine is slow once, a bad parser each time.
+ */
 function timeToParse(source: string): number {
   let best = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 5 && best > 5; attempt++) {
@@ -153,7 +155,7 @@ function tryToParse(source: string) {
   } catch (error) {
     if (error instanceof AppError && error.status === 400 && error.code === 'statement_invalid') {
       if (/\p{Cc}|\p{Cs}/u.test(error.message))
-        throw new Error(`the message shows what it should name: ${error.message}`);
+        throw new Error(`the message shows an invisible character that it should name: ${error.message}`);
       return null;
     }
     throw error;

@@ -1,10 +1,10 @@
-/** Statements of the whole grammar, drawn by fast-check. */
+/** Arbitraries of fast-check for statements of the whole grammar. */
 import fc from 'fast-check';
 import { rollDice } from '../support/dice.ts';
 import { type Key, keyword, type Literal, print, space, type Tree } from './interpreter.ts';
 import { FIELD_NAMES, FIELD_TEXTS, TEXTS, USER_KEYS } from './sample-documents.ts';
 
-/** Keys that have to be quoted, being keywords, names of fields, or no words. */
+/** Keys that must be quoted, since they are keywords, names of fields or no words. */
 export const QUOTED = new Set(['limit', 'in', 'id', 'created_at', '7']);
 
 const key: fc.Arbitrary<Key> = fc.oneof(
@@ -14,7 +14,7 @@ const key: fc.Arbitrary<Key> = fc.oneof(
     .map(([name, quoted]) => ({ name, quoted: quoted || QUOTED.has(name) })),
 );
 
-/** Without control characters and lone surrogates. */
+/** Text without control characters and lone surrogates. */
 const anyText = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((text) => !/\p{Cc}/u.test(text));
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS, ...FIELD_TEXTS) },
@@ -51,7 +51,7 @@ export const literal: fc.Arbitrary<Literal> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'null' as const }) },
 );
 
-/** Patterns made of the values, so that they match: a start, an end or a middle, or with characters replaced. */
+/** Patterns made from the values, so that they match: a start, an end or a middle, or with characters replaced. */
 const pattern = fc.tuple(text, fc.nat(6), fc.nat(20)).map(([base, form, at]) => {
   const escaped = base.replace(/[\\%_]/g, '\\$&');
   const characters = Array.from(base, (character) => (/[\\%_]/.test(character) ? `\\${character}` : character));

@@ -35,7 +35,7 @@ async function history(id: string) {
 }
 
 describe('a single edit', () => {
-  it('merges, and takes a key away by null', async () => {
+  it('a single edit merges metadata, and removes a key by null', async () => {
     const id = await upload({ metadata: { team: 'a', year: 2020, gone: 'x' } });
     const reply = await edit(id, { metadata: { year: 2021, gone: null, isNew: true, never: null }, reindex: false });
     expect(reply).toMatchObject({
@@ -49,7 +49,7 @@ describe('a single edit', () => {
     expect((await row(id))['metadata']).toEqual(reply.metadata);
   });
 
-  it('writes who changed what into the audit log, and nothing where nothing changed', async () => {
+  it('a single edit is recorded in the audit log with its actor and changes, unless nothing changed', async () => {
     const id = await upload({ metadata: { team: 'a' } });
     await edit(id, { metadata: { team: 'b', old: null, scope: 'sales' }, privacy_level: 4, reindex: false });
     await edit(id, { metadata: { team: 'b' }, privacy_level: 4, reindex: false });
@@ -65,7 +65,7 @@ describe('a single edit', () => {
     ]);
   });
 
-  it('keeps each of 50 edits at the same time', async () => {
+  it('none of 50 concurrent single edits is lost', async () => {
     const id = await upload();
     const keys = Array.from({ length: 50 }, (_, at) => `key_${at}`);
     const edits = keys.map((key) => edit(id, { metadata: { [key]: key }, reindex: true }));
@@ -75,7 +75,7 @@ describe('a single edit', () => {
     expect(jobs).toHaveLength(1); // the upload's own, which no worker has claimed
   });
 
-  it('bounds what edits add up to', async () => {
+  it('the metadata that single edits add up to is bounded', async () => {
     const id = await upload();
     const some = (from: number) => Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`key_${from + at}`, at]));
     for (const from of [0, 32, 64, 96]) await edit(id, { metadata: some(from), reindex: false });
@@ -85,14 +85,14 @@ describe('a single edit', () => {
     expect(await history(id)).toHaveLength(5);
   });
 
-  it('clamps and says so', async () => {
+  it('a single edit is clamped to the policy, with a warning', async () => {
     const id = await upload();
     const reply = await edit(id, { privacy_level: 10, reindex: false }, { ...test.operator, authLevel: 6 });
     expect(reply.warnings).toEqual(['privacy_level was lowered from 10 to 6 by policy']);
     expect((await row(id))['privacy_level']).toBe(6);
   });
 
-  it('refuses who may not', async () => {
+  it('a single edit is refused to callers without permission', async () => {
     const id = await upload({ privacy_level: 5 });
     const user: Caller = {
       ...test.operator,
@@ -121,7 +121,7 @@ describe('a single edit', () => {
     await expect(edit(id, {}, manager, 'none')).rejects.toMatchObject({ status: 404, code: 'bucket_not_found' });
   });
 
-  it('deletes the vectors at once and has them made anew', async () => {
+  it('a single edit deletes the vectors at once and queues a job that makes them anew', async () => {
     const worker = test.appliance.jobs.worker('ingest');
     const ready = (id: string) =>
       until(async () => (await row(id))['status'] === 'ready', { withinMs: 20_000, what: 'ingest' });

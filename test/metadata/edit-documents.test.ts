@@ -46,7 +46,7 @@ async function upload(metadata: Record<string, unknown> = {}, fields: object = {
   return (await uploadDocument(test.appliance.ingest.uploads, test.operator, bucketId, content, request)).id;
 }
 
-/** Documents as an ingest would leave them, without its cost. */
+/** Insert documents as ingest would leave them, without running it. */
 async function insertMany(count: number): Promise<void> {
   await test.appliance.sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status, metadata)
@@ -56,7 +56,7 @@ async function insertMany(count: number): Promise<void> {
 }
 
 describe('a bulk edit', () => {
-  it('by fields changes what matches where exactly', async () => {
+  it('a bulk edit by fields changes exactly the documents that match', async () => {
     const ids = [
       await upload({ team: 'a', year: 2020 }),
       await upload({ team: 'a' }),
@@ -78,7 +78,7 @@ describe('a bulk edit', () => {
     expect(missing.items.map(({ id }) => id)).toEqual([ids[1]]);
   });
 
-  it('by a statement, which overrides the fields; the smaller limit wins', async () => {
+  it('a statement of a bulk edit overrides the fields, and the smaller limit wins', async () => {
     await insertMany(5);
     const both = { where: { team: 'none' }, metadata: { tag: 'y' } };
     const reply = await state(`UPDATE documents SET tag = 'x' WHERE team = 'a' LIMIT 3`, { ...both, limit: 4 });
@@ -89,7 +89,7 @@ describe('a bulk edit', () => {
     expect(rest).toMatchObject({ matched: 2, updated: 2, warnings: [] });
   });
 
-  it('previews exactly what it will do, and changes nothing then', async () => {
+  it('a preview shows exactly what a bulk edit will do, and changes nothing', async () => {
     await insertMany(3);
     await upload({ team: 'a', tag: 'x' });
     await upload({ team: 'a' }, { privacy_level: 9 });
@@ -107,7 +107,7 @@ describe('a bulk edit', () => {
     expect(run).toMatchObject({ matched: 5, updated: 4, skipped: 1, warnings: preview.warnings });
   });
 
-  it('tells why documents are skipped, without showing them', async () => {
+  it('a bulk edit reports why documents are skipped, without showing them', async () => {
     const [same, hidden, going] = [
       await upload({ tag: 'x' }),
       await upload({ tag: 'y' }, { privacy_level: 9 }),
@@ -120,7 +120,7 @@ describe('a bulk edit', () => {
     expect(reply.warnings.toSorted()).toEqual([
       'skipped 1: they are above your auth level or of another department',
       'skipped 1: they are being deleted',
-      'skipped 1: they are so already',
+      'skipped 1: they already have these values',
     ]);
     const [row] = await test.appliance.sql`SELECT metadata FROM documents WHERE id = ${hidden}`;
     expect(row?.['metadata']).toEqual({ tag: 'y' });
@@ -128,7 +128,7 @@ describe('a bulk edit', () => {
     expect(seen).toMatchObject({ matched: 1, items: [{ id: same }] });
   });
 
-  it('writes one audit line a document, with the statement as it was written', async () => {
+  it('a bulk edit writes one audit record per document, with the original statement', async () => {
     await insertMany(2);
     const statement = `UPDATE documents\nSET team = 'b' WHERE number = 2;`;
     const { items } = await state(statement);
@@ -147,7 +147,7 @@ describe('a bulk edit', () => {
     ]);
   });
 
-  it('keeps the batches before a failure, and goes on with the rest', async () => {
+  it('a bulk edit keeps the batches before a failure, and the same request continues with the others', async () => {
     await insertMany(1200);
     const { sql } = test.appliance;
     await sql`ALTER TABLE documents ADD CONSTRAINT no_number_700 CHECK (metadata ->> 'number' <> '700' OR NOT metadata ? 'tag')`;
@@ -157,11 +157,11 @@ describe('a bulk edit', () => {
       () => sql`ALTER TABLE documents DROP CONSTRAINT no_number_700`,
     );
     expect(stopped).toMatchObject({ matched: 1200, updated: 500, skipped: 700 });
-    expect(stopped.warnings).toContain('skipped 700: they were not reached');
+    expect(stopped.warnings).toContain('skipped 700: they were not processed');
     expect(await state(statement, many)).toMatchObject({ matched: 1200, updated: 700, skipped: 500 });
   });
 
-  it('changes 2,000 documents, and no more', async () => {
+  it('a bulk edit changes 2,000 documents, and no more', async () => {
     await insertMany(2001);
     const reply = await state(`UPDATE documents SET tag = 'x' WHERE team = 'a' LIMIT 2000`);
     expect(reply).toMatchObject({ matched: 2000, updated: 2000, skipped: 0 });
@@ -170,7 +170,7 @@ describe('a bulk edit', () => {
 });
 
 describe('taking documents out of search', () => {
-  it('deletes their vectors, cancels their jobs and keeps them; searchable=true makes them anew', async () => {
+  it('SOFTDELETE deletes vectors, cancels jobs and keeps documents; searchable=true makes the vectors anew', async () => {
     const { sql } = test.appliance;
     const ready = await upload({ kind: 'ready' });
     const worker = test.appliance.jobs.worker('ingest');
@@ -210,7 +210,7 @@ describe('taking documents out of search', () => {
 describe('HARDDELETE', () => {
   const statement = `HARDDELETE FROM documents WHERE team = 'a'`;
 
-  it('is queued with the exact confirmation, and previewed without', async () => {
+  it('HARDDELETE is queued only with the exact confirmation, and previewed without', async () => {
     const id = await upload({ team: 'a' });
     const preview = await edit({ statement, dry_run: true });
     expect(preview).toMatchObject({ matched: 1, updated: 0, items: [{ id }] });
@@ -230,7 +230,7 @@ describe('HARDDELETE', () => {
     expect(hardDeletes).toMatchObject([{ documentIds: [id], statement, bucketId }]);
   });
 
-  it('leaves out what the caller may not see', async () => {
+  it('HARDDELETE skips documents that the caller may not see', async () => {
     const id = await upload({ team: 'a' });
     await upload({ team: 'a', other: 1 }, { privacy_level: 9 });
     const reply = await edit({ statement, confirm: `HARDDELETE ${bucketId}` }, { ...test.operator, authLevel: 5 });
@@ -239,7 +239,7 @@ describe('HARDDELETE', () => {
   });
 });
 
-describe('who may', () => {
+describe('permissions of bulk edits', () => {
   const operations = {
     select: 'SELECT documents',
     update: `UPDATE documents SET tag = 'x' WHERE id > ''`,
@@ -269,7 +269,7 @@ describe('who may', () => {
     ['the operator', {}, ['select', 'update', 'softdelete', 'harddelete']],
   ];
 
-  it.each(CASES)('%s, at every privacy level', async (_name, kind, allowed) => {
+  it.each(CASES)('%s may run only the allowed operations, at every privacy level', async (_name, kind, allowed) => {
     for (const level of [1, 5, 9]) await upload({ level }, { privacy_level: level });
     for (const authLevel of [1, 5, 10]) {
       const caller = { ...test.operator, ...kind, authLevel };
@@ -282,7 +282,7 @@ describe('who may', () => {
     }
   });
 
-  it('of another organization, nobody', async () => {
+  it('a bucket of another organization cannot be edited', async () => {
     await expect(
       edit({ statement: 'SELECT documents' }, { ...test.operator, orgId: 'org_other' }),
     ).rejects.toMatchObject({
@@ -293,13 +293,13 @@ describe('who may', () => {
 });
 
 it.each([
-  [{}, 'where: name the documents by where or by a statement'],
-  [{ where: {} }, 'where: name the documents by where or by a statement'],
+  [{}, 'where: select the documents by where or by a statement'],
+  [{ where: {} }, 'where: select the documents by where or by a statement'],
   [{ where: { chunk_id: 'x' } }, 'key is reserved by the service'],
   [{ where: { 'a b': 'x' } }, 'key may only have'],
   [{ where: { team: '\ud800' } }, 'must be well-formed text'],
   [{ statement: 'DELETE FROM documents WHERE a = 1' }, 'DELETE is not supported'],
   [{ statement: '' }, 'found the end of the statement'],
-])('refuses %j', async (body, message) => {
+])('the bulk edit %j is refused', async (body, message) => {
   await expect(edit(body)).rejects.toMatchObject({ status: 400, message: expect.stringContaining(message) });
 });

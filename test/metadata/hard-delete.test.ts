@@ -9,7 +9,7 @@ import { filesWith } from '../support/files-with.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
-/** No word of any other text, and too rare for LanceDB to shorten. */
+/** A word that occurs in no other text, and too rare for LanceDB to compress. */
 const CANARY = 'zqxkvj4409wpf';
 const signal = new AbortController().signal;
 
@@ -48,7 +48,7 @@ const noneOpen = async () => {
     SELECT 1 FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled') AND bucket_id = ${bucketId}`;
   return open.length === 0;
 };
-const workOff = () => withWorker(noneOpen);
+const finishJobs = () => withWorker(noneOpen);
 
 interface Uploaded {
   readonly id: string;
@@ -81,7 +81,7 @@ const herons = async (count: number) => {
   for (let i = 0; i < count; i++) await upload(`Heron number ${i} stands still in ${CANARY.slice(0, 3)}.`);
 };
 
-/** What is left of a document in the database, by table. */
+/** Count what is left of a document in the database, by table. */
 async function rowsAbout(id: string): Promise<Record<string, unknown>> {
   const { sql } = test.appliance;
   const [row] = await sql`
@@ -94,15 +94,15 @@ async function rowsAbout(id: string): Promise<Record<string, unknown>> {
 }
 
 describe('HARDDELETE', () => {
-  it('leaves nothing of a document but its tombstone', async () => {
+  it('HARDDELETE leaves nothing of a document but its tombstone', async () => {
     await herons(25);
     const doomed = await upload(`${CANARY} was here.`, { name: CANARY, team: 'a' });
-    await workOff();
+    await finishJobs();
     const edit = { json: { metadata: { nick: CANARY }, reindex: false }, key };
     expect((await test.call('PATCH', `${documents}/${doomed.id}/metadata`, edit)).status).toBe(200);
     const again = { key, headers: { 'Idempotency-Key': 'again' } };
     expect((await test.call('POST', `/v1/jobs/${doomed.job}/reprocess`, again)).status).toBe(200);
-    await workOff();
+    await finishJobs();
     expect(filesWith(test.dataDir, CANARY)).not.toEqual([]);
 
     const { job_id, statement, delete_requested_at, ...reply } = await hardDelete(`team = 'a'`);
@@ -111,7 +111,7 @@ describe('HARDDELETE', () => {
       ...{ processing_type: 'hard_delete', status: 'queued', bucket_id: bucketId, document_id: null },
       ...{ created_at: delete_requested_at, file_name: '1 document' },
     });
-    await workOff();
+    await finishJobs();
     const done = await jobOf(job_id);
     expect(done).toMatchObject({ status: 'ready', chunks_count: 1, retry_count: 0, error_category: null });
     const listed = await test.call('GET', `/v1/jobs?bucket_id=${bucketId}&limit=1`, { key });
@@ -149,9 +149,9 @@ describe('HARDDELETE', () => {
     expect((await test.call('POST', `/v1/jobs/${doomed.job}/reprocess`, again)).status).toBe(410);
   });
 
-  it('takes documents away at once, before the job runs, with the jobs that worked on them', async () => {
+  it('HARDDELETE hides documents and cancels their jobs at once, before its own job runs', async () => {
     const ready = await upload('The plover is ready.', { team: 'a' });
-    await workOff();
+    await finishJobs();
     const waiting = await upload('The plover is waiting.', { team: 'a' });
     const kept = await upload('The plover is kept.');
     const { sql } = test.appliance;
@@ -182,12 +182,12 @@ describe('HARDDELETE', () => {
     expect((await jobOf(waiting.job)).status).toBe('cancelled');
     const [row] = await sql`SELECT fence FROM jobs WHERE id = ${waiting.job}`;
     expect(Number(row?.['fence'])).toBe((held?.fence as number) + 1);
-    await workOff();
+    await finishJobs();
     expect((await rowsAbout(waiting.id))['documents']).toBe(0);
     expect((await jobOf(kept.job)).status).toBe('ready');
   });
 
-  it('that runs into documents being deleted, or changed meanwhile, leaves those out', async () => {
+  it('HARDDELETE skips documents that are being deleted or were changed meanwhile', async () => {
     const ids = [await upload('a', { team: 'a' }), await upload('b', { team: 'a' })].map(({ id }) => id);
     const both = await Promise.all([hardDelete(`team = 'a'`), hardDelete(`team = 'a'`)]);
     const taken = both.map(({ items }) => items.map((item: { id: string }) => item.id));
@@ -201,13 +201,13 @@ describe('HARDDELETE', () => {
     const log = await test.appliance.sql`
       SELECT target FROM audit_log WHERE action = 'document.hard_delete' AND target = ANY(${ids}) ORDER BY target`;
     expect(log.map((row) => row['target'])).toEqual(ids);
-    await workOff();
+    await finishJobs();
     const rest = await test.appliance
       .sql`SELECT status FROM jobs WHERE kind = 'hard_delete' AND bucket_id = ${bucketId}`;
     expect(rest.map((row) => row['status'])).toEqual(['ready', 'ready', 'ready']);
   });
 
-  it('of documents at any moment of their ingest leaves nothing behind', async () => {
+  it('HARDDELETE of documents at any moment of their ingest leaves nothing behind', async () => {
     const { sql, objects } = test.appliance;
     const ingest: Service = test.appliance.jobs.worker('ingest');
     await ingest.start(signal);
@@ -216,7 +216,7 @@ describe('HARDDELETE', () => {
       for (let round = 0; round < 12; round++) {
         const team = `t${round}`;
         for (let i = 0; i < 4; i++) ids.push((await upload(`${CANARY} ${round} ${i}`, { team })).id);
-        await delay((round * 37) % 120); // where in the ingest the deletion falls; every outcome must hold
+        await delay((round * 37) % 120); // the moment of the deletion during ingest; the test holds for any
         expect((await hardDelete(`team = '${team}'`)).items).toHaveLength(4);
       }
       await until(noneOpen, { withinMs: 30_000, what: 'the end of the jobs' });
@@ -231,7 +231,7 @@ describe('HARDDELETE', () => {
     expect(filesWith(test.dataDir, CANARY)).toEqual([]);
   });
 
-  it('of 2,000 documents is queued in one transaction', async () => {
+  it('HARDDELETE of 2,000 documents is queued in one transaction', async () => {
     const { sql, metadata } = test.appliance;
     await sql`
       INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status, metadata)
@@ -243,7 +243,7 @@ describe('HARDDELETE', () => {
     const ids = rows.map((row) => row['id'] as string);
     const { jobId, documentIds } = await metadata.queueHardDelete({ ...request, documentIds: ids });
     expect(documentIds).toHaveLength(2000);
-    await workOff();
+    await finishJobs();
     expect((await jobOf(jobId)).status).toBe('ready');
     expect(await sql`SELECT 1 FROM documents WHERE bucket_id = ${bucketId}`).toHaveLength(0);
     expect(
@@ -253,7 +253,7 @@ describe('HARDDELETE', () => {
 });
 
 describe('the job of a HARDDELETE', () => {
-  it('cannot be cancelled or deleted before it is done', async () => {
+  it('the job of a HARDDELETE cannot be cancelled or deleted before it is done', async () => {
     const { id } = await upload('a', { team: 'a' });
     const { job_id } = await hardDelete(`team = 'a'`);
     const refused = { status: 409, body: { detail: expect.stringMatching(/^a hard delete cannot be cancelled/) } };
@@ -272,18 +272,18 @@ describe('the job of a HARDDELETE', () => {
     expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(400);
     const [row] = await test.appliance.sql`SELECT status, fence FROM jobs WHERE id = ${job_id}`;
     expect(row).toEqual({ status: 'indexing', fence: held?.fence });
-    // The purge of other deletions leaves its documents to it.
+    // The purge of other deletions leaves these documents to the job.
     await test.appliance.documents.purge(signal);
     expect((await rowsAbout(id))['documents']).toBe(1);
     await test.appliance.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job_id}`;
     await recoverJobs(test.appliance.sql, new Map());
-    await workOff();
+    await finishJobs();
     expect((await rowsAbout(id))['documents']).toBe(0);
     expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(204);
     expect((await test.call('GET', `/v1/jobs/${job_id}`, { key })).status).toBe(404);
   });
 
-  it('that failed leaves the rest to the next one, or to the purge', async () => {
+  it('a failed HARDDELETE is finished by its reprocess or by the purge', async () => {
     await herons(25);
     for (const [team, next] of [
       ['a', 'reprocess'],
@@ -291,7 +291,7 @@ describe('the job of a HARDDELETE', () => {
       ['c', 'deletion of the job'],
     ] as const) {
       const { id } = await upload(`${CANARY} in ${team}.`, { team });
-      await workOff();
+      await finishJobs();
       const { job_id } = await hardDelete(`team = '${team}'`);
       const early = await test.call('POST', `/v1/jobs/${job_id}/reprocess`, { key });
       expect(early.status).toBe(400);
@@ -302,7 +302,7 @@ describe('the job of a HARDDELETE', () => {
         expect(again.body).toMatchObject({ processing_type: 'hard_delete', file_name: '1 document' });
         await test.appliance.documents.purge(signal);
         expect((await rowsAbout(id))['documents']).toBe(1);
-        await workOff();
+        await finishJobs();
       } else {
         if (next !== 'purge') expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(204);
         await test.appliance.documents.purge(signal);
@@ -312,10 +312,10 @@ describe('the job of a HARDDELETE', () => {
     }
   });
 
-  it('of a statement that matched nothing is done with nothing', async () => {
+  it('the job of a HARDDELETE that matched nothing succeeds', async () => {
     const { job_id, matched } = await hardDelete(`team = 'nobody'`);
     expect(matched).toBe(0);
-    await workOff();
+    await finishJobs();
     expect(await jobOf(job_id)).toMatchObject({ status: 'ready', chunks_count: 0, file_name: '0 documents' });
   });
 });

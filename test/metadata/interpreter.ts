@@ -1,6 +1,6 @@
 /**
- * The statement language as a person would explain it, over documents in memory. It shares nothing with the
- * implementation: a tree of its own, printed to text for the one and evaluated by the other.
+ * Reference interpreter of the statement language, over documents in memory. It shares no code with the implementation:
+ * its own tree is printed to text for the implementation and evaluated by the interpreter.
  */
 
 export type Literal =
@@ -29,7 +29,7 @@ export interface PlainDocument {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** True, false, or null for unknown, as in SQL. */
+/** Evaluate a condition to true, false, or null for unknown, as in SQL. */
 export function evaluate(tree: Tree, document: PlainDocument): boolean | null {
   switch (tree.kind) {
     case 'and':
@@ -83,7 +83,7 @@ function compare(key: Key, sign: string, value: Literal, document: PlainDocument
   return sign === '>' ? order > 0 : order >= 0;
 }
 
-/** What a literal is stored as when a document gets it as metadata. */
+/** Return the text under which a literal is stored as metadata. */
 export function storedForm(value: Exclude<Literal, { kind: 'null' }>): string {
   if (value.kind === 'string') return value.text;
   return value.kind === 'number' ? String(Number(value.written)) : String(value.value);
@@ -98,7 +98,7 @@ function compareCodePoints(a: string, b: string): number {
   return left.length - right.length;
 }
 
-/** digits x 10^exponent */
+/** Decimal number: digits x 10^exponent. */
 interface Decimal {
   readonly digits: bigint;
   readonly exponent: number;
@@ -126,23 +126,23 @@ function isLike(text: string, pattern: string): boolean {
     else if (character === '_') wanted.push({ any: 'one' });
     else wanted.push(character === '\\' ? (characters[++at] as string) : character);
   }
-  let reached = new Set([0]);
+  let positions = new Set([0]);
   for (const part of wanted) {
     const next = new Set<number>();
     const given = Array.from(text);
-    for (const place of reached) {
+    for (const place of positions) {
       if (typeof part === 'object' && part.any === 'many') for (let to = place; to <= given.length; to++) next.add(to);
       else if (place < given.length && (typeof part === 'object' || given[place] === part)) next.add(place + 1);
     }
-    reached = next;
+    positions = next;
   }
-  return reached.has(Array.from(text).length);
+  return positions.has(Array.from(text).length);
 }
 
-/** Draws from 0 to `below` - 1. */
+/** Random number from 0 to `below` - 1. */
 export type Draw = (below: number) => number;
 
-/** The tree as a statement's text, with white space, case of keywords and parentheses as they are drawn. */
+/** Print a tree as the text of a statement, with random white space, case of keywords and parentheses. */
 export function print(tree: Tree, draw: Draw): string {
   switch (tree.kind) {
     case 'and':
@@ -171,7 +171,7 @@ export function print(tree: Tree, draw: Draw): string {
   }
 }
 
-/** Whether a part may stand beside AND or OR without parentheses. */
+/** Return true if a part needs no parentheses beside AND or OR. */
 function binds(part: Tree, parent: 'and' | 'or'): boolean {
   return part.kind === 'and' ? parent === 'or' : part.kind !== 'or';
 }

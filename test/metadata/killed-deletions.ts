@@ -8,12 +8,12 @@ import { ingestAll } from '../support/ingest-all.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-/** Text of half of the documents; after a hard delete no file of the installation may hold it. */
+/** Text in half of the documents; after a hard delete no file of the installation may contain it. */
 export const CANARY = 'zqxkvj8853wpf';
 const INGESTED = 40;
 const STEP_MS_MAX = 60_000;
 
-/** A bucket with documents that have all that ingest gives them and many more that are rows only, and a worker to kill. */
+/** Bucket with some ingested documents and many that are rows only, and a worker to kill. */
 export class KilledDeletions {
   readonly test: TestAppliance;
   readonly bucketId: string;
@@ -26,7 +26,7 @@ export class KilledDeletions {
     this.#rows = rows;
   }
 
-  /** @param rows enough that a removal is under way for a while */
+  /** @param rows so many that a removal takes a while */
   static async open(name: string, rows: number): Promise<KilledDeletions> {
     const test = await openTestAppliance();
     const { sql } = test.appliance;
@@ -59,7 +59,7 @@ export class KilledDeletions {
     this.#worker = null;
   }
 
-  /** Start a process and kill it at this step, however slow this one is to see it: the last row is held until then. */
+  /** Start a process and kill it at this step. The last row is locked until then, so that the process cannot finish. */
   async killAt(step: () => Promise<boolean>, ...args: string[]): Promise<void> {
     await this.test.appliance.sql.begin(async (tx) => {
       await tx`SELECT id FROM documents WHERE bucket_id = ${this.bucketId} ORDER BY id DESC LIMIT 1 FOR UPDATE`;
@@ -69,22 +69,22 @@ export class KilledDeletions {
     });
   }
 
-  /** Rows of the bucket. */
+  /** Count the rows of the bucket. */
   async countOf(table: 'documents' | 'generations'): Promise<number> {
     const { sql } = this.test.appliance;
     const [row] = await sql`SELECT count(*)::int AS n FROM ${sql(table)} WHERE bucket_id = ${this.bucketId}`;
     return row?.['n'] as number;
   }
 
-  /** Some generations are gone. */
+  /** Step at which some generations are gone. */
   readonly hasBegun = async () => (await this.countOf('generations')) < INGESTED;
-  /** Some rows are gone. */
+  /** Step at which some rows are gone. */
   readonly isHalfDone = async () => (await this.countOf('documents')) < INGESTED / 2 + this.#rows;
 
-  /** Hard delete what holds the canary and every row, with a worker that is killed at each of these steps. */
+  /** Hard delete the documents with the canary and all rows, with a worker that is killed at each of these steps. */
   async hardDelete(steps: readonly (() => Promise<boolean>)[]): Promise<void> {
     const { sql, metadata } = this.test.appliance;
-    // By their bytes in storage, not by a query: what holds the canary, and every row.
+    // Documents with the canary, by file name, and all rows.
     const rows = await sql`
       SELECT id FROM documents WHERE bucket_id = ${this.bucketId}
         AND (file_name = 'row.txt' OR split_part(file_name, '.', 1)::int < ${INGESTED / 2})`;

@@ -6,9 +6,9 @@ import type { PlainDocument } from './interpreter.ts';
 
 export const ORG_ID = 'org_statements';
 export const BUCKET_ID = 'bkt_01k2statements0000000007';
-const FOREIGN_BUCKET_ID = 'bkt_01k2statements0000010007'; // its last characters, which index terms begin with, are the same
+const FOREIGN_BUCKET_ID = 'bkt_01k2statements0000010007'; // it has the same last characters, with which index terms begin
 
-/** May not see everything: privacy levels above 8, and departments other than its own. */
+/** Caller that may see neither privacy levels above 8 nor other departments. */
 export const CALLER: Caller = {
   kind: 'user',
   actor: 'user:usr_reader',
@@ -21,7 +21,7 @@ export const CALLER: Caller = {
   authLevel: 8,
 };
 
-/** Texts that something on the way could take for more than text. */
+/** Texts that some layer could mistake for something else than text. */
 export const TEXTS = [
   ...['', ' ', 'a', 'A', 'ab', 'abc', 'b', 'é', 'e\u0301', 'ｅ', '가', '각', '𝒳', '\uffff', '😀', 'ß', 'SS'],
   ...[
@@ -83,7 +83,10 @@ export const TEXTS = [
   ],
 ];
 
-/** `te` begins another key; `limit` and `in` are keywords, `id` and `created_at` fields: as user keys they are quoted. */
+/**
+ * User keys. `te` is a prefix of another; `limit` and `in` are keywords, `id` and `created_at` fields, so they are
+ * quoted.
+ */
 export const USER_KEYS = [
   'team',
   'te',
@@ -100,7 +103,7 @@ export const USER_KEYS = [
   'missing',
 ];
 
-/** Fields with the values that they are given here; the times are set by `document`. */
+/** Fields with the values that they take here; `makeDocuments` sets the times. */
 const FIELD_VALUES: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
   file_name: ['report.pdf', 'report-2.pdf', "it's.txt", '가나다.md', 'a%b.csv', 'R.pdf', `${'n'.repeat(250)}.txt`],
   file_type: ['pdf', 'txt', 'md', null],
@@ -124,7 +127,7 @@ export const FIELD_TEXTS = [
   ...['2026-01-01', '2026-02', '2026-02-03T04:05:06.007Z', 'doc_003', 'doc_00010'],
 ];
 
-/** As many documents, in order of their ids. Those that are being deleted and that CALLER may not see are among them. */
+/** Make `count` documents in order of their ids, also some that are being deleted or hidden from CALLER. */
 export function makeDocuments(count: number): PlainDocument[] {
   const { int: draw, pick } = rollDice(1);
   return Array.from({ length: count }, (_, at) => {
@@ -147,7 +150,7 @@ export function isVisible({ fields }: PlainDocument): boolean {
   );
 }
 
-/** The same documents in a bucket, and once more in another of the same organization. */
+/** Insert documents into a bucket, and again into another bucket of the same organization. */
 export async function insertDocuments(sql: Sql, documents: readonly PlainDocument[]): Promise<void> {
   await sql`INSERT INTO organizations (id, name, plan) VALUES (${ORG_ID}, 'statements', 'enterprise')`;
   for (const bucketId of [BUCKET_ID, FOREIGN_BUCKET_ID]) {

@@ -4,7 +4,7 @@ import { insertDocuments, isVisible, makeDocuments } from './sample-documents.ts
 
 export const DOCUMENTS = 300;
 
-/** A bucket of documents in PostgreSQL, and what the interpreter knows of them. */
+/** Bucket of documents in PostgreSQL, and the visible ones in memory for the interpreter. */
 export interface Sample {
   readonly sql: Sql;
   readonly documents: readonly PlainDocument[];
@@ -16,7 +16,7 @@ export async function openSample(sql: Sql): Promise<Sample> {
   return { sql, documents: documents.filter(isVisible) };
 }
 
-/** Changes whenever anything in the tables of documents does. */
+/** Compute a fingerprint of documents, audit log and jobs, which changes with any of them. */
 export async function fingerprint(sql: Sql): Promise<string> {
   const [row] = await sql`
     SELECT md5(string_agg(documents::text, '' ORDER BY id)) AS documents,

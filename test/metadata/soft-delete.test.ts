@@ -46,7 +46,7 @@ async function withWorker(done: () => Promise<boolean>): Promise<void> {
 
 const isReady = async (job: string) => (await getVisibleJob(test.appliance.sql, test.operator, job)).status === 'ready';
 
-it('leaves no vectors, also where the document is processed again afterwards', async () => {
+it('SOFTDELETE leaves no vectors, also if the document is processed again afterwards', async () => {
   const { id, job } = await upload('A heron that is taken out of search.');
   await withWorker(() => isReady(job));
   expect(await softDelete(id)).toMatchObject({ updated: 1, indexed_vectors_deleted: 1 });
@@ -57,7 +57,7 @@ it('leaves no vectors, also where the document is processed again afterwards', a
   });
 });
 
-it('of a document whose job finishes just then does not say that it has failed', async () => {
+it('SOFTDELETE of a document whose job just finishes does not mark it as failed', async () => {
   const { sql } = test.appliance;
   const { id, job } = await upload('A heron whose job finishes.');
   let deletion: ReturnType<typeof softDelete> | undefined;

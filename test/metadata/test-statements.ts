@@ -8,7 +8,7 @@ import { fingerprint, openSample, type Sample } from './sample.ts';
 
 const timeout = 300_000;
 
-/** Hold statements drawn from the whole grammar against an interpreter; the evaluation `statements` draws far more. */
+/** Compare random statements of the whole grammar with an interpreter; the evaluation `statements` draws far more. */
 export function testStatements(runs: { matches: number; effects: number; noise: number }): void {
   let database: TestDatabase;
   let sample: Sample;
@@ -20,17 +20,17 @@ export function testStatements(runs: { matches: number; effects: number; noise: 
 
   it('a statement of the grammar finds what the interpreter finds', { timeout }, async () => {
     const tally = await checkMatches(sample, { seed: SEED, numRuns: runs.matches });
-    expect(tally.telling).toBeGreaterThan(0.3 * runs.matches);
+    expect(tally.discriminating).toBeGreaterThan(0.3 * runs.matches);
   });
 
-  it('a statement that changes does to the bucket what the interpreter says, and to nothing else', {
+  it('a changing statement has the effects that the interpreter computes, and no others', {
     timeout,
   }, async () => {
     const { updated } = await checkEffects(sample, { seed: SEED, numRuns: runs.effects });
     expect(updated).toBeGreaterThan(3 * runs.effects);
   });
 
-  it('a damaged statement is answered by a condition that can be asked or by statement_invalid', {
+  it('a damaged statement is either valid and can be executed, or refused as statement_invalid', {
     timeout,
   }, async () => {
     const before = await fingerprint(database.sql);

@@ -1,19 +1,19 @@
 import { AppError } from '../../platform/errors.ts';
 
-/** What is wrong at a place of a statement. */
+/** Error at a position of a statement. */
 export interface Fault {
   /** Offset in the statement, in UTF-16 units. */
   readonly at: number;
-  /** What is there, as `describe` shows it. */
+  /** Text at that position, as formatted by `describe`. */
   readonly found: string;
   readonly expected: string;
-  /** What was probably meant. */
+  /** Suggestion of what was probably meant. */
   readonly meant?: string | null | undefined;
-  /** A sentence that says what to write instead. */
+  /** Sentence that says what to write instead. */
   readonly help?: string | undefined;
 }
 
-/** 400 `statement_invalid`: "line L, column C: found X, expected Y (did you mean Z?)". */
+/** Build the error 400 `statement_invalid`: "line L, column C: found X, expected Y (did you mean Z?)". */
 export function statementFault(source: string, fault: Fault): AppError {
   const { line, column } = locate(source, fault.at);
   const meant = fault.meant ? ` (did you mean ${fault.meant}?)` : '';
@@ -27,7 +27,7 @@ export function statementFault(source: string, fault: Fault): AppError {
   });
 }
 
-/** Both from 1; a column is a code point. */
+/** Compute line and column of an offset, both from 1; columns count code points. */
 function locate(source: string, at: number): { line: number; column: number } {
   const lines = source.slice(0, at).split(/\r\n|\r|\n/);
   return { line: lines.length, column: Array.from(lines.at(-1) ?? '').length + 1 };
@@ -35,20 +35,20 @@ function locate(source: string, at: number): { line: number; column: number } {
 
 const SHOWN_CHARACTERS = 40;
 
-/** A piece of a statement for a message: cut, and with what a terminal would not show as its code point. */
+/** Format a part of a statement for a message: truncated, with invisible characters as their code points. */
 export function describe(text: string): string {
   const characters = Array.from(text.slice(0, 4 * SHOWN_CHARACTERS));
   const shown = characters.slice(0, SHOWN_CHARACTERS).map((each) => (isVisible(each) ? each : codePoint(each)));
   return shown.join('') + (characters.length > SHOWN_CHARACTERS ? '…' : '');
 }
 
-/** One character; beyond ASCII with its code point, since it may look like another. */
+/** Format one character; beyond ASCII with its code point, since it may look like another. */
 export function describeCharacter(character: string): string {
   if (!isVisible(character)) return codePoint(character);
   return /^[\x21-\x7e]$/.test(character) ? character : `${character} (${codePoint(character)})`;
 }
 
-/** Letters, marks, digits, punctuation, symbols and the space. */
+/** Return true for letters, marks, digits, punctuation, symbols and the space. */
 function isVisible(character: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character);
 }

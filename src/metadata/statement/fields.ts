@@ -1,4 +1,4 @@
-/** Fields of a document that a condition can name, and what their text form is. */
+/** Fields of a document that a condition can name, with the type that decides on their text form. */
 export const FIELDS = {
   id: 'text',
   file_name: 'text',

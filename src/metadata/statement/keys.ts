@@ -9,7 +9,7 @@ const SETTABLE_NAMES = [
   ...['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'],
 ] as readonly string[];
 
-/** A key as it stands in a statement. */
+/** A key as written in a statement. */
 export interface WrittenKey {
   readonly name: string;
   readonly quoted: boolean;
@@ -22,7 +22,7 @@ export function resolveConditionKey(source: string, key: WrittenKey): Subject {
   return userKey(source, key, 'a user key or a field of documents', FIELD_NAMES);
 }
 
-/** @throws AppError `statement_invalid` for what an UPDATE cannot set */
+/** @throws AppError `statement_invalid` for a key that an UPDATE cannot set */
 export function resolveAssignmentKey(source: string, key: WrittenKey): Subject {
   const expected = 'a user key or a field that can be set';
   if (key.quoted || !isField(key.name)) return userKey(source, key, expected, SETTABLE_NAMES);
@@ -37,7 +37,7 @@ export function resolveAssignmentKey(source: string, key: WrittenKey): Subject {
 
 function userKey(source: string, key: WrittenKey, expected: string, candidates: readonly string[]): Subject {
   const fault = userKeyFault(key.name);
-  // Metadata under the key `scope` is kept in the field of that name.
+  // Metadata under the key `scope` is stored in the field of that name.
   const isOnlyField = isField(key.name) && (fault !== null || key.name === 'scope');
   if (fault === null && !isOnlyField) return { kind: 'user', name: key.name };
   const found = describe(key.quoted ? `"${key.name}"` : key.name);

@@ -1,6 +1,6 @@
 import { describe, describeCharacter, statementFault } from './errors.ts';
 
-/** Words with a meaning in the grammar, in any case. As the name of a user key they are written in double quotes. */
+/** Keywords of the grammar, case-insensitive. As names of user keys they are written in double quotes. */
 export const KEYWORDS = [
   ...['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELETE', 'FROM', 'DOCUMENTS', 'SET', 'WHERE', 'LIMIT'],
   ...['AND', 'OR', 'NOT', 'IN', 'LIKE', 'IS', 'NULL', 'TRUE', 'FALSE'],
@@ -11,14 +11,14 @@ export const COMPARISONS = ['=', '!=', '<>', '<', '<=', '>', '>='] as const;
 export type ComparisonSymbol = (typeof COMPARISONS)[number];
 export type SymbolText = ComparisonSymbol | '(' | ')' | ',' | ';';
 
-interface Place {
+interface Span {
   /** Offset of the first character, in UTF-16 units. */
   readonly at: number;
   /** Offset after the last character. */
   readonly end: number;
 }
 
-export type Token = Place &
+export type Token = Span &
   (
     | { readonly kind: 'keyword'; readonly keyword: Keyword }
     | { readonly kind: 'word'; readonly text: string }
@@ -26,7 +26,7 @@ export type Token = Place &
     | { readonly kind: 'string'; readonly text: string }
     | { readonly kind: 'number'; readonly text: string }
     | { readonly kind: 'symbol'; readonly symbol: SymbolText }
-    /** A character that begins nothing of the grammar. */
+    /** A character that begins no token of the grammar. */
     | { readonly kind: 'stray' }
     | { readonly kind: 'end' }
   );
@@ -40,9 +40,9 @@ const NUMBER_FORM = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 const SYMBOL = /!=|<>|<=|>=|[=<>(),;]/y;
 
 /**
- * The token at or after `from`, past white space (space, tab, line breaks; a control character is none).
+ * Read the token at or after `from`, past white space (space, tab, line breaks; other control characters do not count).
  *
- * @throws AppError `statement_invalid` for what begins as a token and is none
+ * @throws AppError `statement_invalid` for text that begins like a token but is none
  */
 export function readToken(source: string, from: number): Token {
   const at = from + (match(SPACE, source, from)?.length ?? 0);
@@ -50,10 +50,10 @@ export function readToken(source: string, from: number): Token {
   const word = match(WORD, source, at);
   if (word !== null) {
     const upper = word.toUpperCase();
-    const place = { at, end: at + word.length };
+    const span = { at, end: at + word.length };
     return KEYWORD_SET.has(upper)
-      ? { kind: 'keyword', keyword: upper as Keyword, ...place }
-      : { kind: 'word', text: word, ...place };
+      ? { kind: 'keyword', keyword: upper as Keyword, ...span }
+      : { kind: 'word', text: word, ...span };
   }
   const symbol = match(SYMBOL, source, at);
   if (symbol !== null) return { kind: 'symbol', symbol: symbol as SymbolText, at, end: at + symbol.length };
@@ -69,14 +69,14 @@ function match(pattern: RegExp, source: string, at: number): string | null {
   return pattern.exec(source)?.[0] ?? null;
 }
 
-/** The token as a message shows it. */
+/** Format a token for a message. */
 export function showToken(source: string, token: Token): string {
   if (token.kind === 'end') return 'the end of the statement';
   const text = source.slice(token.at, token.end);
   return token.kind === 'stray' ? describeCharacter(text) : describe(text);
 }
 
-/** A number in the form that it is stored and compared in, which is JavaScript's. */
+/** Read a number into the form in which it is stored and compared, which is JavaScript's. */
 function readNumber(source: string, at: number, digits: string): Token {
   const fault = (expected: string) => statementFault(source, { at, found: describe(digits), expected });
   if (/^-?0[0-9]/.test(digits)) throw fault("a number without leading zeros, or 'text' to keep them");
@@ -88,7 +88,7 @@ function readNumber(source: string, at: number, digits: string): Token {
   return { kind: 'number', text: String(value), at, end: at + digits.length };
 }
 
-/** Whether two decimal texts tell the same number, digit by digit. */
+/** Return true if two decimal texts denote the same number, digit by digit. */
 function sameNumber(a: string, b: string): boolean {
   const [first, second] = [a, b].map((text) => {
     const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^-/, '').split('e');
@@ -104,8 +104,8 @@ function sameNumber(a: string, b: string): boolean {
   return first?.digits === second?.digits && first?.scale === second?.scale;
 }
 
-/** Text between quotes, in which the quote doubled is the quote itself. */
-function readQuoted(source: string, at: number, quote: "'" | '"'): { text: string } & Place {
+/** Read text between quotes, in which a doubled quote stands for the quote itself. */
+function readQuoted(source: string, at: number, quote: "'" | '"'): { text: string } & Span {
   let end = at + 1;
   for (;;) {
     end = source.indexOf(quote, end);
@@ -130,7 +130,7 @@ function readQuoted(source: string, at: number, quote: "'" | '"'): { text: strin
   return { text: raw.replaceAll(quote + quote, quote), at, end: end + 1 };
 }
 
-/** Offset of the first control character or lone surrogate, or -1: metadata can hold neither (contract 2.7). */
+/** Find the first control character or lone surrogate, or -1: metadata can hold neither (contract 2.7). */
 function findUnstorable(text: string): number {
   return text.search(/[\p{Cc}\p{Cs}]/u);
 }

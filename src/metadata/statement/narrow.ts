@@ -1,15 +1,16 @@
 import { FIELDS } from './fields.ts';
 import type { Condition, Subject, Value } from './syntax.ts';
 
-/** Of a bucket's id and of a value, what the terms of documents hold; as in `document_terms` (migration 0007). */
+/** Last characters of a bucket's id in terms of documents, as in `document_terms` (migration 0007). */
 const BUCKET_CHARACTERS = 4;
+/** First characters of a value in terms of documents. */
 const VALUE_CHARACTERS = 80;
 
 /**
- * What the index of document terms can know of a condition: a tsquery that is true for every document of the bucket
- * for which the condition is, and for others too. Null: nothing, so that every document has to be looked at.
+ * Derive a tsquery for the index of document terms from a condition. It is true for every document of the bucket for
+ * which the condition is true, and possibly for others. Null if there is none, so that every document has to be read.
  *
- * Equality, lists and prefixes narrow; so does what AND has beside them, and OR where each side narrows.
+ * Equality, lists and prefixes narrow; so does AND if one side narrows, and OR if every side narrows.
  */
 export function narrow(bucketId: string, condition: Condition): string | null {
   return new Narrowing(bucketId).whenTrue(condition);
@@ -41,7 +42,7 @@ class Narrowing {
     }
   }
 
-  /** De Morgan's laws hold in three-valued logic as well. */
+  /** Narrow by a negated condition; De Morgan's laws hold in three-valued logic as well. */
   #whenFalse(condition: Condition): string | null {
     switch (condition.kind) {
       case 'and':
@@ -72,7 +73,7 @@ class Narrowing {
     return this.#term(subject, text) + (isWhole ? '' : ':*');
   }
 
-  /** A lexeme in quotes, in which tsquery's input knows quotes and backslashes, each doubled, and nothing else. */
+  /** Build a quoted lexeme. Only quotes and backslashes are special in it, and both are doubled. */
   #term(subject: Subject, text: string): string {
     const value = Array.from(text).slice(0, VALUE_CHARACTERS).join('');
     const term = `${this.#bucket}${subject.kind === 'field' ? '.' : '"'}${subject.name}=${value}`;
@@ -93,7 +94,7 @@ function some(parts: readonly (string | null)[]): string | null {
   return parts.every((part) => part !== null) ? `(${parts.join('|')})` : null;
 }
 
-/** The text that everything like the pattern begins with; whether it is the whole of it. */
+/** Return the literal text that a pattern begins with, and whether it is the whole pattern. */
 function literalStart(pattern: string): { text: string; isWhole: boolean } {
   let text = '';
   for (let at = 0; at < pattern.length; at++) {

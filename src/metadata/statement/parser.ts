@@ -16,11 +16,11 @@ import type { Assignment, ComparisonOperator, Condition, Statement, Subject, Val
 
 export const STATEMENT_LIMITS = { characters: 4000, nesting: 20, conditions: 50, limit: 2000 } as const;
 
-/** What a statement can do, as its first word. */
+/** Operations of statements; each is the first word of its statements. */
 export const STATEMENT_OPERATIONS = ['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELETE'] as const satisfies Keyword[];
 
 /**
- * Read a statement of the restricted language. Its work grows with the length of the text alone.
+ * Parse a statement of the restricted language, in time linear in the length of the text.
  *
  *     statement  = ( select | update | softdelete | harddelete ) [";"] ;
  *     select     = "SELECT" "documents" ["WHERE" cond] ["LIMIT" int] ;
@@ -32,7 +32,7 @@ export const STATEMENT_OPERATIONS = ['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELE
  *     prim       = "(" cond ")" | key op value | key ["NOT"] "IN" "(" value {"," value} ")"
  *                | key ["NOT"] "LIKE" string | key "IS" ["NOT"] "NULL" ;
  *
- * @throws AppError `statement_invalid` (400) that tells line, column, what was found and what was expected
+ * @throws AppError `statement_invalid` (400) with line, column, what was found and what was expected
  */
 export function parseStatement(source: string): Statement {
   if (isLonger(source, STATEMENT_LIMITS.characters)) {
@@ -219,7 +219,7 @@ class Parser {
     });
   }
 
-  /** @param before keywords that could have stood here in place of LIMIT; null: those that go on with a condition */
+  /** @param before keywords that are allowed here in place of LIMIT; null for those that continue a condition */
   #readLimit(before: readonly Keyword[] | null): number | null {
     if (!this.#takeKeyword('LIMIT')) {
       if (this.#token.kind === 'end' || isSymbol(this.#token, ';')) return null;
@@ -290,7 +290,7 @@ function toValue(token: Token): Value | null {
   return token.keyword === 'FALSE' ? { kind: 'boolean', text: 'false' } : null;
 }
 
-/** The character of the grammar that a stray one is taken for, in text copied from a page or a chat. */
+/** Return the character of the grammar that a stray one resembles, as in text copied from a page or a chat. */
 function lookalike(source: string, token: Token): string | null {
   const character = source.slice(token.at, token.end);
   if (/^[‘’‚‛′`´]$/u.test(character)) return "'";

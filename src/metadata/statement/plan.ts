@@ -7,8 +7,8 @@ import type { ComparisonOperator, Condition, Subject, Value } from './syntax.ts'
 const NUMBER = '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$';
 
 /**
- * The documents of a bucket for which a condition is true, as a condition on a row of `documents`. The index of
- * document terms narrows them down where it can. Every key and value is a parameter.
+ * Translate a statement's condition into a condition on a row of `documents`, narrowed by the index of document terms
+ * if possible. Every key and value is a parameter.
  */
 export function matchSql(sql: Sql, bucketId: string, condition: Condition): SqlFragment {
   const terms = narrow(bucketId, condition);
@@ -16,17 +16,17 @@ export function matchSql(sql: Sql, bucketId: string, condition: Condition): SqlF
   return terms === null ? exact : sql`${termsSql(sql)} @@ ${terms}::tsquery AND ${exact}`;
 }
 
-/** The same for documents that are few and known, of which no index has to find any. */
+/** Translate a condition for few documents with known ids, without use of the index. */
 export function exactMatchSql(sql: Sql, condition: Condition): SqlFragment {
   return conditionSql(sql, condition);
 }
 
-/** Whether the index finds a condition's matches without a look at every document of the bucket. */
+/** Return true if the index finds the matches of a condition without reading every document of the bucket. */
 export function isNarrowed(condition: Condition): boolean {
   return narrow('', condition) !== null;
 }
 
-/** As the index `documents_by_term` has it. */
+/** Expression of the index `documents_by_term`; it must be written exactly as there. */
 function termsSql(sql: Sql): SqlFragment {
   return sql`document_terms(
     documents.bucket_id, documents.id, documents.file_name, documents.file_type, documents.collection_id,
@@ -36,8 +36,8 @@ function termsSql(sql: Sql): SqlFragment {
 }
 
 /**
- * A condition in SQL's three-valued logic. A subject is compared in its text form, and NULL where it is missing;
- * equality, lists and LIKE by text, order by number where both sides are numbers, else by the text's code points.
+ * Translate a condition into SQL's three-valued logic. A subject is compared in its text form, and is NULL if missing.
+ * Equality, lists and LIKE compare text; order compares numbers if both sides are numbers, otherwise code points.
  */
 function conditionSql(sql: Sql, condition: Condition): SqlFragment {
   switch (condition.kind) {
@@ -86,14 +86,14 @@ function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, va
   return sql`(CASE WHEN ${text} ~ ${NUMBER}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
 }
 
-/** A text in quotes is none, but beside a privacy level: there, "10" must not come before "5". */
+/** Return true if a value counts as a number. Quoted text does only for a privacy level, where "10" must follow "5". */
 function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): boolean {
   if (value.kind === 'number') return true;
   const isInteger = subject.kind === 'field' && FIELDS[subject.name] === 'integer';
   return isInteger && /^[0-9]{1,9}$/.test(value.text);
 }
 
-/** What a subject is compared as: the text that the API shows for it. */
+/** Return the text form of a subject: the text that the API shows for it. */
 function textOf(sql: Sql, subject: Subject): SqlFragment {
   if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
   const column = sql`documents.${sql(subject.name)}`;

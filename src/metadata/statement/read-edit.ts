@@ -9,7 +9,7 @@ import type { Assignment, Statement, Value } from './syntax.ts';
 
 type Update = Extract<Statement, { kind: 'update' }>;
 
-/** Fields of a fixed vocabulary. */
+/** Allowed values of fields with a fixed vocabulary. */
 const WORDS: Partial<Record<FieldName, readonly string[]>> = {
   classification: CLASSIFICATIONS,
   review_status: REVIEW_STATUSES,
@@ -18,16 +18,16 @@ const WORDS: Partial<Record<FieldName, readonly string[]>> = {
 };
 
 /**
- * What an UPDATE asks for, under the rules of every other edit.
+ * Read the edit that an UPDATE requests, under the rules of every other edit.
  *
- * @throws AppError `statement_invalid` (400) at the assignment that breaks one
+ * @throws AppError `statement_invalid` (400) at the assignment that breaks a rule
  */
 export function readEdit(statement: Update): DocumentEdit {
   const metadata: Record<string, unknown> = {};
   const edit: Record<string, unknown> = {};
   for (const { target, value } of statement.assignments) {
     if (target.kind === 'user') metadata[target.name] = textOf(value);
-    // Of the fields, scope alone is written through metadata.
+    // The field `scope` is the only one written through metadata.
     else if (target.name === 'scope') metadata['scope'] = textOf(value);
     else edit[target.name] = fieldValue(FIELDS[target.name], value);
   }
@@ -43,7 +43,7 @@ function textOf(value: Value): string | null {
   return value.kind === 'null' ? null : value.text;
 }
 
-/** A flag and a level may also come as the text that metadata has for them. */
+/** Convert a value to the type of its field; flags and levels may also be written as text. */
 function fieldValue(form: (typeof FIELDS)[keyof typeof FIELDS], value: Value): unknown {
   if (value.kind === 'null') return null;
   if (form === 'boolean' && (value.text === 'true' || value.text === 'false')) return value.text === 'true';
@@ -51,7 +51,7 @@ function fieldValue(form: (typeof FIELDS)[keyof typeof FIELDS], value: Value): u
   return value.text;
 }
 
-/** @param assignment undefined: it is about all user keys together */
+/** @param assignment assignment at fault; undefined if the fault concerns all user keys together */
 function faultOf({ source, assignments }: Update, assignment: Assignment | undefined, message: string): AppError {
   const { target, value, valueAt: at } = assignment ?? (assignments[0] as Assignment);
   if (assignment === undefined) {

@@ -1,6 +1,6 @@
 import type { FieldName } from './fields.ts';
 
-/** What a condition looks at. */
+/** Field or user key that a condition tests. */
 export type Subject =
   | { readonly kind: 'field'; readonly name: FieldName }
   | { readonly kind: 'user'; readonly name: string };
@@ -14,7 +14,7 @@ export type Value =
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-/** At most 20 levels deep, with at most 50 leaves. */
+/** Condition at most 20 levels deep, with at most 50 leaves. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
@@ -38,7 +38,7 @@ export interface Assignment {
 
 /** A statement of which every key is resolved and every value is in its stored form. */
 export type Statement = {
-  /** As it was written; it goes into the audit log and into messages, never into SQL. */
+  /** Original text; it is used in the audit log and in messages, never in SQL. */
   readonly source: string;
   readonly limit: number | null;
 } & (

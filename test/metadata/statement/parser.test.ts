@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseStatement } from '../../../src/metadata/statement/parser.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 
-/** The message of the refusal. */
+/** Return the message with which a statement is refused. */
 function refusal(source: string): string {
   try {
     parseStatement(source);
@@ -17,13 +17,13 @@ function refusal(source: string): string {
 const user = (name: string) => ({ kind: 'user', name });
 const field = (name: string) => ({ kind: 'field', name });
 
-describe('what is read', () => {
-  it('a SELECT with nothing but its documents', () => {
+describe('valid statements', () => {
+  it('a SELECT without conditions is valid', () => {
     const statement = parseStatement('SELECT documents');
     expect(statement).toEqual({ kind: 'select', source: 'SELECT documents', where: null, limit: null });
   });
 
-  it('keywords in any case, on several lines, with a semicolon', () => {
+  it('keywords may be in any case, on several lines, with a semicolon', () => {
     const statement = parseStatement("uPdAtE Documents\r\n\tset team = 'a'\nWhere team IS not null\nlimit 7 ;\n");
     expect(statement).toMatchObject({
       kind: 'update',
@@ -33,7 +33,7 @@ describe('what is read', () => {
     });
   });
 
-  it.each(['SOFTDELETE', 'HARDDELETE'])('%s', (word) => {
+  it.each(['SOFTDELETE', 'HARDDELETE'])('%s is parsed with its condition', (word) => {
     expect(parseStatement(`${word} FROM documents WHERE id = 'doc_1'`)).toMatchObject({
       kind: word.toLowerCase(),
       where: { kind: 'compare', subject: field('id'), operator: '=', value: { kind: 'string', text: 'doc_1' } },
@@ -41,7 +41,7 @@ describe('what is read', () => {
     });
   });
 
-  it('NOT before AND before OR', () => {
+  it('NOT binds tighter than AND, and AND tighter than OR', () => {
     expect(parseStatement('SELECT documents WHERE a = 1 OR NOT b = 1 AND c = 1')).toMatchObject({
       where: {
         kind: 'or',
@@ -53,7 +53,7 @@ describe('what is read', () => {
     });
   });
 
-  it('a quoted key as a user key, also where a field or a keyword has the name', () => {
+  it('a quoted key is a user key, also if a field or a keyword has the same name', () => {
     const { where } = parseStatement('SELECT documents WHERE "created_at" = 1 AND created_at = 1 AND "limit" = 1');
     expect(where).toMatchObject({
       parts: [{ subject: user('created_at') }, { subject: field('created_at') }, { subject: user('limit') }],
@@ -70,11 +70,11 @@ describe('what is read', () => {
     ['9007199254740991', { kind: 'number', text: '9007199254740991' }],
     ['true', { kind: 'boolean', text: 'true' }],
     ['NULL', { kind: 'null' }],
-  ])('the value %s in the form in which metadata stores it', (written, value) => {
+  ])('the value %s is parsed into the form in which metadata stores it', (written, value) => {
     expect(parseStatement(`SELECT documents WHERE a=${written}`)).toMatchObject({ where: { value } });
   });
 
-  it('nesting of 20, 50 conditions, LIMIT 2000 and 4,000 characters', () => {
+  it('a statement may have a nesting of 20, 50 conditions, LIMIT 2000 and 4,000 characters', () => {
     expect(parseStatement(`SELECT documents WHERE ${'('.repeat(20)}a=1${')'.repeat(20)}`).kind).toBe('select');
     expect(parseStatement(`SELECT documents WHERE ${Array(50).fill('a=1').join(' OR ')} LIMIT 2000`).limit).toBe(2000);
     const long = 'SELECT documents WHERE a = 1';
@@ -84,7 +84,7 @@ describe('what is read', () => {
   });
 });
 
-describe('what is refused, and where', () => {
+describe('invalid statements', () => {
   it.each([
     ['', 'line 1, column 1: found the end of the statement, expected SELECT, UPDATE, SOFTDELETE or HARDDELETE'],
     ['SELECT', 'line 1, column 7: found the end of the statement, expected documents; write SELECT documents WHERE …'],
@@ -153,18 +153,18 @@ describe('what is refused, and where', () => {
     ["SELECT documents WHERE x = '😀' AND y = 'x", "line 1, column 40: found a ' that is never closed"],
     ['SELECT documents WHERE "a = 1', 'found a " that is never closed'],
     ['SELECT documents WHERE a = 1\u0007', 'found U+0007'],
-  ])('%j', (source, message) => {
+  ])('the statement %j is refused with position and advice', (source, message) => {
     expect(refusal(source)).toContain(message);
   });
 
-  it('DELETE, which is told from its two relatives', () => {
+  it('DELETE is refused with a hint at SOFTDELETE and HARDDELETE', () => {
     expect(refusal('DELETE FROM documents WHERE a=1')).toBe(
       'line 1, column 1: found DELETE, expected SELECT, UPDATE, SOFTDELETE or HARDDELETE; DELETE is not supported: ' +
         'SOFTDELETE FROM documents takes documents out of search and keeps them, HARDDELETE FROM documents removes them for good',
     );
   });
 
-  it('4,001 characters, 21 levels, 51 conditions', () => {
+  it('a statement of 4,001 characters, 21 levels or 51 conditions is refused', () => {
     expect(refusal(`SELECT documents${' '.repeat(3985)}`)).toBe('the statement has more than 4000 characters');
     expect(refusal(`SELECT documents WHERE ${'('.repeat(21)}a=1${')'.repeat(21)}`)).toBe(
       'line 1, column 44: found (, expected at most 20 parentheses inside each other',
@@ -173,7 +173,7 @@ describe('what is refused, and where', () => {
   });
 });
 
-describe('keys that cannot be', () => {
+describe('invalid keys', () => {
   it.each([
     'chunk_id',
     'deleted',
@@ -185,7 +185,7 @@ describe('keys that cannot be', () => {
     '"a b"',
     '""',
     '"a\'b"',
-  ])('%s in a condition', (key) => {
+  ])('the key %s is refused in a condition', (key) => {
     expect(refusal(`SELECT documents WHERE ${key} = 'x'`)).toContain('column 24: found');
   });
 
@@ -200,11 +200,11 @@ describe('keys that cannot be', () => {
       '"privacy_level"',
       'documents',
     ],
-  ])('%s in SET', (key) => {
+  ])('the key %s is refused in SET', (key) => {
     expect(refusal(`UPDATE documents SET ${key} = 'x' WHERE a = 1`)).toContain('column 22: found');
   });
 
-  it('a near field is named', () => {
+  it('only a similar field is suggested for a refused key', () => {
     expect(refusal('SELECT documents WHERE document_id = 1')).not.toContain('did you mean');
     expect(refusal('SELECT documents WHERE s3_chunk = 1 ')).not.toContain('did you mean');
     expect(refusal('UPDATE documents SET disabled = TRUE WHERE a = 1')).toContain('key is reserved by the service');
@@ -212,9 +212,9 @@ describe('keys that cannot be', () => {
   });
 });
 
-describe('what can be set', () => {
+describe('fields that can be set', () => {
   it.each(['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'])(
-    '%s',
+    'the field %s can be set',
     (name) => {
       expect(parseStatement(`UPDATE documents SET ${name} = 'x' WHERE a = 1`)).toMatchObject({
         assignments: [{ target: field(name) }],

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts
 import { fingerprint } from '../sample.ts';
 import { BUCKET_ID, CALLER, insertDocuments, makeDocuments, ORG_ID } from '../sample-documents.ts';
 
-const CROWD = 2_000;
+const MANY = 2_000;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -15,9 +15,9 @@ beforeAll(async () => {
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
                            status, metadata)
-    SELECT 'crowd_' || i, ${ORG_ID}, ${BUCKET_ID}, 'crowd-' || i || '.pdf', CASE WHEN i % 200 = 0 THEN 'xls' ELSE 'pdf' END, 1, '\\x00', 'k', '{}', 'ready',
+    SELECT 'many_' || i, ${ORG_ID}, ${BUCKET_ID}, 'many-' || i || '.pdf', CASE WHEN i % 200 = 0 THEN 'xls' ELSE 'pdf' END, 1, '\\x00', 'k', '{}', 'ready',
            jsonb_build_object('ticket', 'T-' || i, 'language', CASE WHEN i % 2 = 0 THEN 'en' ELSE 'ko' END, 'rank', i::text)
-    FROM generate_series(1, ${CROWD}) AS i`;
+    FROM generate_series(1, ${MANY}) AS i`;
   await sql`ANALYZE documents`;
 });
 afterAll(() => database.drop());
@@ -35,17 +35,17 @@ describe('the index of terms', () => {
     [`ticket IN ('T-77', 'T-78', NULL)`, 2],
     [`ticket LIKE 'T-77%' AND rank > 100`, 10],
     [`NOT (ticket != 'T-77' OR language = 'en')`, 1],
-    [`file_name LIKE 'crowd-123%'`, 11],
+    [`file_name LIKE 'many-123%'`, 11],
     [`file_type = 'xls'`, 10],
-    [`language = 'en' AND (ticket = 'T-78' OR file_name = 'crowd-80.pdf')`, 2],
-    [`id IN ('crowd_5', 'crowd_6') OR ticket NOT IN ('T-1') AND ticket LIKE 'T-199_'`, 12],
-  ])('answers %s without a look at other documents', async (where, matches) => {
+    [`language = 'en' AND (ticket = 'T-78' OR file_name = 'many-80.pdf')`, 2],
+    [`id IN ('many_5', 'many_6') OR ticket NOT IN ('T-1') AND ticket LIKE 'T-199_'`, 12],
+  ])('the index finds the matches of %s without reading other documents', async (where, matches) => {
     expect(await find(where)).toHaveLength(matches);
     const plan = await explainVisibleMatches(database.sql, scope(where), 500);
     expect(plan).toContain('Bitmap Index Scan on documents_by_term');
     expect(plan).not.toContain('Seq Scan');
-    const looked = /Bitmap Index Scan on documents_by_term .* rows=([0-9.]+) loops=1\)/.exec(plan)?.[1];
-    expect(Number(looked)).toBeLessThanOrEqual(matches + 2);
+    const rowsRead = /Bitmap Index Scan on documents_by_term .* rows=([0-9.]+) loops=1\)/.exec(plan)?.[1];
+    expect(Number(rowsRead)).toBeLessThanOrEqual(matches + 2);
   });
 
   it.each([
@@ -54,26 +54,26 @@ describe('the index of terms', () => {
     `ticket IS NULL`,
     `language = 'en' OR rank < 3`,
     `created_at > '2026'`,
-  ])('does not change what %s matches', async (where) => {
+  ])('the condition %s is evaluated without the index', async (where) => {
     const found = await find(where);
     expect(found.length).toBeGreaterThan(0);
     expect(await explainVisibleMatches(database.sql, scope(where), 500)).not.toContain('documents_by_term');
   });
 });
 
-it('finds the first of many matches in order of their ids', async () => {
+it('the first of many matches are found in order of their ids', async () => {
   const ids = (await selectVisibleMatches(database.sql, scope(`language = 'en'`), 5)).map(({ id }) => id);
   expect(ids).toEqual((await find(`language = 'en'`)).map(({ id }) => id).slice(0, 5));
   expect(ids).toEqual(ids.toSorted());
 });
 
-it('keeps no prepared statement of a condition', async () => {
+it('a query by a condition leaves no prepared statement', async () => {
   await find(`ticket = 'T-1' AND rank = 1`);
   const kept = await database.sql`SELECT 1 FROM pg_prepared_statements WHERE statement LIKE ${'%->>%'}`;
   expect(kept).toHaveLength(0);
 });
 
-describe('text that would be SQL anywhere else', () => {
+describe('hostile text', () => {
   const HOSTILE = [
     ...[
       "' OR '1'='1",
@@ -109,7 +109,7 @@ describe('text that would be SQL anywhere else', () => {
   ];
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-  it.each(HOSTILE)('is a value: %s', async (text) => {
+  it.each(HOSTILE)('hostile text is a plain value: %s', async (text) => {
     const before = await fingerprint(database.sql);
     for (const where of [
       `ticket = ${quoted(text)}`,
@@ -124,7 +124,7 @@ describe('text that would be SQL anywhere else', () => {
     expect(await fingerprint(database.sql)).toBe(before);
   });
 
-  it.each(HOSTILE)('is no key: %s', (text) => {
+  it.each(HOSTILE)('hostile text is no key: %s', (text) => {
     const key = `"${text.replaceAll('"', '""')}"`;
     // Words of letters are keys like any other.
     if (/^[A-Za-z]+$/.test(text)) return;
@@ -132,7 +132,7 @@ describe('text that would be SQL anywhere else', () => {
     expect(() => parseStatement(`UPDATE documents SET ${key} = 1 WHERE a = 1`)).toThrow('expected a user key');
   });
 
-  it.each(HOSTILE)('is no syntax outside of quotes: %s', (text) => {
+  it.each(HOSTILE)('hostile text is no syntax outside of quotes: %s', (text) => {
     expect(() => parseStatement(`SELECT documents WHERE ticket = ${text}`.replace(/= NULL$/, '= NUL'))).toThrow(
       'line 1, column',
     );

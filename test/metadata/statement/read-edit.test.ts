@@ -10,19 +10,19 @@ function editOf(assignments: string) {
 }
 
 describe('what an UPDATE asks for', () => {
-  it('user metadata in its stored form, with null where a key goes', () => {
+  it('an UPDATE sets user metadata in its stored form, with null for a removed key', () => {
     expect(editOf(`a = 'x', b = 9.50, c = TRUE, "limit" = NULL`)).toEqual({
       metadata: { a: 'x', b: '9.5', c: 'true', limit: null },
     });
   });
 
-  it('policy and state as they are typed, also written as the text that they have in conditions', () => {
+  it('an UPDATE sets policy and state as typed values, also if they are written as text', () => {
     const typed = { privacy_level: 5, public_accessible: true, searchable: false };
     expect(editOf('privacy_level = 5, public_accessible = TRUE, searchable = FALSE')).toEqual(typed);
     expect(editOf(`privacy_level = '5', public_accessible = 'true', searchable = 'false'`)).toEqual(typed);
   });
 
-  it('scope as the one policy key that metadata carries', () => {
+  it('an UPDATE sets scope through metadata, as the only policy key', () => {
     expect(editOf(`scope = 'sales', a = 1`)).toEqual({ metadata: { scope: 'sales', a: '1' } });
     expect(editOf('scope = NULL')).toEqual({ metadata: { scope: null } });
   });
@@ -39,20 +39,20 @@ describe('what an UPDATE asks for', () => {
     [`a = 1, b = '${'x'.repeat(513)}'`, 'column 33: found xxxxxxxxxx'],
     [`a = '${'x'.repeat(513)}'`, 'value is longer than 512 characters'],
     [Array.from({ length: 33 }, (_, at) => `k${at} = 1`).join(), 'metadata must have at most 32 keys'],
-  ])('is refused at the value: %s', (assignments, message) => {
+  ])('an invalid UPDATE is refused at its value: %s', (assignments, message) => {
     expect(() => editOf(assignments)).toThrow(message);
   });
 });
 
 describe('advice', () => {
-  it('on comparisons with NULL', () => {
+  it('a comparison with NULL gets advice', () => {
     expect(adviseOn(parseStatement('SELECT documents WHERE a = NULL OR NOT (b IN (1, NULL))'))).toEqual([
       'a comparison of a with NULL is never true; write a IS NULL',
       'a comparison of b with NULL is never true; write b IS NULL',
     ]);
   });
 
-  it('on keys that are nearly fields', () => {
+  it('a key that resembles a field gets advice', () => {
     const statement = parseStatement(`UPDATE documents SET clasification = 'public' WHERE filename = 'a.txt'`);
     expect(adviseOn(statement)).toEqual([
       '"clasification" is read as a key of user metadata; did you mean the field classification?',
@@ -60,7 +60,7 @@ describe('advice', () => {
     ]);
   });
 
-  it('is silent on the rest', () => {
+  it('a plain statement gets no advice', () => {
     expect(
       adviseOn(parseStatement(`SELECT documents WHERE team = 'a' AND "created_at" IS NULL AND status = 1`)),
     ).toEqual([]);
