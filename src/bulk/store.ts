@@ -34,7 +34,7 @@ export interface BulkJob extends BulkSpec {
   /** Texts whose vectors are stored, at the moment of the query. */
   readonly completedCount: number;
   readonly resultModel: string | null;
-  /** Input and results are gone. */
+  /** True if input and results are removed. */
   readonly isSwept: boolean;
 }
 

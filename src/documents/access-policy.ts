@@ -84,13 +84,13 @@ export function clampAccess(
     wanted.privacy_level === undefined
       ? current.privacy_level
       : clampLevel(wanted.privacy_level, caller.authLevel, bucket.max_privacy_level, warnings);
-  const isAsked = wanted.public_accessible !== undefined || wanted.privacy_level !== undefined;
+  const isRequested = wanted.public_accessible !== undefined || wanted.privacy_level !== undefined;
   const isPublic = wanted.public_accessible ?? current.public_accessible;
   const access: AccessPolicy = {
     privacy_level: level,
     classification: wanted.classification ?? current.classification,
     review_status: wanted.review_status ?? current.review_status,
-    public_accessible: isAsked ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
+    public_accessible: isRequested ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
     scope: clampScope(current.scope, wanted.scope, bucket, warnings),
   };
   if (access.scope !== current.scope && !seesScope(caller, access.scope)) {

@@ -44,7 +44,7 @@ export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly strin
 
 /** Erase file names and metadata of deleted documents from their jobs. */
 export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
-  // Locked in order first: two processes may remove the same documents at once.
+  // Locked in order of their ids first, since two processes may remove the same documents at once.
   await sql`
     WITH own AS MATERIALIZED (
       SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])

@@ -15,7 +15,7 @@ export class GrowthRate {
     while ((this.#points[1]?.atMs ?? atMs) < atMs - WINDOW_MS) this.#points.shift();
   }
 
-  /** Null until there are two moments to compare. */
+  /** Growth per second; null until there are two moments to compare. */
   get perSecond(): number | null {
     const first = this.#points[0];
     const last = this.#points.at(-1);

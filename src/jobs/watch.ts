@@ -17,7 +17,7 @@ import {
 
 const JOBS_MAX = 200;
 const FINISHED_MAX = 50;
-/** Finished jobs are counted from this long before the watch began. */
+/** Time before the start of the watch from which finished jobs are counted. */
 const COUNTED_BEFORE_MS = 3_600_000;
 /** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
 const SETTLE_MS = 15_000;
@@ -45,7 +45,7 @@ export interface JobsSnapshot {
   /** Number of the snapshot in its watch, from 1. */
   readonly sequence: number;
   readonly at: string;
-  /** Finished jobs are counted from here. */
+  /** Time from which finished jobs are counted. */
   readonly since: string;
   /** Error message if the database did not answer, so that the snapshot repeats the last one; null otherwise. */
   readonly trouble: string | null;

@@ -28,9 +28,9 @@ export interface PlannedEdit {
   readonly metadata: Record<string, string>;
   readonly access: AccessPolicy;
   readonly searchable: boolean;
-  /** Its vectors are deleted. */
+  /** True if its vectors are deleted. */
   readonly dropsVectors: boolean;
-  /** A job makes its vectors anew. */
+  /** True if a job makes its vectors anew. */
   readonly isReindexed: boolean;
   readonly warnings: string[];
 }

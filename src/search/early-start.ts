@@ -35,7 +35,7 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
  * authoritative.
  */
 export class LastSeenIndexes {
-  /** Least recently seen first. */
+  /** Indexes by organization and bucket, least recently seen first. */
   readonly #byName = new Map<string, BucketIndex>();
 
   /** @param bucketRef id or name of a bucket of the organization */

@@ -47,7 +47,7 @@ interface BucketQueue {
 
 /**
  * Writer of the index. Writers of one bucket, in this process and in others, are serialised by an advisory lock;
- * generations that arrive while a commit is under way go into the next one together, so that many small
+ * generations that arrive while a commit is in progress go into the next one together, so that many small
  * documents cost few commits.
  */
 export class IndexWriter {

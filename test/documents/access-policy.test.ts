@@ -64,8 +64,8 @@ describe('clampAccess', () => {
   });
 
   it('a document stays private rather than having its privacy level lowered to become public', () => {
-    const asked = clamp({ public_accessible: true, privacy_level: 5 });
-    expect(asked.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
+    const requested = clamp({ public_accessible: true, privacy_level: 5 });
+    expect(requested.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
     const raised = clamp({ privacy_level: 5 }, {}, { public_accessible: true });
     expect(raised.access).toMatchObject({ public_accessible: false, privacy_level: 5 });
     expect(raised.warnings).toEqual([

@@ -180,15 +180,15 @@ describe('from snapshot to snapshot', () => {
     const id = await put({ kind: 'bulk', status: 'embedding' });
     await put();
     const queued = await put({ kind: 'bulk' });
-    const asked: string[][] = [];
+    const counted: string[][] = [];
     let done = 100;
     const countTexts: WatchOptions['countTexts'] = async (_, ids) => {
-      asked.push([...ids]);
+      counted.push([...ids]);
       return new Map(ids.map((job) => [job, { done: job === id ? done : 0, total: 1_000 }]));
     };
     const { next } = watch({ countTexts });
     const first = await next();
-    expect(asked).toEqual([[id, queued]]);
+    expect(counted).toEqual([[id, queued]]);
     expect(first.jobs.map((job) => job.progress)).toEqual([
       { done: 100, total: 1_000, unit: 'texts' },
       { done: 0, total: 1_000, unit: 'texts' },

@@ -118,9 +118,9 @@ describe('a bulk edit', () => {
     const reply = await edit({ statement: `UPDATE documents SET tag = 'x' WHERE id > ''`, reindex: false }, caller);
     expect(reply).toMatchObject({ matched: 3, updated: 0, skipped: 3, items: [] });
     expect(reply.warnings.toSorted()).toEqual([
+      'skipped 1: they already have these values',
       'skipped 1: they are above your auth level or of another department',
       'skipped 1: they are being deleted',
-      'skipped 1: they already have these values',
     ]);
     const [row] = await test.appliance.sql`SELECT metadata FROM documents WHERE id = ${hidden}`;
     expect(row?.['metadata']).toEqual({ tag: 'y' });

@@ -96,17 +96,17 @@ async function rowsAbout(id: string): Promise<Record<string, unknown>> {
 describe('HARDDELETE', () => {
   it('HARDDELETE leaves nothing of a document but its tombstone', async () => {
     await herons(25);
-    const doomed = await upload(`${CANARY} was here.`, { name: CANARY, team: 'a' });
+    const deleted = await upload(`${CANARY} was here.`, { name: CANARY, team: 'a' });
     await finishJobs();
     const edit = { json: { metadata: { nick: CANARY }, reindex: false }, key };
-    expect((await test.call('PATCH', `${documents}/${doomed.id}/metadata`, edit)).status).toBe(200);
+    expect((await test.call('PATCH', `${documents}/${deleted.id}/metadata`, edit)).status).toBe(200);
     const again = { key, headers: { 'Idempotency-Key': 'again' } };
-    expect((await test.call('POST', `/v1/jobs/${doomed.job}/reprocess`, again)).status).toBe(200);
+    expect((await test.call('POST', `/v1/jobs/${deleted.job}/reprocess`, again)).status).toBe(200);
     await finishJobs();
     expect(filesWith(test.dataDir, CANARY)).not.toEqual([]);
 
     const { job_id, statement, delete_requested_at, ...reply } = await hardDelete(`team = 'a'`);
-    expect(reply).toMatchObject({ matched: 1, updated: 0, skipped: 0, status: 'queued', items: [{ id: doomed.id }] });
+    expect(reply).toMatchObject({ matched: 1, updated: 0, skipped: 0, status: 'queued', items: [{ id: deleted.id }] });
     expect(await jobOf(job_id)).toMatchObject({
       ...{ processing_type: 'hard_delete', status: 'queued', bucket_id: bucketId, document_id: null },
       ...{ created_at: delete_requested_at, file_name: '1 document' },
@@ -118,15 +118,15 @@ describe('HARDDELETE', () => {
     expect(listed.body).toEqual([done]);
 
     expect(filesWith(test.dataDir, CANARY)).toEqual([]);
-    expect(filesWith(test.dataDir, doomed.id)).toEqual([]);
+    expect(filesWith(test.dataDir, deleted.id)).toEqual([]);
     for await (const { key: object } of test.appliance.objects.list('documents/'))
-      expect(object).not.toContain(doomed.id);
-    expect(await rowsAbout(doomed.id)).toEqual({
+      expect(object).not.toContain(deleted.id);
+    expect(await rowsAbout(deleted.id)).toEqual({
       ...{ documents: 0, generations: 0, responses: 0, snapshots: 0 },
       job_names: ['deleted', 'deleted'],
     });
     const log = await test.appliance
-      .sql`SELECT action, actor, detail FROM audit_log WHERE target = ${doomed.id} ORDER BY id`;
+      .sql`SELECT action, actor, detail FROM audit_log WHERE target = ${deleted.id} ORDER BY id`;
     expect(log).toMatchObject([
       { action: 'document.edit_metadata', detail: { before: {}, after: {}, erased: true } },
       { action: 'document.hard_delete', actor: expect.stringMatching(/^user:/), detail: { statement, job_id } },
@@ -144,9 +144,9 @@ describe('HARDDELETE', () => {
     });
     expect(found.body.results).toHaveLength(25);
 
-    const replay = await test.call('POST', documents, doomed.request);
+    const replay = await test.call('POST', documents, deleted.request);
     expect(replay).toMatchObject({ status: 410, body: { detail: 'the document of this request was deleted' } });
-    expect((await test.call('POST', `/v1/jobs/${doomed.job}/reprocess`, again)).status).toBe(410);
+    expect((await test.call('POST', `/v1/jobs/${deleted.job}/reprocess`, again)).status).toBe(410);
   });
 
   it('HARDDELETE hides documents and cancels their jobs at once, before its own job runs', async () => {

@@ -109,11 +109,11 @@ async function killFirst(): Promise<number> {
 async function openSilentStore(): Promise<{
   uri: string;
   storageOptions: Record<string, string>;
-  asked: () => boolean;
+  wasCalled: () => boolean;
 }> {
-  let isAsked = false;
+  let isCalled = false;
   const server = createServer((socket) => {
-    isAsked = true;
+    isCalled = true;
     socket.on('error', () => {});
     cleanups.push(() => socket.destroy());
   });
@@ -124,7 +124,7 @@ async function openSilentStore(): Promise<{
     ...{ aws_region: 'us-east-1', allow_http: 'true', timeout: '60s' },
     ...{ aws_access_key_id: 'canary-id-4711', aws_secret_access_key: 'canary-secret-0815' },
   };
-  return { uri: 's3://bucket/index', storageOptions, asked: () => isAsked };
+  return { uri: 's3://bucket/index', storageOptions, wasCalled: () => isCalled };
 }
 
 it('a large table is settled in a child process, and searches find all of it', async () => {
@@ -182,22 +182,22 @@ it('the child process ends with its parent, before it has a task and in the midd
   const idle = startChild();
   idle.stdin?.end();
   expect(await once(idle, 'exit')).toEqual([3, null]);
-  const { uri, storageOptions, asked } = await openSilentStore();
+  const { uri, storageOptions, wasCalled } = await openSilentStore();
   const busy = startChild();
   busy.stdin?.write(
     `${JSON.stringify({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 })}\n`,
   );
-  await until(async () => asked(), { what: 'a request of the store' });
+  await until(async () => wasCalled(), { what: 'a request of the store' });
   const exited = once(busy, 'exit');
   busy.stdin?.end();
   expect(await exited).toEqual([3, null]);
 });
 
 it('the secrets of the storage reach the child process by nothing that other processes can see', async () => {
-  const { uri, storageOptions, asked } = await openSilentStore();
+  const { uri, storageOptions, wasCalled } = await openSilentStore();
   const settled = settleInChild({ uri, storageOptions, name: 'bkt_x', step: 'merge', cleanupOlderThanMs: 0 });
   settled.catch(() => {});
-  await until(async () => asked(), { what: 'a request of the store' });
+  await until(async () => wasCalled(), { what: 'a request of the store' });
   const [pid = 0] = settling();
   expect(about(pid, 'cmdline')).toContain('settle-child.ts');
   expect(about(pid, 'environ')).toContain('LANCE_CPU_THREADS=');
