@@ -26,20 +26,21 @@ import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
 import { usageRoutes } from './routes/usage.ts';
 
-/** Requests in flight get this long to finish once a stop is asked for; then they are aborted, and soon cut off. */
+/** Time that requests in progress have to finish after a stop was requested; then they are aborted. */
 const ABORT_MS = 9_000;
+/** Time after which connections that are still open are destroyed. */
 const GRACE_MS = 10_000;
-/** A first request that holds an Idempotency-Key for longer counts as dead. */
+/** Time after which a first request that still holds an Idempotency-Key counts as dead. */
 const IDEMPOTENCY_LOCK_MS = 60_000;
-/** Uploads are received in a directory of their process; one of a dead process that is older than this is removed. */
+/** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 export interface ApiService extends Service {
-  /** URL at which it listens; only once it has started. */
+  /** URL at which the API listens; it is known once the service has started. */
   readonly url: string;
 }
 
-/** Every route of the API over an appliance. */
+/** List every route of the API of an appliance. */
 export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   const { sql, embedding, config } = appliance;
   const routes = [
@@ -73,7 +74,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   return [...routes, ...operations];
 }
 
-/** The HTTP API as a service: listens when started, drains when stopped. */
+/** Make a service of the HTTP API: it listens when started and drains when stopped. */
 export function apiService(
   appliance: Appliance,
   options: { host?: string; port?: number; bounds?: Partial<HttpServerBounds> } = {},
@@ -87,7 +88,7 @@ export function apiService(
   const purge = () => {
     purging = purging
       .then(() => appliance.documents.purge(drain.signal))
-      .catch((error) => logger.warn({ err: error }, 'deletion goes on later'));
+      .catch((error) => logger.warn({ err: error }, 'removal of deleted data failed and will be tried again'));
   };
   const app = createApp({
     routes: apiRoutes(appliance, purge),
@@ -120,7 +121,7 @@ export function apiService(
       await appliance.embedding.prepare();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       listening = await server.listen({ host: options.host ?? config.host, port: options.port ?? config.port });
-      logger.info({ url: listening.url }, 'API listens');
+      logger.info({ url: listening.url }, 'the API is listening');
       await removeAbandonedUploads(uploads);
     },
     async stop() {
@@ -134,7 +135,7 @@ export function apiService(
   };
 }
 
-/** Remove what killed processes were still receiving. Others may be serving from the same data directory. */
+/** Remove uploads that killed processes did not finish. Live processes may serve from the same data directory. */
 async function removeAbandonedUploads(uploads: string): Promise<void> {
   for (const pid of await readdir(uploads).catch(() => [])) {
     const directory = path.join(uploads, pid);

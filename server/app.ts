@@ -34,22 +34,22 @@ export interface AppSettings {
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
-  /** Believe the last entry of `X-Forwarded-For`; it is used for the access log only. */
+  /** Trust the last entry of `X-Forwarded-For`; it is used for the access log only. */
   readonly trustProxy: boolean;
-  /** Aborts what is under way: the deadline of the drain has passed. */
+  /** Aborts requests in progress when the deadline of the drain has passed. */
   readonly drain?: AbortSignal;
 }
 
 /**
- * The HTTP application: the middleware of every request, then that of the route that matched. It never listens;
+ * Create the HTTP application: the middleware of every request, then that of the matching route. It never listens;
  * `http-server.ts` does.
  *
- * @throws TypeError for a route that is not fit to be mounted
+ * @throws TypeError for a route that cannot be mounted
  */
 export function createApp(settings: AppSettings): { callback: RequestListener } {
   const { logger, metrics } = settings;
   const app = new Koa<RequestState>({ proxy: settings.trustProxy, maxIpsCount: 1 });
-  app.on('error', (error: unknown) => logger.debug({ err: error }, 'response cut off'));
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'a response was cut off'));
   app.use(startRequest(settings.drain));
   app.use(recordRequest(metrics, logger));
   app.use(closeUnread());
@@ -59,7 +59,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   return { callback: app.callback() as RequestListener };
 }
 
-/** Middleware of a route, in the order in which a request passes it. What the route does not declare is left out. */
+/** List the middleware of a route in the order of execution. Steps that the route does not declare are left out. */
 function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] {
   const { limits, logger } = settings;
   const jsonBytesMax = route.bodyLimitBytes ?? limits.bodyBytes;

@@ -16,18 +16,18 @@ const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 const LINGER_CHECK_MS = 100;
 
 /**
- * One client connection: how fast its bodies come in, and how it is closed.
+ * Connection of a client: checks the rate at which bodies arrive, and closes the socket.
  *
- * Closing is the delicate part. An answer that does not wait for the body (410, 401, 413, …) would be lost if the
- * socket were destroyed behind it: bytes that arrive at a closed socket are answered with a reset, which throws away
- * what the client has not read yet. So our side is closed first, and what still comes is discarded for a moment.
+ * A response that does not wait for the body (410, 401, 413, …) would be lost if the socket were destroyed right after
+ * it: bytes that arrive at a closed socket are answered with a reset, which discards what the client has not read yet.
+ * So the server closes its own side first, and discards for a moment what still arrives.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #bounds: ConnectionBounds;
   #req: IncomingMessage | null = null;
   #res: ServerResponse | null = null;
-  /** The window in which the body has to make progress; not begun while we are the ones who do not read. */
+  /** Window in which the body must make progress; null while the server itself does not read. */
   #window: { startedAtMs: number; bytesRead: number } | null = null;
   #isRefused = false;
   #lingering: NodeJS.Timeout | null = null;
@@ -39,7 +39,7 @@ export class Connection {
     socket.destroySoon = () => this.#closeSoon();
     socket.on('close', () => {
       if (this.#lingering !== null) clearInterval(this.#lingering);
-      // Once a request is answered Node forgets it; whoever still waits for the rest of its body has to be told.
+      // Node forgets a request once it is answered, so code that still reads its body would never see an end.
       if (this.#req !== null && !this.#req.complete) this.#req.destroy();
     });
   }
@@ -50,7 +50,9 @@ export class Connection {
     this.#window = null;
   }
 
-  /** Called every second or so; `wasPaused`: this process stood still, so its clients cannot be blamed. */
+  /**
+   * Check the rate of the body; called about once a second. `wasPaused`: this process was suspended, not its clients.
+   */
   sweep(nowMs: number, wasPaused: boolean): void {
     const req = this.#req;
     if (req === null || this.#lingering !== null) return;
@@ -58,7 +60,7 @@ export class Connection {
       if (this.#res?.writableFinished) this.#req = this.#res = null;
       return;
     }
-    // Not flowing: nobody has asked for the body yet, or the disk is slower than the client.
+    // The stream does not flow: no code has asked for the body yet, or the disk is slower than the client.
     if (wasPaused || req.readableFlowing !== true || !announcesBody(req)) {
       this.#window = null;
       return;
@@ -68,16 +70,16 @@ export class Connection {
     this.#window ??= { startedAtMs: nowMs, bytesRead };
     if (nowMs - this.#window.startedAtMs < bodyWindowMs) return;
     if (bytesRead - this.#window.bytesRead < (bodyBytesPerSecondMin * bodyWindowMs) / 1000) {
-      this.refuse(requestTimeout(`the body came in slower than ${bodyBytesPerSecondMin} bytes a second`));
+      this.refuse(requestTimeout(`the body arrived at less than ${bodyBytesPerSecondMin} bytes a second`));
     } else {
       this.#window = { startedAtMs: nowMs, bytesRead };
     }
   }
 
   /**
-   * Answer with an error of the protocol and close, whatever is under way.
+   * Answer with a protocol error, if a response can still be sent, and close the connection.
    *
-   * @param firstBytes what could not be parsed; its first line may still tell the path
+   * @param firstBytes bytes that could not be parsed; their first line may still contain the path
    */
   refuse(error: AppError, firstBytes?: Buffer): void {
     if (this.#isRefused) return;
@@ -107,7 +109,7 @@ export class Connection {
     res.end(rendered.body);
   }
 
-  /** The process is stopping: no further request on this connection. */
+  /** Accept no further request on this connection, because the process is stopping. */
   stopAfterResponse(): void {
     const res = this.#res;
     if (res !== null && !res.writableEnded) {

@@ -1,21 +1,21 @@
 /**
- * `Content-Disposition: attachment` with a file name (RFC 6266): `filename` for every client, in ASCII, and
- * `filename*` in UTF-8 (RFC 8187) where that says more. Whatever the name holds, the value is one header of visible
- * ASCII: no control character, quote, backslash or path separator of it survives.
+ * Render `Content-Disposition: attachment` with a file name (RFC 6266): `filename` in ASCII for every client, and
+ * `filename*` in UTF-8 (RFC 8187) if clients may read the ASCII form wrongly. The value is one header of visible ASCII
+ * for any name: control characters, quotes, backslashes and path separators are replaced.
  */
 export function attachment(fileName: string): string {
   const name = [...fileName.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, '_')]
     .slice(0, NAME_CHARACTERS_MAX)
     .join('');
   const plain = name.replace(/["\u007f]/g, '_').replace(/[^\x20-\x7e]/gu, '_');
-  // Some clients decode %41 in a plain name, so such a name is told in full too.
+  // Some clients decode %41 in a plain name, so such a name is sent as `filename*` too.
   const isExact = plain === name && !/%[0-9A-Fa-f]{2}/.test(name);
   return `attachment; filename="${plain}"${isExact ? '' : `; filename*=UTF-8''${encodeExtended(name)}`}`;
 }
 
 const NAME_CHARACTERS_MAX = 255;
 
-/** Percent-encoding of all but `attr-char` of RFC 8187. */
+/** Percent-encode all characters but `attr-char` of RFC 8187. */
 function encodeExtended(text: string): string {
   return encodeURIComponent(text).replace(
     /['()*]/g,

@@ -1,7 +1,7 @@
 import { AppError } from '../src/platform/errors.ts';
 import type { ErrorFamily } from './route.ts';
 
-/** An answer ready to be written. */
+/** Error response that is ready to be written. */
 export interface RenderedError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface RenderedError {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Paths of the embedding family, for answers that no route gave (contract 7; design of the error bodies). */
+/** Paths of the embedding family, for responses without a route (contract 7; design of the error bodies). */
 const EMBEDDING_PATH = /^\/v1\/(?:embeddings|embed|routing|usage|models)(?:\/|\?|$)/;
 
 export function familyOfPath(path: string): ErrorFamily {
@@ -24,20 +24,20 @@ const TYPE_BY_STATUS: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** `error.type` as OpenAI clients know it. */
+/** Return `error.type` as OpenAI clients expect it. */
 function typeOf(status: number): string {
   return TYPE_BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
 const RETRY_AFTER_DEFAULT_SECONDS = 1;
 
-/** The one rendering of an error over HTTP. A 5xx shows its message only: `details` may name our internals. */
+/** Render an error for HTTP; no other code does. A 5xx shows its message only, because `details` may name internals. */
 export function renderError(error: AppError, family: ErrorFamily, requestId: string): RenderedError {
   const { status } = error;
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE };
   if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
-  const mustSayWhen = status === 429 || status === 503;
-  const retryAfterSeconds = error.retryAfterSeconds ?? (mustSayWhen ? RETRY_AFTER_DEFAULT_SECONDS : undefined);
+  const needsRetryAfter = status === 429 || status === 503;
+  const retryAfterSeconds = error.retryAfterSeconds ?? (needsRetryAfter ? RETRY_AFTER_DEFAULT_SECONDS : undefined);
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(Math.ceil(retryAfterSeconds));
   if (family === 'detail') return { status, headers, body: JSON.stringify({ detail: error.message }) };
   const details = status < 500 ? error.details : undefined;
@@ -48,18 +48,18 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** 413 naming the bound. */
+/** Create an error 413 that names the bound. */
 export function bodyTooLarge(limitBytes: number, advice?: string): AppError {
   const message = `the body is larger than the limit of ${limitBytes} bytes${advice ? `; ${advice}` : ''}`;
   return new AppError({ code: 'body_too_large', status: 413, message });
 }
 
-/** 408: the client stopped sending, or sends too slowly. */
+/** Create an error 408 for a client that stopped sending or sends too slowly. */
 export function requestTimeout(message: string): AppError {
   return new AppError({ code: 'request_timeout', status: 408, message });
 }
 
-/** The client went away before its request was complete: nobody reads this answer (499 in the metrics). */
+/** Create the error for a client that left before its request was complete. It is not sent; metrics count it as 499. */
 export function clientGone(cause?: unknown): AppError {
   return new AppError({ code: 'client_gone', status: 499, message: 'the client closed the connection', cause });
 }

@@ -18,22 +18,24 @@ export interface HttpServerBounds extends ConnectionBounds {
 
 const DEFAULT_BOUNDS: HttpServerBounds = {
   headersTimeoutMs: 10_000,
-  // In every such window a body must be complete or have come in at this rate on average.
+  // In every such window a body must be complete or have arrived at this rate on average.
   bodyWindowMs: 15_000,
   bodyBytesPerSecondMin: 1024,
-  // After an answer that did not wait for the body, the rest of it is discarded for so long.
+  // After a response that did not wait for the body, the rest of the body is discarded for this time.
   lingerMs: 2_000,
-  // Longer than the 60 s of common proxies, which would else reuse a connection that we are closing.
+  // Longer than the 60 s of common proxies, which would otherwise reuse a connection that this server is closing.
   keepAliveMs: 65_000,
   headerBytesMax: 16 * 1024,
   connectionsMax: 4096,
 };
 
 export interface Listening {
-  /** `http://127.0.0.1:8080`; for a wildcard address, with a host that a person on this machine can open. */
+  /** URL such as `http://127.0.0.1:8080`; for a wildcard address its host is one that this machine can open. */
   readonly url: string;
   readonly port: number;
-  /** Stop accepting, let requests in flight finish, and cut off what is not done after `graceMs`. */
+  /**
+   * Stop accepting connections, let requests in progress finish, and cut off those that are not done after `graceMs`.
+   */
   close(options: { graceMs: number }): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ const HEADERS_MAX = 100;
 const SWEEP_MS = 1_000;
 const CLOSING_SWEEP_MS = 50;
 
-/** An HTTP/1.1 server in front of `callback`, not listening yet. Answers of the protocol itself are errors like any. */
+/** Create an HTTP/1.1 server for `callback` that does not listen yet. Protocol errors are rendered like all others. */
 export function createHttpServer(
   callback: RequestListener,
   settings: { logger: Logger; bounds?: Partial<HttpServerBounds> },
@@ -67,7 +69,7 @@ export function createHttpServer(
     requestTimeout: 0,
     keepAliveTimeout: bounds.keepAliveMs,
     connectionsCheckingInterval: Math.min(SWEEP_MS, bounds.headersTimeoutMs),
-    // We check it ourselves, to answer in the shape of our errors.
+    // `serve` checks this itself, to answer in the shape of all other errors.
     requireHostHeader: false,
     noDelay: true,
   });
@@ -79,7 +81,7 @@ export function createHttpServer(
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
     connection?.begin(req, res);
-    const message = 'the only expectation known is 100-continue';
+    const message = 'the only supported expectation is 100-continue';
     connection?.refuse(new AppError({ code: 'expectation_failed', status: 417, message }));
   });
   server.on('connection', (socket: Socket) => {
@@ -89,14 +91,16 @@ export function createHttpServer(
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
     connections.get(socket)?.refuse(protocolError(error), error.rawPacket);
   });
-  server.on('error', (error) => settings.logger.error({ err: error }, 'HTTP server'));
-  server.on('drop', () => settings.logger.warn({ connections: connections.size }, 'connection refused: too many'));
+  server.on('error', (error) => settings.logger.error({ err: error }, 'the HTTP server failed'));
+  server.on('drop', () =>
+    settings.logger.warn({ connections: connections.size }, 'a connection was refused because too many are open'),
+  );
 
   const sweepMs = Math.min(SWEEP_MS, bounds.bodyWindowMs);
   let sweptAtMs = performance.now();
   const sweep = setInterval(() => {
     const nowMs = performance.now();
-    // After a pause of our own, what the clients sent meanwhile has not been read yet.
+    // After a pause of this process, the data that clients sent meanwhile has not been read yet.
     const wasPaused = nowMs - sweptAtMs > 2 * sweepMs;
     sweptAtMs = nowMs;
     for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
@@ -144,7 +148,7 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   const why: Record<string, string> = {
     EADDRINUSE: `${where} is already in use; stop what listens there, or choose another port`,
     EACCES: `${where} may not be used by this user; choose a port above 1023`,
-    EADDRNOTAVAIL: `${where}: this machine has no such address`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; choose another host`,
   };
   const message = why[error.code ?? ''];
   return message === undefined ? error : new AppError({ code: 'cannot_listen', status: 500, message, cause: error });
@@ -155,7 +159,7 @@ function hostToOpen(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Name what the parser, or Node's clock, found wrong with the bytes. */
+/** Map an error of Node's HTTP parser, or of its timeout, to an AppError. */
 function protocolError(error: NodeJS.ErrnoException): AppError {
   switch (error.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -5,8 +5,8 @@ import type { RequestContext, RequestMiddleware, RequestState } from './request-
 import type { Route } from './route.ts';
 
 /**
- * A router with every route mounted behind its own middleware. Exact and case-sensitive paths; a literal path segment
- * wins over a parameter whatever the order of `routes`.
+ * Build a router with every route mounted behind its own middleware. Paths are exact and case-sensitive; a literal path
+ * segment wins over a parameter in any order of `routes`.
  *
  * @throws TypeError for a route without an access policy, declared twice, or whose declaration contradicts itself
  */
@@ -22,7 +22,7 @@ export function mountRoutes(
       if (seen.has(identity)) throw new TypeError(`two routes are declared as ${identity}`);
       seen.add(identity);
     }
-    // The router composes what it is given anew for every request.
+    // The router would compose an array of middleware again for every request.
     const middleware: RequestMiddleware = compose<RequestContext>(middlewareOf(route));
     router.register(route.path, [route.method], middleware);
   }
@@ -45,7 +45,7 @@ function refuseContradictions(route: Route): void {
   }
 }
 
-/** Literal segments before parameters before wildcards. */
+/** Compare routes: literal segments come before parameters, and parameters before wildcards. */
 function bySpecificity(a: Route, b: Route): number {
   const rank = (segment: string | undefined) => (segment?.startsWith('*') ? 2 : segment?.startsWith(':') ? 1 : 0);
   const left = a.path.split('/');

@@ -18,7 +18,7 @@ const EmbeddingError = z.object({
 });
 const DetailError = z.object({ detail: z.string() });
 
-/** OpenAPI 3.1 from the routes themselves: what is validated is what is documented. */
+/** Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation. */
 export function renderOpenApi(routes: readonly Route[], info: { title: string; version: string }): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
@@ -112,7 +112,7 @@ function errorContentOf(family: ErrorFamily): JsonObject {
   return { 'application/json': { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA[family]}` } } };
 }
 
-/** Render a schema; what JSON Schema cannot say (a transform's output, a Buffer) becomes "anything". */
+/** Render a schema; parts that JSON Schema cannot express (a transform's output, a Buffer) accept anything. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const { $schema: _dialect, ...rendered } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject;
   return rendered;

@@ -3,7 +3,7 @@ import { newId } from '../src/platform/ids.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** The client's own request id where it is harmless in a header and in a log line, else a new one. */
+/** Return the client's request id if it is harmless in a header and in a log line, else a new one. */
 export function requestIdOf(req: IncomingMessage): string {
   const inbound = req.headers['x-request-id'];
   return typeof inbound === 'string' && SANE_REQUEST_ID.test(inbound) ? inbound : newId('req');

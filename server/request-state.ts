@@ -5,13 +5,13 @@ import { announcesBody } from './body/body-headers.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Route, RouteContext, RouteReply, UploadedFile } from './route.ts';
 
-/** Koa's context with our state. */
+/** Koa's context with the state of this server. */
 export type RequestContext = RouterContext<RequestState>;
 
-/** Middleware of this server: what it finds goes into `ctx.state`. */
+/** Middleware of this server; it puts its results into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
 
-/** Identity of a request that is done once under its `Idempotency-Key`. */
+/** Identity of a request that is executed once under its `Idempotency-Key`. */
 export interface IdempotentRequest {
   readonly key: string;
   /** SHA-256 of the request as it was sent. */
@@ -19,29 +19,29 @@ export interface IdempotentRequest {
 }
 
 /**
- * State of a request, in `ctx.state`: each field is set by one middleware, named beside it. A handler is given this
- * object and sees of it what `RouteContext` declares.
+ * State of a request, in `ctx.state`: each field is set by one middleware, named beside it. A handler receives this
+ * object as a `RouteContext`.
  *
- * A class, for its accessors: V8 makes a hidden class of its own for every object literal with a getter, and those are
- * collected with the whole heap only, each with its request.
+ * It is a class because of its accessors: V8 makes a separate hidden class for every object literal with a getter, and
+ * only a collection of the whole heap frees such a hidden class together with its request.
  */
 export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly requestId: string;
   readonly startedAtMs = performance.now();
-  /** The route that matched (`set-route`); null until then, and where none does. */
+  /** Route that matched (`set-route`); null before that, and if none matches. */
   route: Route | null = null;
-  /** The caller (`authorize`); null where nobody has to be known. */
+  /** Caller (`authorize`); null if the access policy needs none. */
   caller: Caller | null = null;
-  /** The body as sent (`read-json`, `read-upload`), then as the route's schema gives it (`validate-body`). */
+  /** Body as sent (`read-json`, `read-upload`), then the output of the route's schema (`validate-body`). */
   body: unknown = undefined;
-  /** The file of a multipart body (`read-upload`). */
+  /** File of a multipart body (`read-upload`). */
   file: UploadedFile | null = null;
   /** Path parameters and query parameters (`validate-url`). */
   params: unknown = undefined;
   query: unknown = undefined;
-  /** Set by `read-idempotency-key`, for `idempotency`. */
+  /** Key and fingerprint (`read-idempotency-key`), used by `idempotency`. */
   idempotent: IdempotentRequest | null = null;
-  /** The handler's answer (`handle`), or the one it gave the first time (`idempotency`); sent by `write-reply`. */
+  /** Reply of the handler (`handle`), or its stored first reply (`idempotency`); sent by `write-reply`. */
   reply: RouteReply | null = null;
 
   readonly #req: IncomingMessage;
@@ -56,7 +56,9 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     this.#aborts = aborts;
   }
 
-  /** Aborted when the client goes away or the server drains. Made when first asked for: most handlers never do. */
+  /**
+   * Signal that is aborted when the client leaves or the server drains. Created on first use: most handlers have none.
+   */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -66,23 +68,23 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#controller.signal;
   }
 
-  /** The client closed the connection before its answer was complete: nobody reads it any more. */
+  /** True if the client closed the connection before its response was complete. */
   get clientIsGone(): boolean {
     return this.#res.closed && !this.#res.writableFinished;
   }
 
-  /** The deadline of the server's drain has passed. */
+  /** True if the deadline of the server's drain has passed. */
   get isDrained(): boolean {
     return this.#aborts.isDrained;
   }
 
-  /** Part of an announced body has not arrived: the connection cannot carry a next request. */
+  /** True if part of an announced body has not arrived: the connection cannot carry another request. */
   get bodyIsPending(): boolean {
     return !this.#req.complete && announcesBody(this.#req);
   }
 }
 
-/** The abort controllers of requests under way; aborted together when the server drains past its deadline. */
+/** Abort controllers of the requests in progress; all are aborted when the server drains past its deadline. */
 export class RequestAborts {
   readonly #controllers = new Set<AbortController>();
   readonly #drain: AbortSignal | undefined;
@@ -99,7 +101,7 @@ export class RequestAborts {
     return this.#drain?.aborted ?? false;
   }
 
-  /** Keep a controller until its response is closed: finished, or cut off, which aborts it. */
+  /** Keep a controller until its response is closed; a response that is cut off aborts it. */
   add(controller: AbortController, res: ServerResponse): void {
     if (this.#drain?.aborted) {
       controller.abort(this.#drain.reason);

@@ -5,31 +5,33 @@ import type { Axis } from '../src/usage/schema.ts';
 
 /**
  * Rule for who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
- * - `public`: nobody is asked who they are;
- * - `loopback_or_platform_admin`: a peer on this machine that no proxy stands before, or the scope `platform_admin`;
+ * - `public`: no credentials are needed;
+ * - `loopback_or_platform_admin`: a peer on this machine without a proxy in between, or the scope `platform_admin`;
  * - `cron_or_platform_admin`: the header `X-Cron-Secret`, or the scope `platform_admin`;
  * - `caller`: any valid key or token (reads of the organization's own resources);
  * - a scope: a key or token that has it.
  */
 export type AccessPolicy = 'public' | 'loopback_or_platform_admin' | 'cron_or_platform_admin' | 'caller' | Scope;
 
-/** The caller as a handler sees it: nobody where the policy asks for nobody. */
+/** Type of the caller in a handler: null if the policy needs none. */
 type CallerOf<A extends AccessPolicy> = A extends 'public'
   ? null
   : A extends 'loopback_or_platform_admin' | 'cron_or_platform_admin'
     ? Caller | null
     : Caller;
 
-/** Shape of a route's errors: `embedding` as OpenAI clients parse them, `detail` everywhere else. */
+/** Shape of a route's errors: `embedding` as OpenAI clients parse them, `detail` for all other routes. */
 export type ErrorFamily = 'embedding' | 'detail';
 
 /**
- * A file that came with a multipart request, already written to `path` by the body reader. It is removed when the
- * handler is done; a handler that keeps it moves it away.
+ * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done; a
+ * handler that keeps the file moves it.
  */
 export interface UploadedFile {
   readonly path: string;
-  /** The name as the client wrote it, decoded as UTF-8: may hold `../`, control characters, any length. Never a path. */
+  /**
+   * Name as the client wrote it, decoded as UTF-8. It may hold `../` and control characters; never use it as a path.
+   */
   readonly fileName: string;
   readonly contentType: string | null;
   readonly sizeBytes: number;
@@ -37,30 +39,30 @@ export interface UploadedFile {
   readonly sha256: string;
 }
 
-/** Validated input of a handler, and nothing of Koa. */
+/** Validated input of a handler, without anything of Koa. */
 export interface RouteContext<Params, Query, Body, A extends AccessPolicy = AccessPolicy> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** The part `file` of a multipart request; null for JSON requests. */
+  /** Part `file` of a multipart request; null for JSON requests. */
   readonly file: UploadedFile | null;
   readonly caller: CallerOf<A>;
   readonly requestId: string;
-  /** Aborted when the client goes away or the server drains past its deadline. */
+  /** Aborted when the client leaves or the server drains past its deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Answer of a handler. `body` is JSON unless it is a Buffer or a stream (then `type` says what it is). */
+/** Reply of a handler. `body` is sent as JSON unless it is a Buffer or a stream (`type` is then its media type). */
 export interface RouteReply {
   readonly status?: number;
   readonly body?: unknown | Buffer | Readable;
-  /** Frees the body's memory; called once the answer is out, and not where it was cut off. */
+  /** Free the body's memory; called once the response has been sent, and not if it was cut off. */
   readonly freeBody?: () => void;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A route is data plus a thin handler; router, validation, OpenAPI and tests are rendered from this object. */
+/** Route: data plus a thin handler, from which router, validation, OpenAPI and tests are derived. */
 export interface Route<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
@@ -76,18 +78,18 @@ export interface Route<
   readonly errors: ErrorFamily;
   /** `none`: the body is never read. `upload`: multipart with one `file`, or JSON. */
   readonly reads: 'none' | 'json' | 'upload';
-  /** Bound of the body in bytes, where it is not the server's own for `json` and for `upload`. */
+  /** Bound of the body in bytes, if it differs from the server's bound for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
-  /** Headers of every answer of this route, refusals too. */
+  /** Headers of every response of this route, refusals included. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The axis of the organization's request rate that a request counts on; 429 beyond it. */
+  /** Axis on which a request counts towards the organization's request rate; 429 beyond the rate. */
   readonly axis?: (body: z.output<B>) => Axis;
   /**
-   * Turn the body's bytes into what the handler gets, where parsing them would hold the event loop. It does what the
-   * schema `body` does otherwise: refuse what is not JSON and what the schema refuses (AppError 400). The bytes are
-   * its own, and may be moved to a thread. With `idempotent`, requests are the same where all of their bytes are.
+   * Parse the bytes of a body whose parsing would block the event loop. This replaces validation by the schema `body`:
+   * it refuses bytes that are not JSON and values that the schema refuses (AppError 400). It owns the bytes and may
+   * transfer them to a thread. With `idempotent`, two requests are equal if all their bytes are equal.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
   readonly params?: P;
@@ -98,7 +100,7 @@ export interface Route<
   readonly handle: (context: RouteContext<z.output<P>, z.output<Q>, z.output<B>, A>) => Promise<RouteReply>;
 }
 
-/** Keeps the types of params, query, body and caller between the declaration and the handler. */
+/** Declare a route, and pass the types of params, query, body and caller from the declaration to the handler. */
 export function defineRoute<
   P extends z.ZodType = z.ZodUndefined,
   Q extends z.ZodType = z.ZodUndefined,
@@ -108,7 +110,7 @@ export function defineRoute<
   return route as unknown as Route;
 }
 
-/** Check that requests of a route may come without a body. */
+/** Return true if requests of a route may have no body. */
 export function acceptsNoBody(route: Route): boolean {
   return route.body?.safeParse(undefined).success ?? true;
 }

@@ -19,7 +19,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   throw faultOf(parsed.error.issues);
 }
 
-/** Schemas that carry a message of their own keep it. */
+/** Options of parsing. Schemas with a message of their own keep it. */
 const PARSE_OPTIONS = { error: (issue: RawIssue) => describe(issue) };
 
 function faultOf(issues: readonly Issue[]): AppError {
@@ -38,29 +38,30 @@ function faultOf(issues: readonly Issue[]): AppError {
 interface Fault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** The value is of another kind altogether, so that nothing inside it was looked at. */
-  readonly isKind: boolean;
+  /** True if the value has another type, so that nothing inside it was checked. */
+  readonly isTypeFault: boolean;
 }
 
 /**
- * Choose, for a union that nothing matched, the fault of the branch that came furthest: `["a", 3]` against "string or
- * strings" is wrong at `input[1]`, not at `input`, and a list that is too long is not wrong for not being a string.
+ * Choose the fault to report for a union that nothing matched: that of the branch that parsed furthest. `["a", 3]`
+ * against "string or strings" is wrong at `input[1]`, not at `input`, and a list that is too long is not reported as
+ * "not a string".
  */
 function mostTelling(issue: Issue): Fault {
   const { path, message } = issue;
-  if (issue.code !== 'invalid_union') return { path, message, isKind: issue.code === 'invalid_type' };
+  if (issue.code !== 'invalid_union') return { path, message, isTypeFault: issue.code === 'invalid_type' };
   const firsts = issue.errors.flatMap((branch) => (branch[0] ? [mostTelling(branch[0])] : []));
   const depth = Math.max(0, ...firsts.map((first) => first.path.length));
   const deepest = firsts.filter((first) => first.path.length === depth);
-  const ofTheKind = deepest.filter((first) => !first.isKind);
-  const chosen = ofTheKind.length > 0 ? ofTheKind : deepest;
+  const ofRightType = deepest.filter((first) => !first.isTypeFault);
+  const chosen = ofRightType.length > 0 ? ofRightType : deepest;
   const [first] = chosen;
-  if (first === undefined) return { path, message, isKind: false };
+  if (first === undefined) return { path, message, isTypeFault: false };
   const messages = depth > 0 ? [first.message] : [...new Set(chosen.map((fault) => fault.message))];
-  return { path: [...path, ...first.path], message: messages.join(', or '), isKind: first.isKind };
+  return { path: [...path, ...first.path], message: messages.join(', or '), isTypeFault: first.isTypeFault };
 }
 
-/** `input[3].text`; null for the value as a whole. */
+/** Render a path as `input[3].text`; null for the value as a whole. */
 function placeOf(path: readonly PropertyKey[]): string | null {
   let place = '';
   for (const key of path) {
@@ -91,7 +92,8 @@ const UNIT: Readonly<Record<string, [one: string, many: string]>> = {
   file: ['byte', 'bytes'],
 };
 
-/** Describe what is wrong in words that fit behind `path: `; undefined leaves it to zod. Values sent are never repeated. */
+/** Describe a fault in words that fit after `path: `; undefined keeps zod's message. Values are never repeated. */
+
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

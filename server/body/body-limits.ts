@@ -1,4 +1,4 @@
-/** Bounds of bodies, where a route has none of its own, and where uploads are received. */
+/** Bounds of bodies for routes without a bound of their own, and the directory in which uploads are received. */
 export interface BodyLimits {
   /** Bound of a JSON body. */
   readonly bodyBytes: number;

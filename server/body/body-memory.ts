@@ -1,9 +1,9 @@
 import { AppError } from '../../src/platform/errors.ts';
 
-/** Smaller bodies are too many to hold back, and too small to matter. */
+/** Size up to which bodies are not counted: small bodies are too many to refuse, and take little memory. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 
-/** Bounds the memory that the large bodies of requests under way take together. */
+/** Bound on the memory that the large bodies of all requests in progress take together. */
 export class BodyMemory {
   readonly #bytesMax: number;
   #reservedBytes = 0;
@@ -13,9 +13,9 @@ export class BodyMemory {
   }
 
   /**
-   * Reserve memory for a body. One body always fits, however large.
+   * Reserve memory for a body. A single body of any size always fits.
    *
-   * @returns the function that releases it; null for a body that is too small to be counted
+   * @returns the function that releases the memory; null for a body that is too small to be counted
    * @throws AppError `server_busy` (503)
    */
   reserve(bytes: number): (() => void) | null {

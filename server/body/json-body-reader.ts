@@ -10,21 +10,21 @@ export interface JsonBodySettings {
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string;
-  /** An empty body is `undefined` instead of an error. */
-  readonly emptyIsFine: boolean;
-  /** Give the bytes, unparsed. */
+  /** Return `undefined` for an empty body instead of failing. */
+  readonly allowsEmpty: boolean;
+  /** Return the bytes without parsing them. */
   readonly asBytes: boolean;
 }
 
 /**
- * Make the reader of a route's JSON bodies. koa-body reads the bytes: in its text mode with no decoder, because its
- * JSON mode replaces bad UTF-8 silently.
+ * Make a reader of JSON bodies for one route. koa-body reads the bytes in its text mode without a decoder, because its
+ * JSON mode silently replaces bytes that are not UTF-8.
  *
- * The function returned gives the object (see `parseJsonObject`) or the bytes. It throws AppError 400, 413, 415, or
+ * The reader returns the object (see `parseJsonObject`) or the bytes. It throws AppError 400, 413, 415, or
  * `client_gone`.
  */
 export function jsonBodyReader(settings: JsonBodySettings): (ctx: Context) => Promise<unknown> {
-  const { limitBytes, advice, emptyIsFine, asBytes } = settings;
+  const { limitBytes, advice, allowsEmpty, asBytes } = settings;
   const readBytes = koaBody({
     json: false,
     urlencoded: false,
@@ -39,20 +39,20 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: Context) => Pr
     checkBodyHeaders(ctx.req, { limitBytes, advice });
     continueIfExpected(ctx.req, ctx.res);
     try {
-      await readBytes(ctx, nothingNext);
+      await readBytes(ctx, noNext);
     } catch (error) {
       throw faultOf(error, limitBytes, advice);
     }
     const bytes = takeBytes(ctx);
     if (bytes !== null) return asBytes ? bytes : parseJsonObject(bytes);
-    if (emptyIsFine) return undefined;
+    if (allowsEmpty) return undefined;
     throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
   };
 }
 
-const nothingNext = () => Promise.resolve();
+const noNext = () => Promise.resolve();
 
-/** Take the bytes that koa-body read, and let go of them there; null for an empty body. */
+/** Take the bytes that koa-body read and remove its reference to them; null for an empty body. */
 function takeBytes(ctx: Context): Buffer | null {
   const bytes: unknown = ctx.request.body;
   ctx.request.body = null;
@@ -60,17 +60,17 @@ function takeBytes(ctx: Context): Buffer | null {
     throw new AppError({ code: 'unsupported_media_type', status: 415, message: 'the Content-Type is malformed' });
   }
   if (bytes === undefined || (Buffer.isBuffer(bytes) && bytes.length === 0)) return null;
-  if (!Buffer.isBuffer(bytes)) throw new TypeError('koa-body decoded a body that was to stay bytes');
+  if (!Buffer.isBuffer(bytes)) throw new TypeError('koa-body decoded a body whose bytes were expected');
   return bytes;
 }
 
-/** raw-body names its faults in `type`. */
+/** Map an error of raw-body, which names its faults in `type`, to an AppError. */
 function faultOf(error: unknown, limitBytes: number, advice: string | undefined): unknown {
   switch ((error as { type?: unknown }).type) {
     case 'entity.too.large':
       return bodyTooLarge(limitBytes, advice);
     case 'request.aborted':
-    case 'stream.not.readable': // gone before the reading began
+    case 'stream.not.readable': // the client left before reading began
     case 'request.size.invalid':
       return clientGone(error);
     default:

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
 
-/** The headers of one part of a `multipart/form-data` body. */
+/** Headers of one part of a `multipart/form-data` body. */
 export interface PartHeaders {
   readonly name: string;
-  /** Null: a plain field. */
+  /** Null for a plain field. */
   readonly fileName: string | null;
   readonly contentType: string | null;
 }
 
-/** Called while bytes go through; every call is synchronous. `bytes` is a view into the chunk that was written. */
+/** Callbacks of the parser; all of them are synchronous. `bytes` is a view into the chunk that was written. */
 export interface PartHandler {
   partBegin(headers: PartHeaders): void;
   partData(bytes: Buffer): void;
@@ -22,7 +22,7 @@ const BOUNDARY_CHARS_MAX = 200;
 const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
 
-/** The boundary of a `multipart/form-data` content type; null where it has none that could be used. */
+/** Read the boundary of a `multipart/form-data` content type; null if it has none that can be used. */
 export function boundaryOf(contentType: string): string | null {
   const match = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -30,14 +30,16 @@ export function boundaryOf(contentType: string): string | null {
 }
 
 /**
- * `multipart/form-data` (RFC 7578) as a state machine over chunks: memory is bounded by one chunk and one header
- * block of 8 KiB. `docs/decisions/0005-own-multipart-reader.md` says why no library reads these bodies.
+ * Parser of `multipart/form-data` (RFC 7578): a state machine over chunks, whose memory is bounded by one chunk and one
+ * header block of 8 KiB. `docs/decisions/0005-own-multipart-reader.md` says why no library reads these bodies.
  */
 export class MultipartParser {
   readonly #delimiter: Buffer;
   readonly #handler: PartHandler;
   #state: 'preamble' | 'after_delimiter' | 'headers' | 'data' | 'epilogue' = 'preamble';
-  /** Bytes that could not be decided yet. The first delimiter needs no line break before it, so it is given one. */
+  /**
+   * Bytes whose meaning depends on the next chunk. The first delimiter needs no line break before it, so one is added.
+   */
   #pending: Buffer = Buffer.from('\r\n');
 
   constructor(boundary: string, handler: PartHandler) {
@@ -59,12 +61,12 @@ export class MultipartParser {
     }
   }
 
-  /** @throws AppError 400 where the closing delimiter is missing */
+  /** @throws AppError 400 if the closing delimiter is missing */
   end(): void {
     if (this.#state !== 'epilogue') throw malformed('it ends before its closing boundary');
   }
 
-  /** One step from `at`. Returns where to go on; `at` itself when more bytes are needed to decide. */
+  /** Run one step from `at`. Returns the offset of the next step, or `at` itself if more bytes are needed. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'preamble':
@@ -110,7 +112,7 @@ export class MultipartParser {
 
   #readData(bytes: Buffer, at: number): number {
     const found = bytes.indexOf(this.#delimiter, at);
-    const end = found === -1 ? this.#undecidedFrom(bytes, at) : found;
+    const end = found === -1 ? this.#partialDelimiterFrom(bytes, at) : found;
     if (end > at) this.#handler.partData(bytes.subarray(at, end));
     if (found === -1) return end;
     this.#handler.partEnd();
@@ -118,8 +120,8 @@ export class MultipartParser {
     return found + this.#delimiter.length;
   }
 
-  /** Offset at which a delimiter may begin that the next chunk would complete. */
-  #undecidedFrom(bytes: Buffer, from: number): number {
+  /** Find the offset at which a delimiter may begin that only the next chunk completes. */
+  #partialDelimiterFrom(bytes: Buffer, from: number): number {
     const first = Math.max(from, bytes.length - this.#delimiter.length + 1);
     for (let at = bytes.indexOf(CR, first); at !== -1; at = bytes.indexOf(CR, at + 1)) {
       if (bytes.compare(this.#delimiter, 0, bytes.length - at, at, bytes.length) === 0) return at;
@@ -144,7 +146,7 @@ function parsePartHeaders(block: Buffer): PartHeaders {
         contentType = value;
         break;
       case 'content-transfer-encoding':
-        // Deprecated by RFC 7578, section 4.7. These three change nothing; anything else would have to be undone.
+        // Deprecated by RFC 7578, section 4.7. These three encodings change nothing; all others would need decoding.
         if (!/^(?:binary|7bit|8bit)$/i.test(value)) throw malformed('encoded parts are not supported');
     }
   }
@@ -161,7 +163,7 @@ function parsePartHeaders(block: Buffer): PartHeaders {
   };
 }
 
-/** The parameters of a header value, names in lower case. One pass: no pattern that could backtrack. */
+/** Parse the parameters of a header value, names in lower case, in one pass without a pattern that could backtrack. */
 function parseParameters(value: string): Map<string, string> {
   const parameters = new Map<string, string>();
   let at = value.indexOf(';');
@@ -185,7 +187,7 @@ function token(value: string, from: number): [text: string, next: number] {
 }
 
 /**
- * A quoted string from behind its opening quote. Browsers write `"` as %22 and line breaks as %0D, %0A (the HTML
+ * Read a quoted string from after its opening quote. Browsers write `"` as %22 and line breaks as %0D, %0A (the HTML
  * standard's encoding), other clients write `\"`; a backslash before anything else stands for itself (`C:\dir`).
  */
 function quoted(value: string, from: number): [text: string, next: number] {
@@ -198,7 +200,7 @@ function quoted(value: string, from: number): [text: string, next: number] {
   return [text.replace(/%(?:22|0A|0D)/gi, (code) => decodeURIComponent(code)), at + 1];
 }
 
-/** `UTF-8''na%C3%AFve.txt` (RFC 8187); null for other character sets and broken escapes. */
+/** Decode a value such as `UTF-8''na%C3%AFve.txt` (RFC 8187); null for other character sets and broken escapes. */
 function extendedValue(value: string | undefined): string | null {
   const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
   if (match?.[1] === undefined) return null;

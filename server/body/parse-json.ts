@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 
-/** Deeper nesting has no use in this API, and recursive code over it would overflow the stack. */
+/** Bound on nesting: deeper bodies have no use in this API, and recursive code over them would overflow the stack. */
 const DEPTH_MAX = 64;
-/** A body of a million tiny values costs a hundred times its size once each of them is found to be wrong. */
+/** Bound on values: reporting a fault for each of a million tiny values takes a hundred times the size of the body. */
 const VALUES_MAX = 100_000;
 
 /**
@@ -29,7 +29,7 @@ export function parseJsonObject(bytes: Buffer): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Recursion is bounded by `DEPTH_MAX`. */
+/** Refuse values that are nested too deep, too many, or under a forbidden key. `DEPTH_MAX` bounds the recursion. */
 function refuseHostileShape(value: object, depth: number, seen: { values: number }): void {
   if (depth > DEPTH_MAX) throw invalidRequest(`the body is nested deeper than ${DEPTH_MAX} levels`);
   if (Array.isArray(value)) {

@@ -13,22 +13,22 @@ import { MultipartParser, type PartHandler, type PartHeaders } from './multipart
 
 const FIELDS_MAX = 64;
 const FIELD_BYTES_MAX = 1024 * 1024;
-/** Boundaries, part headers and fields around the file. */
+/** Bound on the bytes of boundaries, part headers and fields around the file. */
 export const MULTIPART_OVERHEAD_BYTES_MAX = FIELD_BYTES_MAX + 64 * 1024;
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 
 export interface Upload {
-  /** A field that came twice is an array. */
+  /** Values by field name; a repeated field has an array. */
   readonly fields: Record<string, string | string[]>;
   readonly file: UploadedFile;
 }
 
 /**
  * Receive a `multipart/form-data` body: exactly one file part, named `file`, is written under a generated name
- * into `directory` (made if need be, mode 0600 for the file); at most 64 fields of 1 MiB together are kept.
- * Whoever calls removes the file. Where this throws, nothing is left behind.
+ * into `directory` (created if it is missing, mode 0600 for the file); at most 64 fields of 1 MiB together are kept.
+ * The caller removes the file. If this throws, nothing is left on disk.
  *
- * @throws AppError 400, 413, 503 `uploads_unavailable` when the file cannot be written, or `client_gone`
+ * @throws AppError 400, 413, 503 `uploads_unavailable` if the file cannot be written, or `client_gone`
  */
 export async function receiveUpload(
   req: IncomingMessage,
@@ -40,7 +40,7 @@ export async function receiveUpload(
   const sink = new UploadSink(options);
   try {
     await new Promise<void>((resolve, reject) => {
-      // Not pipeline(): that would destroy the request, and its socket, before it can be answered.
+      // pipeline() would destroy the request, and its socket, before it can be answered.
       sink.on('finish', resolve).on('error', reject);
       req.on('error', (error) => reject(clientGone(error)));
       req.on('close', () => {
@@ -69,7 +69,7 @@ class UploadSink extends Writable implements PartHandler {
   #fieldCount = 0;
   #fieldBytes = 0;
   #bodyBytes = 0;
-  #field: { name: string; pieces: Buffer[] } | null = null;
+  #field: { name: string; chunks: Buffer[] } | null = null;
   #file: { stream: WriteStream; headers: PartHeaders; hash: Hash; sizeBytes: number; mustDrain: boolean } | null = null;
   #sha256 = '';
 
@@ -93,7 +93,7 @@ class UploadSink extends Writable implements PartHandler {
     return { fields: this.#fields, file };
   }
 
-  /** Close and remove what was written. */
+  /** Close the file and remove it. */
   async discard(): Promise<void> {
     this.destroy();
     if (this.#file === null) return;
@@ -139,9 +139,9 @@ class UploadSink extends Writable implements PartHandler {
 
   partBegin(headers: PartHeaders): void {
     if (headers.fileName === null) {
-      if (++this.#fieldCount > FIELDS_MAX) throw invalidRequest(`more than ${FIELDS_MAX} fields`);
+      if (++this.#fieldCount > FIELDS_MAX) throw invalidRequest(`the body has more than ${FIELDS_MAX} fields`);
       if (headers.name === '__proto__') throw invalidRequest('the field "__proto__" is not allowed');
-      this.#field = { name: headers.name, pieces: [] };
+      this.#field = { name: headers.name, chunks: [] };
       return;
     }
     if (this.#file !== null || headers.name !== 'file') throw fileRequired();
@@ -157,8 +157,9 @@ class UploadSink extends Writable implements PartHandler {
   partData(bytes: Buffer): void {
     if (this.#field !== null) {
       this.#fieldBytes += bytes.length;
-      if (this.#fieldBytes > FIELD_BYTES_MAX) throw bodyTooLarge(FIELD_BYTES_MAX, 'this bound is for the fields');
-      this.#field.pieces.push(bytes);
+      if (this.#fieldBytes > FIELD_BYTES_MAX)
+        throw bodyTooLarge(FIELD_BYTES_MAX, 'this limit is for all fields together');
+      this.#field.chunks.push(bytes);
       return;
     }
     const file = this.#file;
@@ -171,9 +172,9 @@ class UploadSink extends Writable implements PartHandler {
 
   partEnd(): void {
     if (this.#field === null) return;
-    const { name, pieces } = this.#field;
+    const { name, chunks } = this.#field;
     this.#field = null;
-    const bytes = Buffer.concat(pieces);
+    const bytes = Buffer.concat(chunks);
     if (!isUtf8(bytes)) throw invalidRequest(`${name}: is not valid UTF-8`, name, 'invalid_utf8');
     const value = bytes.toString('utf8');
     const earlier = this.#fields[name];

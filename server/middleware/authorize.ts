@@ -6,11 +6,11 @@ import type { Secret } from '../../src/platform/secret.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { AccessPolicy } from '../route.ts';
 
-/** Finder of the caller that a request comes from. */
+/** Resolver of the caller of a request. */
 export interface ResolveCaller {
-  /** Turns the value of `Authorization` into a caller. Throws AppError 401 for none and for a bad one. */
+  /** Resolve the value of `Authorization` to a caller. Throws AppError 401 if it is missing or not valid. */
   (authorization: string | undefined): Promise<Caller>;
-  /** Compare with the cron secret; where there is none, nothing is equal to it. */
+  /** Return true for the cron secret; always false if none is configured. */
   readonly isCronSecret?: (presented: string) => boolean;
 }
 
@@ -22,13 +22,13 @@ const POLICIES: ReadonlySet<unknown> = new Set<AccessPolicy>([
   ...SCOPES,
 ]);
 
-/** Check that a route says who may call it. A route that does not is never mounted. */
+/** Return true for a known access policy. A route without one is never mounted. */
 export function isAccessPolicy(access: unknown): access is AccessPolicy {
   return POLICIES.has(access);
 }
 
 /**
- * Let in whoever the policy of a route lets in, and note the caller; null where nobody has to be known. Throws
+ * Check a request against the access policy of its route and store the caller; null if the policy needs none. Throws
  * AppError 401; 403 `scope_missing`, `invalid_cron_secret`.
  */
 export function authorize(access: AccessPolicy, resolveCaller: ResolveCaller): RequestMiddleware {
@@ -52,7 +52,7 @@ async function callerOf(
   return caller;
 }
 
-/** A wrong secret is refused whatever else was sent; an ordinary key is nobody here (contract 5.7, 7.3). */
+/** Refuse a wrong secret even beside a valid key, and a key without `platform_admin` with 401 (contract 5.7, 7.3). */
 async function authorizeCron(req: IncomingMessage, resolveCaller: ResolveCaller): Promise<Caller | null> {
   const presented = req.headers['x-cron-secret'];
   if (presented !== undefined) {
@@ -68,7 +68,7 @@ async function authorizeCron(req: IncomingMessage, resolveCaller: ResolveCaller)
   });
 }
 
-/** Compares with the configured secret in constant time, also in its length. */
+/** Make a comparison with the configured secret that takes constant time, also for another length. */
 export function cronSecretCheck(secret: Secret | null): (presented: string) => boolean {
   if (secret === null) return () => false;
   const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -79,8 +79,8 @@ export function cronSecretCheck(secret: Secret | null): (presented: string) => b
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * A peer on this machine that speaks for itself. Behind a proxy on this machine every peer is on loopback, so a
- * request that was passed on is never local, whether proxies are trusted or not: their headers can be forged.
+ * Return true for a peer on this machine that sends its own request. Behind a proxy on this machine every peer is on
+ * loopback, so a forwarded request is never local. Trust in proxies does not matter, because headers can be forged.
  */
 function isLocalPeer(req: IncomingMessage): boolean {
   const address = req.socket.remoteAddress ?? '';

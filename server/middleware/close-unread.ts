@@ -1,6 +1,6 @@
 import type { RequestMiddleware } from '../request-state.ts';
 
-/** Close the connection after an answer that did not wait for the body: the rest would be taken for the next request. */
+/** Close the connection after a response that did not wait for the body: its rest would be read as the next request. */
 export function closeUnread(): RequestMiddleware {
   return async (ctx, next) => {
     await next();

@@ -8,14 +8,14 @@ import type { RequestMiddleware, RequestState } from '../request-state.ts';
 export interface Idempotency {
   /** @throws AppError 409 while the first request is in progress, 422 for another request under the same key */
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;
-  /** Keeps a 2xx or 3xx; frees the key otherwise. */
+  /** Keep a 2xx or 3xx response; release the key otherwise. */
   finish(lock: IdempotencyLock, response: { status: number; body: unknown }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
 }
 
 /**
- * Run the handler once for an `Idempotency-Key`; the same request again is answered with the first response and
- * `Idempotency-Replayed: true`. A failed request frees its key.
+ * Run the handler once for an `Idempotency-Key`; a repeated request is answered with the first response and
+ * `Idempotency-Replayed: true`. A failed request releases its key.
  */
 export function idempotency(store: Idempotency, logger: Logger): RequestMiddleware {
   return async (ctx, next) => {
@@ -31,23 +31,28 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
     try {
       await next();
     } catch (error) {
-      await store.abandon(start.lock).catch((fault) => logger.error({ err: fault }, 'idempotency key not freed'));
+      await store
+        .abandon(start.lock)
+        .catch((fault) => logger.error({ err: fault }, 'an idempotency key was not released'));
       throw error;
     }
     await keepReply(store, start.lock, state, logger);
   };
 }
 
-/** Does not fail: the work is done, and an error now would make the client do it again. */
+/** Store the response. This never fails: the work is done, and an error now would make the client repeat it. */
 async function keepReply(store: Idempotency, lock: IdempotencyLock, state: RequestState, logger: Logger) {
   try {
     await store.finish(lock, { status: state.reply?.status ?? 200, body: state.reply?.body });
   } catch (error) {
-    logger.error({ err: error, operation: state.route?.operationId }, 'idempotent response not kept');
+    logger.error(
+      { err: error, operation: state.route?.operationId },
+      'the response of an idempotent request was not stored',
+    );
   }
 }
 
-/** Callers of one organization have keys of their own: a replay shows what the first caller was allowed to see. */
+/** Derive the stored key. It is separate for each caller, because a replay shows data that the first one may see. */
 function keyOf(caller: Caller, key: string): string {
   return createHash('sha256').update(`${caller.actor}\n${key}`).digest('base64url');
 }

@@ -4,8 +4,8 @@ import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
 /**
- * Count one request of the caller's organization on the axis of the route, and say in the headers where it stands.
- * Throws AppError `rate_limited` (429).
+ * Count one request of the caller's organization on the axis of the route, and report the rate in the headers. Throws
+ * AppError `rate_limited` (429).
  */
 export function limitRate(axisOf: NonNullable<Route['axis']>, rates: RateLimiter): RequestMiddleware {
   return async (ctx, next) => {
@@ -28,7 +28,7 @@ function rateLimited(axis: string, { limit, resetSeconds }: { limit: number; res
   return new AppError({
     code: 'rate_limited',
     status: 429,
-    message: `more than ${limit} requests a minute on the axis "${axis}"; wait ${resetSeconds} s`,
+    message: `more than ${limit} requests a minute were sent on the axis "${axis}"; wait ${resetSeconds} s`,
     retryable: true,
     retryAfterSeconds: resetSeconds,
   });

@@ -7,9 +7,9 @@ import type { Route } from '../route.ts';
 const KEY_CHARS_MAX = 255;
 
 /**
- * Take the `Idempotency-Key` of a request, with the fingerprint of the request as it was sent: before a schema fills
- * in defaults, and before a route that parses by itself uses the bytes up. Throws AppError 400 for a key that cannot
- * be kept.
+ * Read the `Idempotency-Key` of a request and compute the fingerprint of the request as it was sent: before a schema
+ * fills in defaults, and before a route with its own parser consumes the bytes. Throws AppError 400 for a key of a
+ * wrong length.
  */
 export function readIdempotencyKey(route: Route): RequestMiddleware {
   return async (ctx, next) => {
@@ -27,21 +27,21 @@ function keyOf(header: string | string[] | undefined): string | null {
   return header;
 }
 
-/** SHA-256 over the operation, its parameters, the body with its keys in order, and the file. */
+/** Compute the SHA-256 of the operation, its parameters, the body with sorted keys, and the file. */
 async function fingerprintOf(route: Route, { params, query, body, file }: RequestState): Promise<Buffer> {
   const sent = route.parse === undefined ? body : await digestOf(body as Buffer);
-  const rest = file === null ? '' : canonicalJson([file.fileName, file.contentType, file.sha256]);
+  const upload = file === null ? '' : canonicalJson([file.fileName, file.contentType, file.sha256]);
   const parameters = canonicalJson([params ?? null, query ?? null]);
-  return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), rest);
+  return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), upload);
 }
 
-/** Hash off the event loop: bodies that a route parses by itself are large. */
+/** Hash outside the event loop, because bodies of routes with their own parser are large. */
 async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
   const digest = await webcrypto.subtle.digest('SHA-256', bytes);
   return { sha256: Buffer.from(digest).toString('hex') };
 }
 
-/** JSON with the keys of every object sorted. Depth is bounded by the body reader. */
+/** Render JSON with the keys of every object sorted. The body reader bounds the depth. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

@@ -6,12 +6,12 @@ import { MULTIPART_OVERHEAD_BYTES_MAX, receiveUpload, removeUpload } from '../bo
 import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
 
-/** JSON on an upload route is held in memory, so it has a bound of its own. */
+/** Bound of JSON on an upload route, which is held in memory. */
 const JSON_UPLOAD_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Check the announced type and size of an upload, then receive it: fields and one file as multipart, or JSON. The
- * file is removed once all that comes after has run. Throws AppError 400, 413, 415, 503, `client_gone`.
+ * file is removed after all later middleware has run. Throws AppError 400, 413, 415, 503, `client_gone`.
  */
 export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware {
   const fileBytesMax = route.bodyLimitBytes ?? limits.uploadBytes;
@@ -19,7 +19,7 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
   const readJson = jsonBodyReader({
     limitBytes: Math.min(fileBytesMax, JSON_UPLOAD_BYTES_MAX),
     advice: 'send the file as multipart/form-data',
-    emptyIsFine: acceptsNoBody(route),
+    allowsEmpty: acceptsNoBody(route),
     asBytes: false,
   });
   return async (ctx, next) => {

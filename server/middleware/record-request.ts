@@ -5,7 +5,7 @@ import type { RequestContext, RequestMiddleware, RequestState } from '../request
 
 export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
 
-/** Count a request and write it into the access log once its response is closed: finished, or cut off. */
+/** Count a request and write it to the access log once its response is closed, finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
   return (ctx, next) => {
     ctx.res.on('close', () => {
@@ -19,12 +19,12 @@ export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestM
   };
 }
 
-/** 499 is nginx's number for a client that did not wait for its answer. */
+/** Return the status to record: 499, as in nginx, for a client that did not wait for its response. */
 function statusOf(state: RequestState, res: ServerResponse): number {
   return state.clientIsGone ? 499 : res.statusCode;
 }
 
-/** Refused requests at `info`, answered ones at `debug`. Without the query string, which may hold secrets. */
+/** Log refused requests at `info` and others at `debug`, without the query string, which may hold secrets. */
 function logAccess(ctx: RequestContext, logger: Logger): void {
   const { state } = ctx;
   const status = statusOf(state, ctx.res);

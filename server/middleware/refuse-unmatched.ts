@@ -3,7 +3,9 @@ import type { RequestMiddleware } from '../request-state.ts';
 
 const PATH_SHOWN_CHARS = 200;
 
-/** Refuse what the router passed on: 404 for a path that no route has, 405 with `Allow` for another method of one. */
+/**
+ * Refuse a request that no route matched: 404 for an unknown path, 405 with `Allow` for another method of a known one.
+ */
 export function refuseUnmatched(): RequestMiddleware {
   return (ctx) => {
     const allowed = [...new Set(ctx.matched?.flatMap((layer) => layer.methods))].sort();
@@ -15,7 +17,7 @@ export function refuseUnmatched(): RequestMiddleware {
 
 function unknownRoute(method: string, path: string): AppError {
   const shown = path.length > PATH_SHOWN_CHARS ? `${path.slice(0, PATH_SHOWN_CHARS)}…` : path;
-  return new AppError({ code: 'unknown_route', status: 404, message: `no such route: ${method} ${shown}` });
+  return new AppError({ code: 'unknown_route', status: 404, message: `there is no route ${method} ${shown}` });
 }
 
 function methodNotAllowed(method: string, allowed: readonly string[]): AppError {

@@ -4,7 +4,7 @@ import { mapPostgresError } from '../../src/platform/postgres.ts';
 import { clientGone, familyOfPath, renderError } from '../errors.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
 
-/** Answer with what was thrown, in the family of its route. The only place that renders errors of requests. */
+/** Render a thrown error in the error family of its route. No other middleware renders errors of requests. */
 export function renderErrors(logger: Logger): RequestMiddleware {
   return async (ctx, next) => {
     try {
@@ -30,9 +30,9 @@ function writeError(ctx: RequestContext, thrown: unknown, logger: Logger): void 
 }
 
 /**
- * Map what was thrown to what the client is told. An unknown error is a fault of ours, of which nobody is shown more
- * than the id under which it is in the log; but while a client has left, or the drain's deadline has passed, errors
- * are what an aborted handler throws.
+ * Map a thrown value to the error for the client. An unknown error is an internal fault: the client sees only the
+ * request id under which it is logged. After the client has left, or the deadline of the drain has passed, errors come
+ * from aborted handlers and are not faults.
  */
 function appErrorOf(thrown: unknown, state: RequestState): AppError {
   if (state.clientIsGone) return clientGone(thrown);
@@ -42,12 +42,12 @@ function appErrorOf(thrown: unknown, state: RequestState): AppError {
   return new AppError({
     code: 'internal_error',
     status: 500,
-    message: `internal error; quote request id ${state.requestId}`,
+    message: `an internal error occurred; quote the request id ${state.requestId} in a report`,
     cause: thrown,
   });
 }
 
-/** 503: this process is stopping and gave up what was under way. */
+/** Create the error 503 of a process that is stopping and has aborted the request. */
 function shuttingDown(cause: unknown): AppError {
   return new AppError({
     code: 'shutting_down',

@@ -15,7 +15,9 @@ export function reserveMemory(memory: BodyMemory, limitBytes: number): RequestMi
   };
 }
 
-/** Bytes that a body will take: as announced, or as many as it may. Beyond the limit it is refused anyway. */
+/**
+ * Return the announced bytes of a body, or else the limit. A body beyond the limit counts as 0: it is refused anyway.
+ */
 function bodyBytesOf(req: IncomingMessage, limitBytes: number): number {
   const announced = req.headers['content-length'];
   if (announced === undefined) return announcesBody(req) ? limitBytes : 0;

@@ -1,7 +1,7 @@
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
-/** Note which route matched, and set the headers that all of its answers have, refusals too. */
+/** Store the route that matched, and set the headers of all its responses, refusals included. */
 export function setRoute(route: Route): RequestMiddleware {
   return (ctx, next) => {
     ctx.state.route = route;

@@ -1,9 +1,9 @@
 import { RequestAborts, type RequestMiddleware, RequestState } from '../request-state.ts';
 
 /**
- * Give a request its id and its state, and its answer the headers that every answer has.
+ * Create the id and the state of a request, and set the headers that every response has.
  *
- * @param drain aborts what is under way: the deadline of the drain has passed
+ * @param drain aborted when the deadline of the drain has passed; it aborts the requests in progress
  */
 export function startRequest(drain: AbortSignal | undefined): RequestMiddleware {
   const aborts = new RequestAborts(drain);

@@ -2,7 +2,7 @@ import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 import { validate } from '../validate.ts';
 
-/** Put what the route's schema makes of the body, or what the route parses by itself, in place of the body as sent. */
+/** Replace the body as sent by the output of the route's schema, or of the route's own parser. */
 export function validateBody({ body: schema, parse }: Route): RequestMiddleware {
   if (parse !== undefined) {
     return async (ctx, next) => {

@@ -7,7 +7,7 @@ import { validate } from '../validate.ts';
 export function validateUrl({ params, query }: Route): RequestMiddleware {
   return (ctx, next) => {
     const url = ctx.req.url ?? '';
-    // PostgreSQL takes no NUL in a text, and no name of ours has one.
+    // PostgreSQL accepts no NUL in a text, and no name in this API contains one.
     if (url.includes('%00')) throw invalidRequest('the URL must not contain NUL');
     if (params !== undefined) ctx.state.params = validate(params, ctx.params);
     if (query !== undefined) ctx.state.query = validate(query, parseQuery(url));
@@ -15,7 +15,7 @@ export function validateUrl({ params, query }: Route): RequestMiddleware {
   };
 }
 
-/** Query parameters; one that came more than once is an array. */
+/** Parse the query parameters; a repeated one becomes an array. */
 function parseQuery(url: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   const mark = url.indexOf('?');

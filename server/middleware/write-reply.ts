@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import type { RequestContext, RequestMiddleware } from '../request-state.ts';
 import type { RouteReply } from '../route.ts';
 
-/** Turn the reply into Koa's response once all that comes after has run. */
+/** Write the reply to Koa's response after all later middleware has run. */
 export function writeReply(): RequestMiddleware {
   return async (ctx, next) => {
     await next();
     const { state } = ctx;
     const { reply } = state;
-    // The client may read slowly: nothing else of the request is held meanwhile.
+    // The client may read slowly, so the state of the request is released before.
     state.reply = null;
     state.body = undefined;
     if (reply !== null) write(ctx, reply);

@@ -81,7 +81,7 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
       method: 'PATCH',
       path: '/v1/buckets/:bucket',
       operationId: 'editBucket',
-      summary: 'Change the name or the policy of a bucket; no document becomes more visible by it',
+      summary: 'Change the name or the policy of a bucket; no document becomes more visible',
       access: 'buckets:manage',
       errors: 'detail',
       reads: 'json',
@@ -100,7 +100,7 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
       reads: 'none',
       params: BucketParams,
       query: z.object({ confirm: z.string().default('').describe("must be the bucket's name") }),
-      responses: { 200: { description: 'Gone', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+      responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       async handle({ caller, params, query }) {
         const id = await deleteBucket(sql, caller, params.bucket, query.confirm);
         purge();

@@ -46,7 +46,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       method: 'GET',
       path: '/v1/embed/jobs/:job',
       operationId: 'getBulkJob',
-      summary: 'How far a bulk job has come',
+      summary: 'State and progress of a bulk job',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',
@@ -63,7 +63,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       errors: 'embedding',
       reads: 'none',
       params: JobParams,
-      responses: { 200: { description: 'It will not run', schema: CancelledReply } },
+      responses: { 200: { description: 'Cancelled; the job will not run', schema: CancelledReply } },
       handle: async ({ caller, params }) => ({ body: await cancelBulkJob(sql, caller, params.job) }),
     }),
     defineRoute({

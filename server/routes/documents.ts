@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
 
-/** @param purge starts removing what was marked as deleted; it goes on after the reply */
+/** @param purge starts to remove data that was marked as deleted; the removal continues after the reply */
 export function documentRoutes(context: UploadContext, purge: () => void): Route[] {
   const { sql } = context;
   return [
@@ -16,7 +16,7 @@ export function documentRoutes(context: UploadContext, purge: () => void): Route
       method: 'POST',
       path: '/v1/buckets/:bucket/documents',
       operationId: 'uploadDocument',
-      summary: 'Take a document in: multipart with one part "file", or JSON',
+      summary: 'Upload a document: multipart with one part "file", or JSON',
       access: 'documents:write',
       errors: 'detail',
       reads: 'upload',
@@ -77,7 +77,7 @@ export function documentRoutes(context: UploadContext, purge: () => void): Route
       errors: 'detail',
       reads: 'none',
       params: DocumentParams,
-      responses: { 200: { description: 'Gone', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+      responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       async handle({ caller, params }) {
         await deleteDocument(sql, caller, params.bucket, params.document);
         purge();

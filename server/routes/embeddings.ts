@@ -12,7 +12,7 @@ import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
-/** Contract 4.3 and 9.3; RFC 9745 for the form of `Deprecation`. */
+/** Headers of the deprecated batch endpoint (contract 4.3 and 9.3; RFC 9745 for the form of `Deprecation`). */
 const BATCH_IS_DEPRECATED = {
   Deprecation: '@1754179200',
   Sunset: 'Mon, 03 Aug 2026 00:00:00 GMT',
@@ -79,7 +79,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
   ];
 }
 
-/** `{embeddings: number[][], model, dimensions, usage}`, the shape of the batch and image endpoints. */
+/** Render `{embeddings: number[][], model, dimensions, usage}`, the response of the batch and image endpoints. */
 export async function vectorRowsReply(
   result: EmbeddedTexts,
   usage: Readonly<Record<string, number>>,
@@ -93,7 +93,7 @@ export async function vectorRowsReply(
   return printedReply(writer.finish(), headersOf(result));
 }
 
-/** What an answer says of its vectors beside them. */
+/** Make the headers that describe the vectors of a response. */
 function headersOf(result: EmbeddedTexts): Record<string, string> {
   const headers: Record<string, string> = { 'X-Service-Projection': result.projection };
   if (result.effectiveDimensions < result.dimensions) {
@@ -107,7 +107,7 @@ export function accountOf(caller: Caller): { orgId: string; plan: Caller['plan']
   return { orgId: caller.orgId, plan: caller.plan };
 }
 
-/** Retired (contract 4.2 a): answered before authentication, and before a byte of the body is read. */
+/** Make the retired route (contract 4.2 a). It answers before authentication and before a byte of the body is read. */
 function retiredEmbed(): Route {
   return defineRoute({
     method: 'POST',

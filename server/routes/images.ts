@@ -11,7 +11,7 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
       method: 'POST',
       path: '/v1/embed/image',
       operationId: 'embedImages',
-      summary: 'Embed up to 20 images by the text that is found in them',
+      summary: 'Embed up to 20 images by the text in them',
       access: 'embed',
       errors: 'embedding',
       reads: 'json',

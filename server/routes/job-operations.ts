@@ -6,27 +6,27 @@ import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
 
-/** `true`, `1`, `yes`, `on` and their opposites. */
+/** Flag in the query: `true`, `1`, `yes`, `on` and their opposites. */
 const Force = z.stringbool('must be true or false').default(false);
 
-/** How the audit log names whoever knows the cron secret. */
+/** Name in the audit log of a caller with the cron secret. */
 const CRON_ACTOR = 'cron';
 
-/** What changes jobs of any kind. */
+/** Make the routes that change jobs of any kind. */
 export function jobOperationRoutes(operations: JobOperations): Route[] {
   return [
     defineRoute({
       method: 'POST',
       path: '/v1/jobs/:job/cancel',
       operationId: 'cancelJob',
-      summary: 'Cancel a queued job; with force, one in progress too',
+      summary: 'Cancel a queued job, or with force also one in progress',
       access: 'jobs:write',
       errors: 'detail',
       reads: 'none',
       params: JobParams,
       query: z.object({ force: Force }),
       responses: {
-        200: { description: 'Cancelled, or finished already, with a detail that says so', schema: CancelReply },
+        200: { description: 'Cancelled, or already finished, with a detail that says so', schema: CancelReply },
       },
       handle: async ({ caller, params, query }) => ({ body: await cancelJob(operations, caller, params.job, query) }),
     }),
@@ -34,7 +34,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       method: 'POST',
       path: '/v1/jobs/:job/reprocess',
       operationId: 'reprocessJob',
-      summary: "Do a finished job's work again, as a new job",
+      summary: 'Repeat the work of a finished job as a new job',
       access: 'jobs:write',
       errors: 'detail',
       reads: 'none',
@@ -52,7 +52,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       errors: 'detail',
       reads: 'none',
       params: JobParams,
-      responses: { 204: { description: 'Gone' } },
+      responses: { 204: { description: 'Deleted' } },
       async handle({ caller, params }) {
         await deleteJob(operations, caller, params.job);
         return {};
@@ -62,12 +62,12 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       method: 'POST',
       path: '/v1/admin/reap-stale-jobs',
       operationId: 'reapStaleJobs',
-      summary: 'Fail jobs of every organization that gave no sign of life for too long',
+      summary: 'Mark jobs of every organization as failed if they gave no sign of life for too long',
       access: 'cron_or_platform_admin',
       errors: 'detail',
       reads: 'none',
       query: ReapQuery,
-      responses: { 200: { description: 'The jobs that failed by it', schema: ReapReply } },
+      responses: { 200: { description: 'The jobs that were marked as failed', schema: ReapReply } },
       async handle({ caller, query }) {
         const actor = caller?.actor ?? CRON_ACTOR;
         return { body: await reapStaleJobs(operations, actor, { timeoutMinutes: query.timeout_minutes }) };

@@ -14,14 +14,17 @@ import { defineRoute, type Route } from '../route.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
 
-/** Who may edit is decided with the edit (contract 5.4, 5.5): a preview by SELECT is open to every caller. */
+/**
+ * Make the routes for metadata. Edits check the caller's rights themselves: every caller may preview (contract 5.4,
+ * 5.5).
+ */
 export function metadataRoutes(context: BulkEditContext): Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/v1/metadata/reserved-keys',
       operationId: 'getReservedKeys',
-      summary: 'Keys that callers cannot use as metadata, keys they can ask by, and the limits of metadata',
+      summary: 'Keys that callers cannot use as metadata, keys that conditions can use, and the limits of metadata',
       access: 'caller',
       errors: 'detail',
       reads: 'none',
@@ -56,8 +59,8 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       params: BucketParams,
       body: BulkEdit,
       responses: {
-        200: { description: 'What matched, and what became of it', schema: BulkEditReply },
-        202: { description: 'HARDDELETE: a job removes what matched', schema: BulkEditReply },
+        200: { description: 'The documents that matched, and the result for each', schema: BulkEditReply },
+        202: { description: 'HARDDELETE: a job removes the documents that matched', schema: BulkEditReply },
       },
       async handle({ caller, params, body }) {
         const reply = await editDocuments(context, caller, params.bucket, body);

@@ -11,7 +11,7 @@ export function modelRoutes(backends: Backends): Route[] {
       method: 'GET',
       path: '/v1/models',
       operationId: 'listModels',
-      summary: 'Every model a request may name, and whether it can be used here',
+      summary: 'Models that requests can name, and their availability',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',

@@ -4,12 +4,12 @@ import { defineRoute, type Route } from '../route.ts';
 
 const Health = z.object({ status: z.literal('ok') });
 
-/** `down`: do not send traffic here; `degraded`: something is missing that the service can do without. */
+/** Readiness of the process. `down`: do not send traffic here; `degraded`: a part is missing that it can do without. */
 export const Readiness = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
-  /** By part: `ok`, or what is wrong in words that anybody may read. */
+  /** State of each part: `ok`, or a description of the fault that may be public. */
   checks: z.record(z.string(), z.string()),
-  /** Milliseconds that each part took which works. Of `objects`: write, read and delete together. */
+  /** Latency of each part that works, in milliseconds; for `objects` write, read and delete together. */
   latency_ms: z.record(z.string(), z.number()),
 });
 export type Readiness = z.infer<typeof Readiness>;
@@ -18,9 +18,9 @@ const RETRY_AFTER_SECONDS = '2';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * What an operator and a load balancer ask for.
+ * Make the routes for operators and load balancers.
  *
- * @param deps.openapi the document over all routes, these among them; asked for once
+ * @param deps.openapi renders the document of all routes, these included; called once
  */
 export function operationRoutes(deps: {
   ready: () => Promise<Readiness>;
@@ -46,7 +46,7 @@ export function operationRoutes(deps: {
       method: 'GET',
       path: '/readyz',
       operationId: 'getReadiness',
-      summary: 'The process can do its work, and if not, which part fails',
+      summary: 'Readiness of the process and state of each part',
       access: 'public',
       errors: 'detail',
       reads: 'none',

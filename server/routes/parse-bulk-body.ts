@@ -4,15 +4,15 @@ import type { Threads } from '../../src/platform/threads.ts';
 import { parseJsonObject } from '../body/parse-json.ts';
 import { validate } from '../validate.ts';
 
-/** Larger bodies take longer to parse and to pack than the event loop may be held. */
+/** Size up to which bodies are parsed and packed on the event loop; larger ones would block it for too long. */
 const INLINE_BYTES_MAX = 128 * 1024;
 
-/** Errors lose their class between threads, so that a fault travels as its fields. */
+/** Result of parsing. Errors lose their class between threads, so a fault is passed as its fields. */
 type ParsedOrFault =
   | { readonly request: BulkRequest }
   | { readonly fault: { code: string; message: string; param: string | null } };
 
-/** Runs on a worker thread, and just as well on the calling one. */
+/** Parse and validate a body, on a worker thread or on the calling one. */
 export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault {
   try {
     const json = parseJsonObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -24,17 +24,19 @@ export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault {
 }
 
 /**
- * The request, its texts packed. The bytes may be gone afterwards: they are moved to the thread where they can be.
+ * Parse a bulk request and pack its texts. The bytes may be unusable afterwards: if possible they are transferred to a
+ * thread.
  *
- * @throws AppError 400 saying what is wrong with the bytes or with which text
+ * @throws AppError 400 that names the fault of the bytes or of a text
  */
 export async function parseBulkBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<BulkRequest> {
-  const outcome = bytes.length <= INLINE_BYTES_MAX ? parseBulkRequest(bytes) : await onThread(threads, bytes, signal);
+  const outcome =
+    bytes.length <= INLINE_BYTES_MAX ? parseBulkRequest(bytes) : await parseOnThread(threads, bytes, signal);
   if ('request' in outcome) return outcome.request;
   throw new AppError({ ...outcome.fault, status: 400 });
 }
 
-function onThread(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<ParsedOrFault> {
+function parseOnThread(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<ParsedOrFault> {
   const isWhole = bytes.byteLength === bytes.buffer.byteLength;
   const transfer = isWhole ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
   return threads.run<ParsedOrFault>(new URL(import.meta.url), 'parseBulkRequest', bytes, { signal, ...transfer });

@@ -4,15 +4,15 @@ import { type Threads, transferResult } from '../../src/platform/threads.ts';
 import { parseJsonObject } from '../body/parse-json.ts';
 import { validate } from '../validate.ts';
 
-/** Larger bodies take longer to parse and to decode than the event loop may be held. */
+/** Size up to which bodies are parsed and decoded on the event loop; larger ones would block it for too long. */
 const INLINE_BYTES_MAX = 1024 * 1024;
 
-/** Errors lose their class between threads, so that a fault travels as its fields. */
+/** Result of parsing. Errors lose their class between threads, so a fault is passed as its fields. */
 type ParsedOrFault =
   | { readonly request: EmbedImageRequest }
   | { readonly fault: { code: string; message: string; param: string | null } };
 
-/** Runs on a worker thread, and just as well on the calling one. */
+/** Parse and validate a body, on a worker thread or on the calling one. */
 export function parseImageRequest(bytes: Uint8Array): ParsedOrFault {
   try {
     const json = parseJsonObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -23,7 +23,7 @@ export function parseImageRequest(bytes: Uint8Array): ParsedOrFault {
   }
 }
 
-/** The same, handing the images' memory over instead of copying it. */
+/** Run `parseImageRequest` on a thread, and transfer the memory of the images instead of copying it. */
 export function parseImageOnThread(bytes: Uint8Array): unknown {
   const outcome = parseImageRequest(bytes);
   if (!('request' in outcome)) return outcome;
@@ -34,9 +34,9 @@ export function parseImageOnThread(bytes: Uint8Array): unknown {
 }
 
 /**
- * The request, its images decoded.
+ * Parse a request and decode its images.
  *
- * @throws AppError 400 saying what is wrong with the bytes or with which image
+ * @throws AppError 400 that names the fault of the bytes or of an image
  */
 export async function parseImageBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<EmbedImageRequest> {
   const outcome =
@@ -44,7 +44,7 @@ export async function parseImageBody(threads: Threads, bytes: Buffer, signal: Ab
       ? parseImageRequest(bytes)
       : await threads.run<ParsedOrFault>(new URL(import.meta.url), 'parseImageOnThread', bytes, {
           signal,
-          // Large bodies have memory of their own.
+          // A large body has an ArrayBuffer of its own.
           transfer: bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : [],
         });
   if ('request' in outcome) return outcome.request;

@@ -7,7 +7,7 @@ export function routingRoutes(routing: RoutingTable): Route[] {
       method: 'GET',
       path: '/v1/routing',
       operationId: 'getRouting',
-      summary: 'Which model embeds what names none, and which one steps in for it',
+      summary: 'Model for requests without a model, and its fallback',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',
@@ -25,7 +25,7 @@ export function routingRoutes(routing: RoutingTable): Route[] {
       errors: 'embedding',
       reads: 'json',
       body: RoutingRequest,
-      responses: { 200: { description: 'What is stored now, with warnings', schema: RoutingView } },
+      responses: { 200: { description: 'The stored routing, with warnings', schema: RoutingView } },
       async handle({ body, caller }) {
         return { body: await routing.set(caller, body) };
       },

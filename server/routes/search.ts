@@ -27,7 +27,7 @@ export function searchRoutes(context: SearchContext): Route[] {
       method: 'POST',
       path: '/v1/vector_stores/:bucket/search',
       operationId: 'searchVectorStore',
-      summary: "The same search in the shape of OpenAI's vector stores",
+      summary: "Find the chunks that answer a query, in the shape of OpenAI's vector stores",
       access: 'search',
       errors: 'detail',
       reads: 'json',
@@ -44,7 +44,9 @@ export function searchRoutes(context: SearchContext): Route[] {
   ];
 }
 
-/** Header values hold no line breaks and nothing beyond Latin-1; the warnings name models and buckets only. */
+/**
+ * Replace what a header value cannot hold (line breaks, all beyond ASCII). The warnings name models and buckets only.
+ */
 function printable(warnings: readonly string[]): string {
   return warnings.join('; ').replace(/[^\x20-\x7e]/g, '?');
 }

@@ -23,7 +23,7 @@ export function usageRoutes(summarize: Summarize): Route[] {
       method: 'GET',
       path: '/v1/usage/summary',
       operationId: 'getUsageSummary',
-      summary: 'What the organization used, by axis, model and day, and what is left of its quotas',
+      summary: 'Usage of the organization by axis, model and day, and the rest of its quotas',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',

@@ -4,12 +4,12 @@ import { BodyMemory } from '../../server/body/body-memory.ts';
 import { defineRoute } from '../../server/route.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { auth, echo } from './sample-routes.ts';
-import { parseResponse, RawClient, startFrame } from './support.ts';
+import { parseResponse, RawClient, startTestServer } from './support.ts';
 
-test('the order is 404, 401, 403, 415, 413, 400', async () => {
-  const frame = await startFrame([echo], { bodyBytes: 100 });
+test('a request is refused in the order 401, 403, 415, 413, 400', async () => {
+  const server = await startTestServer([echo], { bodyBytes: 100 });
   const post = (headers: Record<string, string>, body: string) =>
-    fetch(`${frame.url}/v1/embeddings`, { method: 'POST', headers, body });
+    fetch(`${server.url}/v1/embeddings`, { method: 'POST', headers, body });
   const long = 'x'.repeat(200);
   expect((await post({}, long)).status).toBe(401);
   expect((await post({ Authorization: 'Bearer search' }, long)).status).toBe(403);
@@ -20,7 +20,7 @@ test('the order is 404, 401, 403, 415, 413, 400', async () => {
 
 const LIMIT_BYTES = 5 * 1024 * 1024;
 
-/** One request to the route below, and what the server is like meanwhile. */
+/** Request to the route below, and the state of the server meanwhile. */
 class Attempt {
   method = 'POST';
   path = '/v1/models/';
@@ -48,7 +48,7 @@ class Attempt {
 
 type Fault = [name: string, refusal: { status: number; code: string; param?: string }, add: (to: Attempt) => void];
 
-/** In the order in which the middleware refuses them. */
+/** Faults in the order in which the middleware refuses them. */
 const FAULTS: readonly Fault[] = [
   ['a path of no route', { status: 404, code: 'unknown_route' }, (to) => (to.path = '/v1/models/none/')],
   ['another method', { status: 405, code: 'method_not_allowed' }, (to) => (to.method = 'PUT')],
@@ -69,7 +69,7 @@ const FAULTS: readonly Fault[] = [
   ['the handler', { status: 409, code: 'handler_failed' }, (to) => (to.handlerFails = true)],
 ];
 
-/** A route that declares everything; `attempt` is the request under way. */
+/** Start a server with a route that declares everything, and return a function that sends one attempt. */
 async function startEverything(): Promise<(attempt: Attempt) => Promise<ReturnType<typeof parseResponse>>> {
   let attempt = new Attempt();
   const bodyMemory = new BodyMemory(LIMIT_BYTES);
@@ -95,11 +95,11 @@ async function startEverything(): Promise<(attempt: Attempt) => Promise<ReturnTy
     },
   });
   const rates = { take: () => ({ limit: 1, remaining: 0, resetSeconds: 1, allowed: !attempt.rateIsUsedUp }) };
-  const frame = await startFrame([route], { settings: { bodyMemory, rates } });
+  const server = await startTestServer([route], { settings: { bodyMemory, rates } });
   return async (next) => {
     attempt = next;
     const release = attempt.memoryIsTaken ? bodyMemory.reserve(LIMIT_BYTES) : null;
-    const client = await RawClient.connect(frame.port);
+    const client = await RawClient.connect(server.port);
     client.write(attempt.toBytes());
     const response = parseResponse(await client.closedByServer());
     release?.();
@@ -107,7 +107,7 @@ async function startEverything(): Promise<(attempt: Attempt) => Promise<ReturnTy
   };
 }
 
-test('a request with every fault is refused for the first one, then for the next, in the order of the middleware', async () => {
+test('a request with several faults is refused for the first of them in the order of the middleware', async () => {
   const answer = await startEverything();
   const earlier = new Attempt();
   earlier.headers['Idempotency-Key'] = 'used';

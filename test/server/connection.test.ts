@@ -6,7 +6,7 @@ import { RawClient } from './support.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** A bare server of Node; `calls` are those of `socket.destroySoon`, which does nothing here. */
+/** Start a bare server of Node; `calls` are those of `socket.destroySoon`, which does nothing here. */
 async function startBareServer(headers: Record<string, string>) {
   const calls: { socket: Socket; responseIsFinished: boolean; socketIsWritable: boolean }[] = [];
   let called = () => {};
@@ -32,15 +32,15 @@ async function startBareServer(headers: Record<string, string>) {
   return { port: (server.address() as AddressInfo).port, calls, firstCall, sockets };
 }
 
-// `Connection` takes the place of `destroySoon`; see docs/decisions/0011-http-connection-handling.md.
+// `Connection` replaces `destroySoon`; see docs/decisions/0011-http-connection-handling.md.
 describe('Node calls socket.destroySoon at the end of a response', () => {
-  test('with Connection: close, once, when all is written, and leaves closing to it', async () => {
+  test('Node calls destroySoon once after a response with Connection: close, and closes by nothing else', async () => {
     const { port, calls, firstCall, sockets } = await startBareServer({ Connection: 'close' });
     const client = await RawClient.connect(port);
     client.write(REQUEST);
     await client.until(/\r\n\r\nok$/);
     await firstCall;
-    // Another connection comes this far after all that Node does for the first one.
+    // When another connection has its response, Node has done all that it does for the first one.
     const other = await RawClient.connect(port);
     other.write(REQUEST);
     await other.until(/\r\n\r\nok$/);
@@ -51,7 +51,7 @@ describe('Node calls socket.destroySoon at the end of a response', () => {
     expect(client.socket.readableEnded).toBe(false);
   });
 
-  test('and not after a response that keeps the connection', async () => {
+  test('Node does not call destroySoon after a response that keeps the connection', async () => {
     const { port, calls } = await startBareServer({});
     const client = await RawClient.connect(port);
     client.write(REQUEST);

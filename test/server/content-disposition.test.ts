@@ -16,11 +16,11 @@ test.each([
   ['100%20.txt', `attachment; filename="100%20.txt"; filename*=UTF-8''100%2520.txt`],
   ["it's (a) *star*.txt", 'attachment; filename="it\'s (a) *star*.txt"'],
   ["ä'()*!.txt", `attachment; filename="_'()*!.txt"; filename*=UTF-8''%C3%A4%27%28%29%2A!.txt`],
-])('%j becomes %s', (name, header) => {
+])('the file name %j becomes %s', (name, header) => {
   expect(attachment(name)).toBe(header);
 });
 
-test('whatever the name, it is one header, and the full name can be read back from it', () => {
+test('any file name becomes one header, from which the full name can be read', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (name) => {
       const header = attachment(name);

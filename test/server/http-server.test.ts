@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createHttpServer } from '../../server/http-server.ts';
 import { defineRoute, type Route } from '../../server/route.ts';
 import { openLogger } from '../../src/platform/logger.ts';
-import { parseResponse, postJson, RawClient, startFrame } from './support.ts';
+import { parseResponse, postJson, RawClient, startTestServer } from './support.ts';
 
 const echo = defineRoute({
   method: 'POST',
@@ -23,7 +23,7 @@ const echo = defineRoute({
 const HEAD =
   'POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Type: application/json\r\n';
 
-/** The retired endpoint: answered at once. */
+/** Route of the retired endpoint, which answers at once. */
 const retired = defineRoute({
   method: 'POST',
   path: '/v1/embed',
@@ -42,9 +42,9 @@ const retired = defineRoute({
   },
 });
 
-/** A route that answers when it is told to. */
-function gated(): { route: Route; reached: Promise<void>; release: () => void } {
-  const reached = Promise.withResolvers<void>();
+/** Make a route that answers after `release` was called. */
+function gated(): { route: Route; called: Promise<void>; release: () => void } {
+  const called = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   const route = defineRoute({
     method: 'GET',
@@ -56,12 +56,12 @@ function gated(): { route: Route; reached: Promise<void>; release: () => void } 
     reads: 'none',
     responses: {},
     async handle() {
-      reached.resolve();
+      called.resolve();
       await gate.promise;
       return { body: { done: true } };
     },
   });
-  return { route, reached: reached.promise, release: gate.resolve };
+  return { route, called: called.promise, release: gate.resolve };
 }
 
 function expectError(raw: string, status: number): void {
@@ -78,7 +78,7 @@ function expectError(raw: string, status: number): void {
     });
 }
 
-describe('answers of the protocol itself are errors like any', () => {
+describe('protocol errors', () => {
   test.each([
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
     ['a broken request line', 'GET\r\n\r\n', 400],
@@ -96,21 +96,21 @@ describe('answers of the protocol itself are errors like any', () => {
     ['large headers', `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
     ['a long path', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
     ['an unknown expectation', `${HEAD}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`, 417],
-  ])('%s', async (_what, bytes, status) => {
-    const frame = await startFrame([echo]);
-    const client = await RawClient.connect(frame.port);
+  ])('%s is refused like any other error', async (_what, bytes, status) => {
+    const server = await startTestServer([echo]);
+    const client = await RawClient.connect(server.port);
     client.write(Buffer.from(bytes, 'latin1'));
     expectError(await client.closedByServer(), status);
-    expect((await postJson(frame, '/v1/embeddings', {})).status).toBe(200);
+    expect((await postJson(server, '/v1/embeddings', {})).status).toBe(200);
   });
 
-  test('have the family of their path where that could be read', async () => {
-    const frame = await startFrame([echo]);
+  test('a protocol error has the family of its path if that could be read', async () => {
+    const server = await startTestServer([echo]);
     for (const [path, family] of [
       ['/v1/models/a', 'error'],
       ['/v1/buckets', 'detail'],
     ]) {
-      const client = await RawClient.connect(frame.port);
+      const client = await RawClient.connect(server.port);
       client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n`);
       expect(parseResponse(await client.closedByServer()).json).toHaveProperty(family ?? '');
     }
@@ -120,10 +120,10 @@ describe('answers of the protocol itself are errors like any', () => {
 describe('slow clients', () => {
   const bounds = { headersTimeoutMs: 200, bodyWindowMs: 200, lingerMs: 50 };
 
-  test('headers that do not end are 408', async () => {
-    const frame = await startFrame([echo], { bounds });
-    const silent = await RawClient.connect(frame.port);
-    const trickling = await RawClient.connect(frame.port);
+  test('headers that do not end are refused with 408', async () => {
+    const server = await startTestServer([echo], { bounds });
+    const silent = await RawClient.connect(server.port);
+    const trickling = await RawClient.connect(server.port);
     trickling.write('GET / HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => trickling.write('X-A: b\r\n'), 20);
     expectError(await trickling.closedByServer(), 408);
@@ -131,11 +131,11 @@ describe('slow clients', () => {
     expectError(await silent.closedByServer(), 408);
   });
 
-  test('a body that stops, or trickles, is 408', async () => {
-    const frame = await startFrame([echo], { bounds, bodyBytes: 1e6 });
-    const stopped = await RawClient.connect(frame.port);
+  test('a body that stops, or trickles, is refused with 408', async () => {
+    const server = await startTestServer([echo], { bounds, bodyBytes: 1e6 });
+    const stopped = await RawClient.connect(server.port);
     stopped.write(`${HEAD}Content-Length: 1000\r\nX-Request-Id: mine\r\n\r\n{`);
-    const trickling = await RawClient.connect(frame.port);
+    const trickling = await RawClient.connect(server.port);
     trickling.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`);
     const drip = setInterval(() => trickling.write('1\r\n \r\n'), 20);
     const raw = await stopped.closedByServer();
@@ -144,13 +144,13 @@ describe('slow clients', () => {
     expectError(await trickling.closedByServer(), 408);
     clearInterval(drip);
     await expect
-      .poll(async () => (await frame.metrics.httpRequests.get()).values)
+      .poll(async () => (await server.metrics.httpRequests.get()).values)
       .toEqual([{ value: 2, labels: { operation: 'echo', status: 408 } }]);
   });
 
-  test('a body that keeps coming at the rate asked for is read to its end, however long it takes', async () => {
-    const frame = await startFrame([echo], { bounds: { ...bounds, bodyBytesPerSecondMin: 10 }, bodyBytes: 1e6 });
-    const client = await RawClient.connect(frame.port);
+  test('a body that arrives at the required rate is read to its end in any time', async () => {
+    const server = await startTestServer([echo], { bounds: { ...bounds, bodyBytesPerSecondMin: 10 }, bodyBytes: 1e6 });
+    const client = await RawClient.connect(server.port);
     client.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`);
     let chunks = 0;
     const drip = setInterval(() => {
@@ -162,21 +162,21 @@ describe('slow clients', () => {
     expect(await client.until(/\{\}$/)).toContain('200 OK');
   });
 
-  test('many at once are all closed, and others are served meanwhile', async () => {
-    const frame = await startFrame([echo], { bounds });
-    const slow = await Promise.all(Array.from({ length: 200 }, () => RawClient.connect(frame.port)));
+  test('many slow clients are all closed, and others are served meanwhile', async () => {
+    const server = await startTestServer([echo], { bounds });
+    const slow = await Promise.all(Array.from({ length: 200 }, () => RawClient.connect(server.port)));
     for (const [i, client] of slow.entries()) {
       client.write(i % 2 === 0 ? 'GET / HTTP/1.1\r\nHo' : `${HEAD}Content-Length: 50\r\n\r\n{`);
     }
-    for (let i = 0; i < 20; i++) expect((await postJson(frame, '/v1/embeddings', {})).status).toBe(200);
+    for (let i = 0; i < 20; i++) expect((await postJson(server, '/v1/embeddings', {})).status).toBe(200);
     for (const client of slow) expectError(await client.closedByServer(), 408);
   });
 });
 
-describe('an answer that does not wait for the body', () => {
+describe('a response that does not wait for the body', () => {
   test('the retired endpoint answers 410 to a body that never comes', async () => {
-    const frame = await startFrame([retired]);
-    const client = await RawClient.connect(frame.port);
+    const server = await startTestServer([retired]);
+    const client = await RawClient.connect(server.port);
     client.write('POST /v1/embed HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n');
     const { status, headers, json } = parseResponse(await client.closedByServer());
     expect([status, headers.get('connection')]).toEqual([410, 'close']);
@@ -190,9 +190,9 @@ describe('an answer that does not wait for the body', () => {
     });
   });
 
-  test('and to a body that never ends, whose sender can still read the answer', async () => {
-    const frame = await startFrame([retired]);
-    const client = await RawClient.connect(frame.port);
+  test('the retired endpoint answers 410 to a body that never ends, and its sender can read the response', async () => {
+    const server = await startTestServer([retired]);
+    const client = await RawClient.connect(server.port);
     client.write('POST /v1/embed HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
     const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
     const pour = setInterval(() => client.write(chunk), 1);
@@ -202,89 +202,90 @@ describe('an answer that does not wait for the body', () => {
     clearInterval(pour);
   });
 
-  test('a short body is not waited for either', async () => {
-    const frame = await startFrame([retired]);
-    const response = await fetch(`${frame.url}/v1/embed`, { method: 'POST', body: '{"text":"a"}' });
+  test('the retired endpoint does not wait for a short body', async () => {
+    const server = await startTestServer([retired]);
+    const response = await fetch(`${server.url}/v1/embed`, { method: 'POST', body: '{"text":"a"}' });
     expect([response.status, response.headers.get('connection')]).toEqual([410, 'close']);
-    const bodiless = await fetch(`${frame.url}/v1/embed`, { method: 'POST' });
+    const bodiless = await fetch(`${server.url}/v1/embed`, { method: 'POST' });
     expect([bodiless.status, bodiless.headers.get('connection')]).toEqual([410, 'keep-alive']);
   });
 
-  test('an ordinary client gets its 401 and 413 while it sends megabytes', async () => {
-    const frame = await startFrame([echo], { bodyBytes: 1000 });
+  test('an ordinary client receives its 401 and 413 while it sends megabytes', async () => {
+    const server = await startTestServer([echo], { bodyBytes: 1000 });
     const body = 'x'.repeat(8_000_000);
-    expect((await postJson(frame, '/v1/embeddings', body, { Authorization: '' })).status).toBe(401);
-    expect((await postJson(frame, '/v1/embeddings', body)).status).toBe(413);
+    expect((await postJson(server, '/v1/embeddings', body, { Authorization: '' })).status).toBe(401);
+    expect((await postJson(server, '/v1/embeddings', body)).status).toBe(413);
   });
 
-  test('with Expect: 100-continue the body is asked for only when it is wanted', async () => {
-    const frame = await startFrame([echo], { bodyBytes: 1000 });
-    const wanted = await RawClient.connect(frame.port);
+  test('a client with Expect: 100-continue is asked for its body only if the body is wanted', async () => {
+    const server = await startTestServer([echo], { bodyBytes: 1000 });
+    const wanted = await RawClient.connect(server.port);
     wanted.write(`${HEAD}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`);
     await wanted.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     wanted.write('{}');
     await wanted.until(/200 OK[\s\S]*\{\}$/);
-    const refused = await RawClient.connect(frame.port);
+    const refused = await RawClient.connect(server.port);
     refused.write(`${HEAD}Expect: 100-continue\r\nContent-Length: 2000\r\n\r\n`);
     expect(parseResponse(await refused.closedByServer()).status).toBe(413);
   });
 });
 
 describe('close', () => {
-  test('refuses new connections, finishes what is under way, closes idle ones', async () => {
-    const { route, reached, release } = gated();
-    const frame = await startFrame([route, echo]);
-    const idle = await RawClient.connect(frame.port);
+  test('close refuses new connections, finishes requests in progress and closes idle connections', async () => {
+    const { route, called, release } = gated();
+    const server = await startTestServer([route, echo]);
+    const idle = await RawClient.connect(server.port);
     idle.write(`${HEAD}Content-Length: 2\r\n\r\n{}`);
     await idle.until(/\{\}$/);
-    const fresh = await RawClient.connect(frame.port);
-    const busy = await RawClient.connect(frame.port);
+    const fresh = await RawClient.connect(server.port);
+    const busy = await RawClient.connect(server.port);
     busy.write('GET /gated HTTP/1.1\r\nHost: x\r\n\r\n');
-    await reached;
-    const closed = frame.close({ graceMs: 60_000 });
+    await called;
+    const closed = server.close({ graceMs: 60_000 });
     await idle.closedByServer();
     await fresh.closedByServer();
-    await expect(RawClient.connect(frame.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(RawClient.connect(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     release();
     const { status, headers, json } = parseResponse(await busy.closedByServer());
     expect([status, headers.get('connection'), json]).toEqual([200, 'close', { done: true }]);
     await closed;
   });
 
-  test('cuts off what is not done in time', async () => {
-    const { route, reached } = gated();
-    const frame = await startFrame([route]);
-    const busy = await RawClient.connect(frame.port);
+  test('close cuts off requests that are not done in time', async () => {
+    const { route, called } = gated();
+    const server = await startTestServer([route]);
+    const busy = await RawClient.connect(server.port);
     busy.write('GET /gated HTTP/1.1\r\nHost: x\r\n\r\n');
-    await reached;
-    await frame.close({ graceMs: 10 });
+    await called;
+    await server.close({ graceMs: 10 });
     expect(await busy.closedByServer()).toBe('');
   });
 });
 
 describe('listen', () => {
-  const server = (bounds = {}) => createHttpServer((_req, res) => res.end(), { logger: openLogger('silent'), bounds });
+  const createServer = (bounds = {}) =>
+    createHttpServer((_req, res) => res.end(), { logger: openLogger('silent'), bounds });
 
-  test('says where a person can reach it', async () => {
-    const local = await server().listen({ host: '127.0.0.1', port: 0 });
+  test('listen returns a URL that can be opened', async () => {
+    const local = await createServer().listen({ host: '127.0.0.1', port: 0 });
     expect(local.url).toBe(`http://127.0.0.1:${local.port}`);
     await local.close({ graceMs: 0 });
-    const everywhere = await server().listen({ host: '0.0.0.0', port: 0 });
+    const everywhere = await createServer().listen({ host: '0.0.0.0', port: 0 });
     expect(everywhere.url).toBe(`http://localhost:${everywhere.port}`);
     await everywhere.close({ graceMs: 0 });
   });
 
-  test('a port in use is an error that says so', async () => {
-    const first = await server().listen({ host: '127.0.0.1', port: 0 });
-    await expect(server().listen({ host: '127.0.0.1', port: first.port })).rejects.toMatchObject({
+  test('listen reports a port that is in use', async () => {
+    const first = await createServer().listen({ host: '127.0.0.1', port: 0 });
+    await expect(createServer().listen({ host: '127.0.0.1', port: first.port })).rejects.toMatchObject({
       code: 'cannot_listen',
       message: expect.stringContaining(`port ${first.port} is already in use`),
     });
     await first.close({ graceMs: 0 });
   });
 
-  test('has a bound on connections', async () => {
-    const listening = await server({ connectionsMax: 2 }).listen({ host: '127.0.0.1', port: 0 });
+  test('the number of connections is bounded', async () => {
+    const listening = await createServer({ connectionsMax: 2 }).listen({ host: '127.0.0.1', port: 0 });
     const held = [await RawClient.connect(listening.port), await RawClient.connect(listening.port)];
     const third = await RawClient.connect(listening.port);
     expect(await third.closedByServer()).toBe('');

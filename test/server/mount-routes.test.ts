@@ -5,13 +5,13 @@ import type { AccessPolicy, Route } from '../../server/route.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { auth, bucket, deleteBucket, echo, statistics } from './sample-routes.ts';
-import { memoryIdempotency, startFrame } from './support.ts';
+import { memoryIdempotency, startTestServer } from './support.ts';
 
 describe('matching', () => {
-  test('an unknown path is 404 in the family of its prefix', async () => {
-    const frame = await startFrame([echo]);
+  test('an unknown path is refused with 404 in the family of its prefix', async () => {
+    const server = await startTestServer([echo]);
     for (const path of ['/v1/embed/nothing', '/v1/usage/x', '/v1/models/a/b', '/v1/routing/x', '/v1/embeddings/x']) {
-      const response = await fetch(frame.url + path);
+      const response = await fetch(server.url + path);
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({
         error: { type: 'invalid_request_error', code: 'unknown_route', param: null },
@@ -19,43 +19,43 @@ describe('matching', () => {
       });
     }
     for (const path of ['/', '/v1/buckets', '/v1/embedded', '/v2/buckets/a/search', '/V1/embeddings', '/%zz']) {
-      const response = await fetch(frame.url + path);
+      const response = await fetch(server.url + path);
       expect(response.status).toBe(404);
       expect(Object.keys((await response.json()) as object)).toEqual(['detail']);
     }
   });
 
-  test('a wrong method is 405 with Allow', async () => {
-    const frame = await startFrame([echo, bucket, deleteBucket]);
-    const one = await fetch(`${frame.url}/v1/embeddings`, { method: 'PUT' });
+  test('a wrong method is refused with 405 and Allow', async () => {
+    const server = await startTestServer([echo, bucket, deleteBucket]);
+    const one = await fetch(`${server.url}/v1/embeddings`, { method: 'PUT' });
     expect([one.status, one.headers.get('allow')]).toEqual([405, 'POST']);
     expect(await one.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
-    const many = await fetch(`${frame.url}/v1/buckets/a`, { method: 'OPTIONS' });
+    const many = await fetch(`${server.url}/v1/buckets/a`, { method: 'OPTIONS' });
     expect([many.status, many.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD']);
     expect(await many.json()).toHaveProperty('detail');
   });
 
-  test('paths are exact: case, and a slash at the end, make another path', async () => {
-    const frame = await startFrame([echo]);
-    expect((await fetch(`${frame.url}/v1/Embeddings`, { method: 'POST' })).status).toBe(404);
-    expect((await fetch(`${frame.url}/v1/embeddings/`, { method: 'POST' })).status).toBe(404);
+  test('paths are exact in case and in a final slash', async () => {
+    const server = await startTestServer([echo]);
+    expect((await fetch(`${server.url}/v1/Embeddings`, { method: 'POST' })).status).toBe(404);
+    expect((await fetch(`${server.url}/v1/embeddings/`, { method: 'POST' })).status).toBe(404);
   });
 
-  test('a literal segment wins over a parameter, whatever the order of the table', async () => {
+  test('a literal segment wins over a parameter in any order of the routes', async () => {
     for (const routes of [
       [bucket, statistics],
       [statistics, bucket],
     ]) {
-      const frame = await startFrame(routes);
-      const response = await fetch(`${frame.url}/v1/buckets/statistics`);
+      const server = await startTestServer(routes);
+      const response = await fetch(`${server.url}/v1/buckets/statistics`);
       expect(await response.json()).toEqual({ caller: null, literal: true });
     }
   });
 
   test('HEAD is answered for GET, without a body', async () => {
-    const frame = await startFrame([bucket]);
-    const get = await fetch(`${frame.url}/v1/buckets/a`, { headers: auth });
-    const head = await fetch(`${frame.url}/v1/buckets/a`, { method: 'HEAD', headers: auth });
+    const server = await startTestServer([bucket]);
+    const get = await fetch(`${server.url}/v1/buckets/a`, { headers: auth });
+    const head = await fetch(`${server.url}/v1/buckets/a`, { method: 'HEAD', headers: auth });
     expect(head.status).toBe(200);
     expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     expect(await head.text()).toBe('');
@@ -69,7 +69,7 @@ describe('a table of routes', () => {
     expect(() => createAppWith([{ ...echo, access: 'everybody' as AccessPolicy }])).toThrow('has no access policy');
   });
 
-  test('contradictions in the table are found when it is mounted', () => {
+  test('contradictions between routes are reported when they are mounted', () => {
     expect(() => createAppWith([echo, { ...echo, path: '/other' }])).toThrow('two routes are declared as echo');
     expect(() => createAppWith([bucket, { ...bucket, path: '/v1/buckets/:id', operationId: 'b' }])).toThrow(
       'two routes',

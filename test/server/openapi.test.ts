@@ -53,7 +53,7 @@ const routes = [
   }),
 ];
 
-test('the document says what the routes validate', () => {
+test('the OpenAPI document matches the schemas of the routes', () => {
   const document = renderOpenApi(routes, { title: 'service', version: '1.2.3' });
   expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'service', version: '1.2.3' } });
   expect(document['paths']).toMatchObject({
@@ -102,7 +102,7 @@ test('the document says what the routes validate', () => {
   });
 });
 
-test('the document is plain JSON', () => {
+test('the OpenAPI document is plain JSON', () => {
   const document = renderOpenApi(routes, { title: 'service', version: '1' });
   expect(JSON.parse(JSON.stringify(document))).toEqual(document);
 });

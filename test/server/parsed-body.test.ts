@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../server/route.ts';
-import { postJson, startFrame } from './support.ts';
+import { postJson, startTestServer } from './support.ts';
 
-/** A route that parses by itself and takes the bytes away, as one does that hands them to a thread. */
+/** Make a route that parses by itself and overwrites the bytes, like a route that transfers them to a thread. */
 function parsing(idempotent: boolean) {
   let runs = 0;
   return defineRoute({
@@ -26,26 +26,26 @@ function parsing(idempotent: boolean) {
   });
 }
 
-it('a route that parses by itself replays the same bytes, and refuses others under the same key', async () => {
-  const frame = await startFrame([parsing(true)]);
+it('a route with its own parser replays equal bytes, and refuses others with the same key', async () => {
+  const server = await startTestServer([parsing(true)]);
   const headers = { 'Idempotency-Key': 'k' };
-  const first = await postJson(frame, '/v1/parsed', '{"text":"a"}', headers);
-  const again = await postJson(frame, '/v1/parsed', '{"text":"a"}', headers);
+  const first = await postJson(server, '/v1/parsed', '{"text":"a"}', headers);
+  const again = await postJson(server, '/v1/parsed', '{"text":"a"}', headers);
   expect(await first.json()).toEqual({ text: 'a', run: 1 });
   expect(await again.json()).toEqual({ text: 'a', run: 1 });
   expect(again.headers.get('idempotency-replayed')).toBe('true');
-  expect((await postJson(frame, '/v1/parsed', '{"text":"b"}', headers)).status).toBe(422);
-  expect(await (await postJson(frame, '/v1/parsed', '{"text":"a"}')).json()).toEqual({ text: 'a', run: 2 });
+  expect((await postJson(server, '/v1/parsed', '{"text":"b"}', headers)).status).toBe(422);
+  expect(await (await postJson(server, '/v1/parsed', '{"text":"a"}')).json()).toEqual({ text: 'a', run: 2 });
 });
 
-it('a key on a route that is not idempotent means nothing', async () => {
-  const frame = await startFrame([parsing(false)]);
+it('an Idempotency-Key on a route that is not idempotent is ignored', async () => {
+  const server = await startTestServer([parsing(false)]);
   const headers = { 'Idempotency-Key': 'k' };
-  await postJson(frame, '/v1/parsed', '{"text":"a"}', headers);
-  expect(await (await postJson(frame, '/v1/parsed', '{"text":"a"}', headers)).json()).toEqual({ text: 'a', run: 2 });
+  await postJson(server, '/v1/parsed', '{"text":"a"}', headers);
+  expect(await (await postJson(server, '/v1/parsed', '{"text":"a"}', headers)).json()).toEqual({ text: 'a', run: 2 });
 });
 
-it('only a route that reads JSON can parse by itself', async () => {
+it('only a route that reads JSON can have its own parser', async () => {
   const route = { ...parsing(false), reads: 'upload' } as const;
-  await expect(startFrame([route])).rejects.toThrow('only a route that reads JSON');
+  await expect(startTestServer([route])).rejects.toThrow('only a route that reads JSON');
 });

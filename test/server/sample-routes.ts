@@ -5,7 +5,7 @@ export const echo = defineRoute({
   method: 'POST',
   path: '/v1/embeddings',
   operationId: 'echo',
-  summary: 'Answers what it was sent',
+  summary: 'Returns its input',
   access: 'embed',
   errors: 'embedding',
   reads: 'json',
@@ -61,7 +61,7 @@ export const statistics = defineRoute({
   },
 });
 
-/** A route that throws what the test gives it. */
+/** Make a route that throws a given value. */
 export function failing(thrown: unknown, errors: Route['errors'] = 'detail', path = '/fails'): Route {
   return defineRoute({
     method: 'GET',
@@ -78,7 +78,7 @@ export function failing(thrown: unknown, errors: Route['errors'] = 'detail', pat
   });
 }
 
-/** A route that waits for its signal. */
+/** Make a route that waits for its signal. */
 export function hanging(): { waiting: Promise<AbortSignal>; route: Route } {
   const { promise, resolve } = Promise.withResolvers<AbortSignal>();
   const route = defineRoute({
@@ -99,5 +99,5 @@ export function hanging(): { waiting: Promise<AbortSignal>; route: Route } {
   return { waiting: promise, route };
 }
 
-/** A key with the scope of `echo`. */
+/** Headers with a key that has the scope of `echo`. */
 export const auth = { Authorization: 'Bearer embed' };

@@ -15,13 +15,13 @@ import { AppError } from '../../src/platform/errors.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
 
-export interface Frame extends Listening {
+export interface TestServer extends Listening {
   readonly metrics: Metrics;
   readonly uploadDirectory: string;
 }
 
-/** A real server over `routes` on a free port of the loopback interface, closed when the test is over. */
-export async function startFrame(
+/** Start a real server for `routes` on a free port of the loopback interface; it is closed after the test. */
+export async function startTestServer(
   routes: readonly Route[],
   overrides: {
     bounds?: Partial<HttpServerBounds>;
@@ -30,8 +30,8 @@ export async function startFrame(
     logger?: Logger;
     settings?: Partial<AppSettings>;
   } = {},
-): Promise<Frame> {
-  const uploadDirectory = await mkdtemp(path.join(tmpdir(), 'frame-'));
+): Promise<TestServer> {
+  const uploadDirectory = await mkdtemp(path.join(tmpdir(), 'server-'));
   const logger = overrides.logger ?? openLogger('silent');
   const metrics = openMetrics();
   const limits = {
@@ -60,7 +60,7 @@ export async function startFrame(
   return { ...listening, metrics, uploadDirectory: limits.uploadDirectory };
 }
 
-/** `Bearer <scope>,<scope>` is a key with those scopes; its organization is `org_test`. */
+/** Resolve `Bearer <scope>,<scope>` to a key with those scopes in the organization `org_test`. */
 async function resolveCaller(authorization: string | undefined): Promise<Caller> {
   const scopes = /^Bearer ([a-z:_,]+)$/.exec(authorization ?? '')?.[1];
   if (scopes === undefined) {
@@ -79,7 +79,7 @@ async function resolveCaller(authorization: string | undefined): Promise<Caller>
   };
 }
 
-/** The contract of `Idempotency` in memory: what `src/access/idempotency.ts` keeps in PostgreSQL. */
+/** Make an `Idempotency` in memory, in place of that in PostgreSQL (`src/access/idempotency.ts`). */
 export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<string, unknown> } {
   const keys = new Map<string, { fingerprint: string; response: { status: number; body: unknown } | null }>();
   const lockOf = (orgId: string, key: string): IdempotencyLock => ({ orgId, key, lockedUntil: '' });
@@ -109,15 +109,15 @@ export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<
   };
 }
 
-export function postJson(frame: Frame, route: string, body: unknown, headers: Record<string, string> = {}) {
-  return fetch(frame.url + route, {
+export function postJson(server: TestServer, route: string, body: unknown, headers: Record<string, string> = {}) {
+  return fetch(server.url + route, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: 'Bearer embed', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   });
 }
 
-/** A client that writes what it is told, byte by byte if need be. */
+/** Client that writes raw bytes to a socket. */
 export class RawClient {
   readonly socket: Socket;
   received = '';
@@ -145,7 +145,7 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
-  /** Resolves when the server has closed its side; with all that was received. */
+  /** Wait until the server has closed its side, and return all that was received. */
   async closedByServer(): Promise<string> {
     if (!this.socket.readableEnded && !this.socket.destroyed) {
       await this.#next('end', 'close');
@@ -153,12 +153,12 @@ export class RawClient {
     return this.received;
   }
 
-  /** Resolves when nothing is left of the connection. */
+  /** Wait until the connection is closed on both sides. */
   async closed(): Promise<void> {
     if (!this.socket.closed) await this.#next('close');
   }
 
-  /** Resolves when `pattern` has been received. */
+  /** Wait until `pattern` has been received. */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.received)) {
       if (this.socket.destroyed || this.socket.readableEnded) throw new Error(`closed after: ${this.received}`);
@@ -167,7 +167,7 @@ export class RawClient {
     return this.received;
   }
 
-  /** Not `events.once`: a reset is nothing that these tests fail on. */
+  /** Wait for the next of some events. Unlike `events.once` this does not fail on a reset, which tests expect. */
   #next(...names: string[]): Promise<void> {
     return new Promise((resolve) => {
       for (const name of names) this.socket.once(name, () => resolve());
@@ -175,7 +175,7 @@ export class RawClient {
   }
 }
 
-/** The parts of a raw response. */
+/** Parse a raw response. */
 export function parseResponse(raw: string): { status: number; headers: Map<string, string>; json: unknown } {
   const [head = '', body = ''] = raw.split('\r\n\r\n', 2);
   const [statusLine = '', ...lines] = head.split('\r\n');

@@ -17,7 +17,7 @@ function faultOf(schema: z.ZodType, value: unknown): { message: string; param: s
 }
 
 describe('validate', () => {
-  test('gives the output of the schema', () => {
+  test('validate returns the output of the schema', () => {
     const schema = z.object({ n: z.coerce.number(), d: z.string().default('x') });
     expect(validate(schema, { n: '3', other: 1 })).toEqual({ n: 3, d: 'x' });
   });
@@ -50,11 +50,11 @@ describe('validate', () => {
     [z.object({ a: z.string('must be a name') }), { a: 1 }, 'a: must be a name', 'a'],
     [z.object({ a: z.number().refine((n) => n % 2 === 0, 'must be even') }), { a: 1 }, 'a: must be even', 'a'],
     [z.object({}), [], 'must be an object', null],
-  ])('case %#: says what is wrong, and where', (schema, value, message, param) => {
+  ])('case %#: a fault is described with its place', (schema, value, message, param) => {
     expect(faultOf(schema, value)).toEqual({ message, param });
   });
 
-  test('of a union it shows the branch that came furthest', () => {
+  test('a fault of a union is that of the branch that parsed furthest', () => {
     const schema = z.object({ input: Text });
     expect(faultOf(schema, { input: ['a', 3] })).toEqual({ message: 'input[1]: must be a string', param: 'input[1]' });
     expect(faultOf(schema, { input: 3 }).message).toBe('input: must be a string, or must be an array');
@@ -64,7 +64,7 @@ describe('validate', () => {
     expect(faultOf(schema, {}).message).toBe('input: is required');
   });
 
-  test('shows the first three faults and counts the others', () => {
+  test('the first three faults are shown and the others counted', () => {
     const schema = z.object({ input: z.array(z.string()) });
     expect(faultOf(schema, { input: [1, 2, 3, 4, 5] })).toEqual({
       message: 'input[0]: must be a string; input[1]: must be a string; input[2]: must be a string; and 2 more',
@@ -72,7 +72,7 @@ describe('validate', () => {
     });
   });
 
-  test('repeats no value that was sent, and bounds the keys that it shows', () => {
+  test('a fault repeats no value that was sent, and bounds the keys that it shows', () => {
     const key = 'k'.repeat(10_000);
     const { message } = faultOf(z.record(z.string(), z.string()), { [key]: { secret: 'hunter2' } });
     expect(message).not.toContain('hunter2');

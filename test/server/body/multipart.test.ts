@@ -11,16 +11,16 @@ interface Part {
 
 function parse(chunks: readonly Buffer[], boundary = 'b'): Part[] {
   const parts: Part[] = [];
-  let current: { headers: PartHeaders; pieces: Buffer[] } | null = null;
+  let current: { headers: PartHeaders; chunks: Buffer[] } | null = null;
   const parser = new MultipartParser(boundary, {
     partBegin: (headers) => {
-      current = { headers, pieces: [] };
+      current = { headers, chunks: [] };
     },
     partData: (bytes) => {
-      current?.pieces.push(Buffer.from(bytes));
+      current?.chunks.push(Buffer.from(bytes));
     },
     partEnd: () => {
-      if (current !== null) parts.push({ headers: current.headers, data: Buffer.concat(current.pieces) });
+      if (current !== null) parts.push({ headers: current.headers, data: Buffer.concat(current.chunks) });
     },
   });
   for (const chunk of chunks) parser.write(chunk);
@@ -28,7 +28,7 @@ function parse(chunks: readonly Buffer[], boundary = 'b'): Part[] {
   return parts;
 }
 
-/** One part with this `Content-Disposition`; its headers. */
+/** Parse one part with this `Content-Disposition`, and return its headers. */
 function headersOf(disposition: string | Buffer, more = ''): PartHeaders | undefined {
   const head = Buffer.concat([
     Buffer.from('--b\r\nContent-Disposition: '),
@@ -55,7 +55,7 @@ const HEADERS = ['no colon\r\n', 'Content-Transfer-Encoding: base64\r\n', `X: ${
 const INSERTED = [...DELIMITERS, ...CHARACTERS, ...HEADERS];
 
 describe('MultipartParser', () => {
-  test('reads fields and files', () => {
+  test('the parser reads fields and files', () => {
     const body = [
       'a preamble',
       '--b',
@@ -76,8 +76,8 @@ describe('MultipartParser', () => {
     ]);
   });
 
-  test('gives the same parts however the bytes are cut', () => {
-    const piece = fc.oneof(
+  test('the parser gives the same parts for any division of the bytes into chunks', () => {
+    const segment = fc.oneof(
       fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
       fc
         .constantFrom('\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--bou', '--boundary', '\r\r\n--boundar')
@@ -85,8 +85,8 @@ describe('MultipartParser', () => {
     );
     const delimiter = Buffer.from('\r\n--boundary');
     const data = fc
-      .array(piece, { maxLength: 8 })
-      .map((pieces) => Buffer.concat(pieces))
+      .array(segment, { maxLength: 8 })
+      .map((segments) => Buffer.concat(segments))
       .filter((bytes) => !Buffer.concat([bytes, Buffer.from('\r\n')]).includes(delimiter));
     fc.assert(
       fc.property(
@@ -110,7 +110,7 @@ describe('MultipartParser', () => {
     );
   });
 
-  test('gives a damaged body the same verdict however its bytes are cut, and refuses it only as malformed', () => {
+  test('the parser treats a damaged body alike for any division into chunks, and refuses it only as malformed', () => {
     const verdictOf = (chunks: readonly Buffer[]) => {
       try {
         return parse(chunks, 'boundary');
@@ -173,7 +173,7 @@ describe('MultipartParser', () => {
     ['form-data; name="file"; filename="_.pdf"; filename*=UTF-8\'\'na%FFve.pdf', '_.pdf'],
     ['form-data; name="file"; filename="_.pdf"; filename*=latin1\'\'na%EFve.pdf', '_.pdf'],
     ['form-data; name="file"', null],
-  ])('case %#: a file name comes as the client wrote it', (disposition, fileName) => {
+  ])('case %#: a file name is read as the client wrote it', (disposition, fileName) => {
     expect(headersOf(disposition)).toEqual({ name: 'file', fileName, contentType: null });
   });
 
@@ -204,13 +204,13 @@ describe('MultipartParser', () => {
       '--b\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64\r\n\r\nx\r\n--b--',
       'encoded parts are not supported',
     ],
-  ])('refuses %s', (_what, body, why) => {
+  ])('the parser refuses %s', (_what, body, why) => {
     for (const size of [1, 7, 65_536]) {
       expect(() => parse(cut(Buffer.from(body), [size]))).toThrow(`the multipart body is malformed: ${why}`);
     }
   });
 
-  test('refuses names that are not UTF-8, and takes encodings that change nothing', () => {
+  test('the parser refuses names that are not UTF-8, and accepts encodings that change nothing', () => {
     expect(() => headersOf(Buffer.from('form-data; name="file"; filename="na\xefve"', 'latin1'))).toThrow(
       'not valid UTF-8',
     );
@@ -227,7 +227,7 @@ describe('boundaryOf', () => {
     ['multipart/form-data; boundary=', null],
     ['multipart/form-data; boundary=""', null],
     [`multipart/form-data; boundary=${'x'.repeat(201)}`, null],
-  ])('%s', (contentType, boundary) => {
+  ])('the boundary of %s is %s', (contentType, boundary) => {
     expect(boundaryOf(contentType)).toBe(boundary);
   });
 });

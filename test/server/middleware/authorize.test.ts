@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type AccessPolicy, defineRoute } from '../../../server/route.ts';
 import { SCOPES } from '../../../src/access/caller.ts';
-import { startFrame } from '../support.ts';
+import { startTestServer } from '../support.ts';
 
-test('every route of a table refuses nobody known and a key without its scope, unless it is public', async () => {
+test('a route refuses requests without a key, and keys without its scope, unless it is public', async () => {
   const policies: AccessPolicy[] = ['public', 'caller', ...SCOPES];
   const routes = policies.map((access, i) =>
     defineRoute({
@@ -20,21 +20,21 @@ test('every route of a table refuses nobody known and a key without its scope, u
       },
     }),
   );
-  const frame = await startFrame(routes);
+  const server = await startTestServer(routes);
   for (const route of routes) {
     const get = async (authorization?: string) => {
       const headers = authorization === undefined ? {} : { Authorization: authorization };
-      return fetch(frame.url + route.path, { headers });
+      return fetch(server.url + route.path, { headers });
     };
-    const nobody = await get();
+    const anonymous = await get();
     const wrong = await get('Basic abc');
     const known = await get('Bearer none');
     if (route.access === 'public') {
-      expect([nobody.status, wrong.status, known.status]).toEqual([200, 200, 200]);
+      expect([anonymous.status, wrong.status, known.status]).toEqual([200, 200, 200]);
       continue;
     }
-    expect([nobody.status, wrong.status]).toEqual([401, 401]);
-    expect(nobody.headers.get('www-authenticate')).toBe('Bearer');
+    expect([anonymous.status, wrong.status]).toEqual([401, 401]);
+    expect(anonymous.headers.get('www-authenticate')).toBe('Bearer');
     expect(known.status).toBe(route.access === 'caller' ? 200 : 403);
     expect((await get(`Bearer ${route.access}`)).status).toBe(200);
   }

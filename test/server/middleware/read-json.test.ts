@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../../server/route.ts';
 import { type Dice, throwDice } from '../../support/dice.ts';
-import { type Frame, parseResponse, postJson, RawClient, startFrame } from '../support.ts';
+import { parseResponse, postJson, RawClient, startTestServer, type TestServer } from '../support.ts';
 
 const declaration = {
   method: 'POST',
@@ -28,36 +28,36 @@ async function fault(response: Response): Promise<[status: number, code: string,
   return [response.status, error.code, error.message];
 }
 
-function send(frame: Frame, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
-  return postJson(frame, '/v1/embeddings', body, headers);
+function send(server: TestServer, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+  return postJson(server, '/v1/embeddings', body, headers);
 }
 
 describe('a JSON body', () => {
-  test('must be there, be JSON, and be an object', async () => {
-    const frame = await startFrame([anything]);
-    expect(await fault(await send(frame, ''))).toEqual([400, 'empty_body', 'the body is empty; send a JSON object']);
+  test('a JSON body must not be empty, and must be a JSON object', async () => {
+    const server = await startTestServer([anything]);
+    expect(await fault(await send(server, ''))).toEqual([400, 'empty_body', 'the body is empty; send a JSON object']);
     for (const text of ['{', '{"a":1}x', "{'a':1}", '{"a":NaN}', '\0', '{"a":"\u0001"}', 'undefined']) {
-      expect(await fault(await send(frame, text))).toEqual([400, 'invalid_json', 'the body is not valid JSON']);
+      expect(await fault(await send(server, text))).toEqual([400, 'invalid_json', 'the body is not valid JSON']);
     }
     for (const text of ['[]', '[{"a":1}]', '"a"', '1', 'true', 'null']) {
-      expect(await fault(await send(frame, text))).toEqual([400, 'invalid_json', 'the body must be a JSON object']);
+      expect(await fault(await send(server, text))).toEqual([400, 'invalid_json', 'the body must be a JSON object']);
     }
   });
 
-  test('must be UTF-8; a byte order mark and escaped lone surrogates are fine', async () => {
-    const frame = await startFrame([anything]);
+  test('a JSON body must be UTF-8, and may have a byte order mark and escaped lone surrogates', async () => {
+    const server = await startTestServer([anything]);
     for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf5, 0x80, 0x80, 0x80]]) {
       const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
-      expect(await fault(await send(frame, body))).toEqual([400, 'invalid_utf8', 'the body is not valid UTF-8']);
+      expect(await fault(await send(server, body))).toEqual([400, 'invalid_utf8', 'the body is not valid UTF-8']);
     }
-    const surrogate = await send(frame, '{"a":"\\ud800"}');
+    const surrogate = await send(server, '{"a":"\\ud800"}');
     expect([surrogate.status, await surrogate.json()]).toMatchObject([200, { body: { a: '\ud800' } }]);
-    const mark = await send(frame, '\ufeff{"a":"한국어 🙂"}');
+    const mark = await send(server, '\ufeff{"a":"한국어 🙂"}');
     expect(await mark.json()).toMatchObject({ body: { a: '한국어 🙂' } });
   });
 
-  test('may not carry prototype keys, at any depth', async () => {
-    const frame = await startFrame([anything]);
+  test('a JSON body must not have prototype keys at any depth', async () => {
+    const server = await startTestServer([anything]);
     for (const text of [
       '{"__proto__":{"polluted":1}}',
       '{"a":[{"__proto__":{"polluted":1}}]}',
@@ -65,23 +65,23 @@ describe('a JSON body', () => {
       '{"__proto__":1}',
       '{"constructor":{"prototype":{"polluted":1}}}',
     ]) {
-      const [status, code] = await fault(await send(frame, text));
+      const [status, code] = await fault(await send(server, text));
       expect([status, code]).toEqual([400, 'forbidden_key']);
     }
-    const harmless = await send(frame, '{"constructor":"Gaudí","prototype":{"a":1}}');
+    const harmless = await send(server, '{"constructor":"Gaudí","prototype":{"a":1}}');
     expect(await harmless.json()).toMatchObject({ keys: ['constructor', 'prototype'], polluted: false });
   });
 
-  test('has bounds in depth and in number of values', async () => {
-    const frame = await startFrame([anything], { bodyBytes: 1024 * 1024 });
+  test('a JSON body is bounded in depth and in number of values', async () => {
+    const server = await startTestServer([anything], { bodyBytes: 1024 * 1024 });
     const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
-    expect((await send(frame, nested(64))).status).toBe(200);
-    expect((await send(frame, nested(65))).status).toBe(400);
-    expect((await send(frame, nested(10_000))).status).toBe(400);
-    expect((await send(frame, `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).status).toBe(400);
-    expect((await send(frame, `{"a":${'['.repeat(500_000)}`)).status).toBe(400);
-    expect((await send(frame, JSON.stringify({ a: new Array(99_999).fill(0) }))).status).toBe(200);
-    const [status, , message] = await fault(await send(frame, JSON.stringify({ a: new Array(100_000).fill(0) })));
+    expect((await send(server, nested(64))).status).toBe(200);
+    expect((await send(server, nested(65))).status).toBe(400);
+    expect((await send(server, nested(10_000))).status).toBe(400);
+    expect((await send(server, `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).status).toBe(400);
+    expect((await send(server, `{"a":${'['.repeat(500_000)}`)).status).toBe(400);
+    expect((await send(server, JSON.stringify({ a: new Array(99_999).fill(0) }))).status).toBe(200);
+    const [status, , message] = await fault(await send(server, JSON.stringify({ a: new Array(100_000).fill(0) })));
     expect([status, message]).toEqual([400, 'the body holds more than 100000 values']);
   });
 
@@ -91,9 +91,9 @@ describe('a JSON body', () => {
     ['application/json;charset="UTF-8"'],
     ['Application/JSON'],
     ['application/vnd.api+json'],
-  ])('may be %s', async (type) => {
-    const frame = await startFrame([anything]);
-    expect((await send(frame, '{"a":1}', { 'Content-Type': type })).status).toBe(200);
+  ])('a JSON body may have the content type %s', async (type) => {
+    const server = await startTestServer([anything]);
+    expect((await send(server, '{"a":1}', { 'Content-Type': type })).status).toBe(200);
   });
 
   test.each([
@@ -103,33 +103,33 @@ describe('a JSON body', () => {
     ['application/json; charset=utf-16'],
     ['application/jsonp'],
     ['json'],
-  ])('may not be %s', async (type) => {
-    const frame = await startFrame([anything]);
-    expect((await send(frame, '{"a":1}', { 'Content-Type': type })).status).toBe(415);
+  ])('a JSON body must not have the content type %s', async (type) => {
+    const server = await startTestServer([anything]);
+    expect((await send(server, '{"a":1}', { 'Content-Type': type })).status).toBe(415);
   });
 
-  test('may not lack a type, nor be compressed', async () => {
-    const frame = await startFrame([anything]);
-    const client = await RawClient.connect(frame.port);
+  test('a JSON body must have a content type and must not be compressed', async () => {
+    const server = await startTestServer([anything]);
+    const client = await RawClient.connect(server.port);
     client.write(
       'POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Length: 2\r\n\r\n{}',
     );
     expect(await client.until(/\}$/)).toContain('415 Unsupported Media Type');
-    const [status, code] = await fault(await send(frame, '{}', { 'Content-Encoding': 'gzip' }));
+    const [status, code] = await fault(await send(server, '{}', { 'Content-Encoding': 'gzip' }));
     expect([status, code]).toEqual([415, 'unsupported_content_encoding']);
   });
 
-  test('is bounded by its announced length, and by what comes without one', async () => {
-    const frame = await startFrame([anything], { bodyBytes: 1000 });
+  test('a JSON body is bounded by its announced length, and while it arrives', async () => {
+    const server = await startTestServer([anything], { bodyBytes: 1000 });
     const fits = JSON.stringify({ a: 'x'.repeat(992) });
     expect(fits).toHaveLength(1000);
-    expect((await send(frame, fits)).status).toBe(200);
-    expect(await fault(await send(frame, `${fits} `))).toEqual([
+    expect((await send(server, fits)).status).toBe(200);
+    expect(await fault(await send(server, `${fits} `))).toEqual([
       413,
       'body_too_large',
       'the body is larger than the limit of 1000 bytes',
     ]);
-    const client = await RawClient.connect(frame.port);
+    const client = await RawClient.connect(server.port);
     client.write(
       'POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     );
@@ -143,7 +143,7 @@ describe('a JSON body', () => {
     ]);
   });
 
-  test('has the bound of its route where that has one', async () => {
+  test('a JSON body has the bound of its route if the route has one', async () => {
     const large = defineRoute({
       ...declaration,
       operationId: 'large',
@@ -153,12 +153,12 @@ describe('a JSON body', () => {
         return { body: {} };
       },
     });
-    const frame = await startFrame([large], { bodyBytes: 1000 });
-    expect((await send(frame, JSON.stringify({ a: 'x'.repeat(1500) }))).status).toBe(200);
-    expect((await send(frame, JSON.stringify({ a: 'x'.repeat(2500) }))).status).toBe(413);
+    const server = await startTestServer([large], { bodyBytes: 1000 });
+    expect((await send(server, JSON.stringify({ a: 'x'.repeat(1500) }))).status).toBe(200);
+    expect((await send(server, JSON.stringify({ a: 'x'.repeat(2500) }))).status).toBe(413);
   });
 
-  test('may be absent where its schema says so', async () => {
+  test('a JSON body may be absent if its schema is optional', async () => {
     const optional = defineRoute({
       ...declaration,
       operationId: 'optional',
@@ -167,15 +167,15 @@ describe('a JSON body', () => {
         return { body: { sent: body ?? null } };
       },
     });
-    const frame = await startFrame([optional]);
-    const url = `${frame.url}/v1/embeddings`;
+    const server = await startTestServer([optional]);
+    const url = `${server.url}/v1/embeddings`;
     const none = await fetch(url, { method: 'POST', headers: { Authorization: 'Bearer embed' } });
     expect([none.status, await none.json()]).toEqual([200, { sent: null }]);
-    expect(await (await send(frame, '{"force":true}')).json()).toEqual({ sent: { force: true } });
-    expect((await send(frame, '{"force":1}')).status).toBe(400);
+    expect(await (await send(server, '{"force":true}')).json()).toEqual({ sent: { force: true } });
+    expect((await send(server, '{"force":1}')).status).toBe(400);
   });
 
-  test('that is random or mutilated never gives a 500, and always an error in shape', async () => {
+  test('a random or damaged JSON body is never a 500, and its error has the usual shape', async () => {
     const strict = defineRoute({
       ...declaration,
       operationId: 'strict',
@@ -187,12 +187,12 @@ describe('a JSON body', () => {
         return { body: {} };
       },
     });
-    const frame = await startFrame([strict]);
+    const server = await startTestServer([strict]);
     const dice = throwDice('bodies of random bytes');
     const seed = JSON.stringify({ input: ['텍스트', 'b'], metadata: { a: { b: [1, null, true, 1e9, '\ud800'] } } });
     const statuses = new Set<number>();
     for (let i = 0; i < 200; i++) {
-      const response = await send(frame, i % 4 === 0 ? randomBytes(dice) : mutate(seed, dice));
+      const response = await send(server, i % 4 === 0 ? randomBytes(dice) : mutate(seed, dice));
       statuses.add(response.status);
       const body = (await response.json()) as Record<string, unknown>;
       if (response.status === 200) continue;
@@ -203,7 +203,7 @@ describe('a JSON body', () => {
       });
     }
     expect(statuses).toContain(400);
-    expect((await send(frame, '{"input":"still alive"}')).status).toBe(200);
+    expect((await send(server, '{"input":"still alive"}')).status).toBe(200);
   });
 });
 

@@ -1,18 +1,18 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { auth, bucket, statistics } from '../sample-routes.ts';
-import { startFrame } from '../support.ts';
+import { startTestServer } from '../support.ts';
 
 describe('what is recorded', () => {
-  test('metrics by operation, and an access log without the query string', async () => {
+  test('requests are counted by operation, and logged without the query string', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
-    const frame = await startFrame([bucket], { logger });
-    await (await fetch(`${frame.url}/v1/buckets/a?token=hunter2`, { headers: auth })).text();
-    await (await fetch(`${frame.url}/nowhere?token=hunter2`)).text();
+    const server = await startTestServer([bucket], { logger });
+    await (await fetch(`${server.url}/v1/buckets/a?token=hunter2`, { headers: auth })).text();
+    await (await fetch(`${server.url}/nowhere?token=hunter2`)).text();
     await expect
       .poll(async () =>
-        (await frame.metrics.httpRequests.get()).values.map(({ labels, value }) => ({ ...labels, value })),
+        (await server.metrics.httpRequests.get()).values.map(({ labels, value }) => ({ ...labels, value })),
       )
       .toEqual([
         { operation: 'getBucket', status: 200, value: 1 },
@@ -36,12 +36,12 @@ describe('what is recorded', () => {
   test.each([
     [false, '127.0.0.1'],
     [true, '10.0.0.9'],
-  ])('with trustProxy %s the peer is %s', async (trustProxy, peer) => {
+  ])('the logged peer with trustProxy %s is %s', async (trustProxy, peer) => {
     const lines: string[] = [];
     const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
-    const frame = await startFrame([statistics], { logger, settings: { trustProxy } });
+    const server = await startTestServer([statistics], { logger, settings: { trustProxy } });
     const headers = { 'X-Forwarded-For': '6.6.6.6, 10.0.0.9' };
-    await (await fetch(`${frame.url}/v1/buckets/statistics`, { headers })).text();
+    await (await fetch(`${server.url}/v1/buckets/statistics`, { headers })).text();
     await expect.poll(() => lines.map((line) => JSON.parse(line).peer)).toEqual([peer]);
   });
 });

@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { BodyMemory } from '../../../server/body/body-memory.ts';
 import { defineRoute } from '../../../server/route.ts';
 import { AppError } from '../../../src/platform/errors.ts';
-import { postJson, startFrame } from '../support.ts';
+import { postJson, startTestServer } from '../support.ts';
 
 const MIB = 1024 * 1024;
 
-/** A body of 5 MiB, and one that is too small to be counted. */
+/** Body of 5 MiB, and one that is too small to be counted. */
 const LARGE = JSON.stringify({ text: 'x'.repeat(5 * MIB) });
 const SMALL = '{"text":"x"}';
 
-/** A route whose handler waits until it is told how to end. */
+/** Start a route whose handler waits until a test ends it. */
 async function startWaiting() {
   const waiting: ((error?: AppError) => void)[] = [];
-  let reached = () => {};
+  let called = () => {};
   const route = defineRoute({
     method: 'POST',
     path: '/v1/waiting',
@@ -30,21 +30,21 @@ async function startWaiting() {
       if (body.text.length > 1) {
         await new Promise<void>((resolve, reject) => {
           waiting.push((error) => (error ? reject(error) : resolve()));
-          reached();
+          called();
         });
       }
       return { body: { done: true } };
     },
   });
-  const frame = await startFrame([route], { settings: { bodyMemory: new BodyMemory(8 * MIB) } });
+  const server = await startTestServer([route], { settings: { bodyMemory: new BodyMemory(8 * MIB) } });
   return {
-    post: (body: string) => postJson(frame, '/v1/waiting', body),
-    /** A large request; resolves once its handler waits. */
+    post: (body: string) => postJson(server, '/v1/waiting', body),
+    /** Send a large request; resolves once its handler waits. */
     async begin() {
       const isWaiting = new Promise<void>((resolve) => {
-        reached = resolve;
+        called = resolve;
       });
-      const response = postJson(frame, '/v1/waiting', LARGE);
+      const response = postJson(server, '/v1/waiting', LARGE);
       await isWaiting;
       const end = waiting.shift() as (error?: AppError) => void;
       return { response, end };
@@ -52,7 +52,7 @@ async function startWaiting() {
   };
 }
 
-test('a second large body is refused until the handler of the first one is done, and small ones are not', async () => {
+test('a second large body is refused until the handler of the first is done, and small bodies are not', async () => {
   const { post, begin } = await startWaiting();
   const first = await begin();
   const busy = await post(LARGE);
@@ -65,7 +65,7 @@ test('a second large body is refused until the handler of the first one is done,
   expect((await second.response).status).toBe(200);
 });
 
-test('the memory is free again after a handler that fails and after a body that is refused', async () => {
+test('the memory is released after a handler that fails and after a body that is refused', async () => {
   const { post, begin } = await startWaiting();
   const first = await begin();
   first.end(new AppError({ code: 'it_failed', status: 409, message: 'it failed' }));

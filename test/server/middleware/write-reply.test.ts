@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { defineRoute } from '../../../server/route.ts';
 import { deleteBucket, echo } from '../sample-routes.ts';
-import { RawClient, startFrame } from '../support.ts';
+import { RawClient, startTestServer } from '../support.ts';
 
 describe('replies', () => {
-  test('status, headers, empty bodies, buffers and streams', async () => {
+  test('replies are written with status, headers, and empty, buffer or stream bodies', async () => {
     const base = {
       method: 'GET',
       access: 'public',
@@ -14,7 +14,7 @@ describe('replies', () => {
       summary: '',
       responses: {},
     } as const;
-    const frame = await startFrame([
+    const server = await startTestServer([
       deleteBucket,
       defineRoute({
         ...base,
@@ -34,21 +34,21 @@ describe('replies', () => {
       }),
     ]);
     const options = { method: 'DELETE', headers: { Authorization: 'Bearer buckets:manage' } };
-    const empty = await fetch(`${frame.url}/v1/buckets/a`, options);
+    const empty = await fetch(`${server.url}/v1/buckets/a`, options);
     expect([empty.status, await empty.text()]).toEqual([204, '']);
-    const buffer = await fetch(`${frame.url}/buffer`);
+    const buffer = await fetch(`${server.url}/buffer`);
     expect([buffer.status, buffer.headers.get('content-type'), await buffer.json()]).toEqual([
       202,
       'application/json',
       [1],
     ]);
-    const stream = await fetch(`${frame.url}/stream`);
+    const stream = await fetch(`${server.url}/stream`);
     expect([stream.headers.get('content-type'), await stream.text()]).toEqual(['text/plain', 'ab']);
   });
 
   test('several requests share one connection', async () => {
-    const frame = await startFrame([echo]);
-    const client = await RawClient.connect(frame.port);
+    const server = await startTestServer([echo]);
+    const client = await RawClient.connect(server.port);
     const body = '{"input":"a"}';
     const request = `POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     client.write(request + request);

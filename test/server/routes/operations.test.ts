@@ -9,7 +9,7 @@ import { operationRoutes, type Readiness } from '../../../server/routes/operatio
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
-import { memoryIdempotency, startFrame } from '../support.ts';
+import { memoryIdempotency, startTestServer } from '../support.ts';
 
 function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
@@ -21,9 +21,9 @@ function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_m
 }
 
 describe('operations', () => {
-  test('health needs nobody and nothing', async () => {
-    const frame = await startFrame(routesOver({ status: 'down', checks: {}, latency_ms: {} }));
-    const response = await fetch(`${frame.url}/healthz`);
+  test('GET /healthz answers without a caller and without any dependency', async () => {
+    const server = await startTestServer(routesOver({ status: 'down', checks: {}, latency_ms: {} }));
+    const response = await fetch(`${server.url}/healthz`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
@@ -31,24 +31,24 @@ describe('operations', () => {
     ['ok', 200, null],
     ['degraded', 200, null],
     ['down', 503, '2'],
-  ] as const)('ready: %s is %i', async (status, code, retryAfter) => {
+  ] as const)('GET /readyz with the state %s answers %i', async (status, code, retryAfter) => {
     const readiness = { status, checks: { database: 'ok', redis: 'no answer' }, latency_ms: { database: 0.4 } };
-    const frame = await startFrame(routesOver(readiness));
-    const response = await fetch(`${frame.url}/readyz`);
+    const server = await startTestServer(routesOver(readiness));
+    const response = await fetch(`${server.url}/readyz`);
     expect([response.status, await response.json()]).toEqual([code, readiness]);
     expect(response.headers.get('retry-after')).toBe(retryAfter);
   });
 
-  test('metrics are for a peer on this machine, and not for one behind a proxy', async () => {
-    const frame = await startFrame(routesOver());
-    const local = await fetch(`${frame.url}/metrics`);
+  test('GET /metrics is open to a peer on this machine, but not to one behind a proxy', async () => {
+    const server = await startTestServer(routesOver());
+    const local = await fetch(`${server.url}/metrics`);
     expect(local.headers.get('content-type')).toContain('text/plain');
     expect(await local.text()).toContain('# TYPE service_http_requests_total counter');
     for (const header of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via']) {
-      expect((await fetch(`${frame.url}/metrics`, { headers: { [header]: '127.0.0.1' } })).status).toBe(401);
+      expect((await fetch(`${server.url}/metrics`, { headers: { [header]: '127.0.0.1' } })).status).toBe(401);
     }
     const get = (scope: string) =>
-      fetch(`${frame.url}/metrics`, { headers: { Via: '1.1 proxy', Authorization: `Bearer ${scope}` } });
+      fetch(`${server.url}/metrics`, { headers: { Via: '1.1 proxy', Authorization: `Bearer ${scope}` } });
     expect((await get('embed')).status).toBe(403);
     expect((await get('platform_admin')).status).toBe(200);
   });
@@ -57,7 +57,7 @@ describe('operations', () => {
     .flat()
     .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
 
-  test.skipIf(outside === undefined)('metrics are refused to a peer elsewhere', async () => {
+  test.skipIf(outside === undefined)('GET /metrics is refused to a peer on another address', async () => {
     const logger = openLogger('silent');
     const { callback } = createApp({
       routes: routesOver(),
@@ -76,9 +76,9 @@ describe('operations', () => {
     await listening.close({ graceMs: 0 });
   });
 
-  test('the OpenAPI document is public and holds these routes too', async () => {
-    const frame = await startFrame(routesOver());
-    const response = await fetch(`${frame.url}/openapi.json`);
+  test('GET /openapi.json is public and includes these routes', async () => {
+    const server = await startTestServer(routesOver());
+    const response = await fetch(`${server.url}/openapi.json`);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     const { paths } = (await response.json()) as { paths: Record<string, unknown> };
     expect(Object.keys(paths)).toEqual(['/healthz', '/readyz', '/metrics', '/openapi.json']);
