@@ -8,7 +8,7 @@ export default class JobsWatch extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Watch the jobs that are queued or in progress.\n' +
-    'On a terminal this is a live table, elsewhere one line for each change. With --json the present state is printed once.';
+    'On a terminal this is a live table, elsewhere one line for each change. With --json the current state is printed once.';
   static override examples = [
     '<%= config.bin %> jobs watch --bucket manuals',
     '<%= config.bin %> jobs watch --until-done --json',
@@ -67,7 +67,7 @@ export default class JobsWatch extends BaseCommand {
         const actions = jobActions(appliance.jobs.operations, operator);
         this.log(await watchOnScreen({ ...run, actions }, process));
       },
-      // What a log would write on the terminal would tear the table.
+      // Log lines on the terminal would break the table.
       { settings: isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {} },
     );
   }

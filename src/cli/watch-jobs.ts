@@ -9,22 +9,22 @@ import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
 export interface JobsWatchRun extends WatchOptions {
   readonly sql: Sql;
   readonly orgId: string;
-  /** Whose jobs these are: `jobs of acme`. */
+  /** Title of the view, such as `jobs of acme`. */
   readonly title: string;
   readonly selector: JobsSelector;
-  /** End when no job waits or is worked on any more. */
+  /** End when no job is queued or in progress any more. */
   readonly untilDone: boolean;
 }
 
-/** One snapshot; with `untilDone` the first one without live jobs. */
+/** Return one snapshot; with `untilDone` the first one without live jobs. */
 export async function watchOnce(run: JobsWatchRun): Promise<JobsSnapshot> {
   for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
     if (!run.untilDone || isDone(snapshot)) return snapshot;
   }
-  throw new Error('a watch has no end of its own');
+  throw new Error('the watch ended by itself');
 }
 
-/** Without a terminal: a line a change, until it is done or the signal is aborted. */
+/** Print one line for each change, until all jobs are done or the signal is aborted. Used without a terminal. */
 export async function watchInLines(run: JobsWatchRun, print: (line: string) => void): Promise<void> {
   let previous: JobsSnapshot | null = null;
   for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
@@ -35,9 +35,9 @@ export async function watchInLines(run: JobsWatchRun, print: (line: string) => v
 }
 
 /**
- * On a terminal: a live table, until a person leaves it, it is done, or the signal is aborted.
+ * Show a live table on a terminal, until the user leaves it, all jobs are done, or the signal is aborted.
  *
- * @returns a line that says how things stood at the end
+ * @returns a line with the counts at the end
  * @throws AppError `interrupted` (499) on Ctrl-C
  */
 export async function watchOnScreen(
@@ -51,10 +51,10 @@ export async function watchOnScreen(
     isLast: (snapshot: JobsSnapshot) => run.untilDone && isDone(snapshot),
     draw: (snapshot, { leave, redraw }) =>
       createElement(JobsWatch, {
-        ...{ snapshot, title, actions, look: selector.selection },
+        ...{ snapshot, title, actions, selection: selector.selection },
         isColoured: hasColours(terminal.stdout),
         hasKeys: terminal.stdin.isTTY,
-        onLook(change) {
+        onSelect(change) {
           selector.selection = { ...selector.selection, ...change };
           redraw();
         },

@@ -1,11 +1,11 @@
 const SPARKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** A number as people read it: `1,240`. */
+/** Format a number for people: `1,240`. */
 export function formatCount(n: number): string {
   return n.toLocaleString('en-US');
 }
 
-/** A pace in at most 7 cells: `0.25/s`, `12.5/s`, `1,240/s`. */
+/** Format a rate in at most 7 cells: `0.25/s`, `12.5/s`, `1,240/s`. */
 export function formatPerSecond(perSecond: number | null): string {
   if (perSecond === null) return '-';
   if (perSecond === 0) return '0/s';
@@ -13,7 +13,7 @@ export function formatPerSecond(perSecond: number | null): string {
   return `${perSecond.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: digits })}/s`;
 }
 
-/** A duration in at most 6 cells: `45s`, `3m20s`, `2h05m`, `9d04h`. */
+/** Format a duration in at most 6 cells: `45s`, `3m20s`, `2h05m`, `9d04h`. */
 export function formatDuration(seconds: number | null): string {
   if (seconds === null || !Number.isFinite(seconds)) return '-';
   const whole = Math.max(0, Math.round(seconds));
@@ -24,7 +24,7 @@ export function formatDuration(seconds: number | null): string {
   return `${Math.floor(whole / 86_400)}d${two((whole % 86_400) / 3_600)}h`;
 }
 
-/** A latency in at most 6 cells: `0.8ms`, `45ms`, `1.25s`, `>60s` where it lies beyond what was measured. */
+/** Format a latency in at most 6 cells: `0.8ms`, `45ms`, `1.25s`. */
 export function formatLatency(milliseconds: number | null): string {
   if (milliseconds === null) return '-';
   if (milliseconds < 10) return `${milliseconds.toFixed(1)}ms`;
@@ -32,27 +32,28 @@ export function formatLatency(milliseconds: number | null): string {
   return `${(milliseconds / 1_000).toFixed(milliseconds < 10_000 ? 2 : 1)}s`;
 }
 
-/** A share of 0..1 as `97.5%`. */
+/** Format a share of 0 to 1 as `97.5%`. */
 export function formatShare(share: number | null): string {
   if (share === null) return '-';
   return `${(100 * share).toFixed(share === 0 || share === 1 ? 0 : 1)}%`;
 }
 
-/** The time of day of an ISO timestamp, where this process runs. */
+/** Format the time of day of an ISO timestamp in the time zone of this process. */
 export function formatClock(iso: string): string {
   const date = new Date(iso);
   const two = (n: number) => String(n).padStart(2, '0');
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** `████░░░░` of exactly `cells` cells. Full only when everything is done. */
+/** Render a bar `████░░░░` of exactly `cells` cells. It is full only when everything is done. */
 export function renderBar(done: number, total: number, cells: number): string {
   const filled = done >= total ? cells : Math.min(cells - 1, Math.floor((Math.max(0, done) / total) * cells));
   return '█'.repeat(filled) + '░'.repeat(cells - filled);
 }
 
 /**
- * The newest `cells` of a series, one cell each, on a scale from 0 to the largest of them (or `top`). Nothing yet: blanks.
+ * Render the newest `cells` values of a series, one cell each, on a scale from 0 to the largest of them (or `top`).
+ * Missing values are blanks.
  */
 export function renderSparkline(values: readonly (number | null)[], cells: number, top?: number): string {
   const shown = values.slice(-cells);

@@ -14,7 +14,7 @@ interface DetailsProps {
   readonly lines: number;
 }
 
-/** Everything about one job that helps to understand it: names and values, one a line; the error is wrapped. */
+/** Render the details of one job: names and values, one on each line; the error is wrapped. */
 export function jobDetails({ job, at, lines }: DetailsProps): ReactElement {
   const rows = describeJob(job, at).map(([name, value]) => {
     if (name === 'error') return createElement(ErrorField, { key: name, text: value });
@@ -24,7 +24,7 @@ export function jobDetails({ job, at, lines }: DetailsProps): ReactElement {
       { text: value, style },
     ]);
   });
-  // What matters most comes first, so that it is what remains on a low screen.
+  // The most important rows come first, because only they remain on a low screen.
   return linesOf('details', rows, lines);
 }
 
@@ -85,9 +85,9 @@ function describeError({ status, failed_phase, error_category, error_message, re
 
 const KEYS: readonly [key: string, what: string][] = [
   ['up, down, j, k', 'select a job; page up, page down, home, end go further'],
-  ['enter', 'details of the job, with its error; q or escape leads back'],
-  ['f or /', 'show only jobs in one state, also those that failed or are ready'],
-  ['c', 'cancel the job; it asks, F cancels even one in progress'],
+  ['enter', 'details of the job, with its error; q or escape goes back'],
+  ['f or /', 'show only jobs in one state, also failed or ready ones'],
+  ['c', 'cancel the job after a question; F cancels one in progress too'],
   ['r', 'reprocess a job that has finished'],
   ['q, Ctrl-C', 'quit'],
 ];
@@ -96,6 +96,6 @@ export function jobsHelp(): ReactElement {
   const keys = KEYS.map(([key, what]) =>
     line(key, [{ text: key, cells: NAME_CELLS, style: { bold: true } }, { text: what }]),
   );
-  const note = 'Jobs that finish scroll up and stay there. Nothing is changed by leaving.';
+  const note = 'Finished jobs scroll up and stay there. Leaving changes nothing.';
   return linesOf('help', [...keys, textLine('gap', ''), textLine('note', note, { dimColor: true })]);
 }

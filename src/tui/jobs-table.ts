@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import type { JobStatus } from '../jobs/schema.ts';
 import type { JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
 import { formatClock, formatCount, formatDuration, formatPerSecond, renderBar } from './figures.ts';
-import { line, lines as linesOf, type Piece } from './line.ts';
+import { line, lines as linesOf, type TextSegment } from './line.ts';
 
 const STATE_STYLES: Readonly<Record<JobStatus, TextProps>> = {
   queued: {},
@@ -22,7 +22,7 @@ export function stateStyle(status: JobStatus): TextProps {
 
 interface Column {
   readonly header: string;
-  /** Cells, given those of the whole line; undefined: as much as is left; 0: not shown. */
+  /** Returns the cells of the column by those of the line; undefined takes the rest, 0 hides the column. */
   readonly cells: (line: number) => number | undefined;
   readonly text: (job: WatchedJob, at: number, cells: number) => string;
   readonly style?: (job: WatchedJob) => TextProps;
@@ -74,11 +74,11 @@ interface TableProps {
   readonly selectedId: string | null;
   readonly at: string;
   readonly columns: number;
-  /** Lines for jobs, the header not counted. */
+  /** Number of lines for jobs, without the header. */
   readonly lines: number;
 }
 
-/** The jobs around the selected one, under a header; as many lines as it was given at most. */
+/** Render the jobs around the selected one under a header, in at most `lines` lines. */
 export function jobsTable({ jobs, selectedId, at, columns, lines }: TableProps): ReactElement {
   const atMs = Date.parse(at);
   const shown = COLUMNS.map((column) => ({ ...column, width: column.cells(columns) })).filter(
@@ -89,14 +89,14 @@ export function jobsTable({ jobs, selectedId, at, columns, lines }: TableProps):
     jobs.findIndex((job) => job.id === selectedId),
   );
   const first = firstShown(selected, jobs.length, lines);
-  const header = shown.map(({ header, width, isNumber }): Piece => {
+  const header = shown.map(({ header, width, isNumber }): TextSegment => {
     return { text: header, cells: width, isRight: isNumber, style: { bold: true } };
   });
   return linesOf('table', [
     line('header', [{ text: '', cells: 1 }, ...header]),
     ...jobs.slice(first, first + lines).map((job) => {
       const isSelected = job.id === selectedId;
-      const cells = shown.map(({ width, text, style, isNumber }): Piece => {
+      const cells = shown.map(({ width, text, style, isNumber }): TextSegment => {
         const own = { ...style?.(job), ...(isSelected ? { bold: true, dimColor: false } : {}) };
         return { text: text(job, atMs, width ?? 0), cells: width, isRight: isNumber, style: own };
       });
@@ -105,7 +105,7 @@ export function jobsTable({ jobs, selectedId, at, columns, lines }: TableProps):
   ]);
 }
 
-/** The first of the `lines` items that are shown, so that the selected one is among them, in the middle where it can be. */
+/** Return the index of the first item to show, so that the selected one is visible, and in the middle if possible. */
 function firstShown(selected: number, total: number, lines: number): number {
   return Math.max(0, Math.min(selected - Math.floor(lines / 2), total - lines));
 }
@@ -129,13 +129,13 @@ function progressText({ status, progress, chunks_count }: WatchedJob, cells: num
   return all.length <= cells ? all : `${progress.done}/${Math.round(progress.total / 1000)}k`;
 }
 
-/** How long a job has waited, or has been worked on, or took. */
+/** Compute how long a job has waited, has been in progress, or took. */
 function ageSeconds({ created_at, started_at, completed_at }: WatchedJob, atMs: number): number {
   const end = completed_at === null ? atMs : Date.parse(completed_at);
   return (end - Date.parse(started_at ?? created_at)) / 1000;
 }
 
-/** How a job ended, in a few words. */
+/** Describe the end of a job in a few words. */
 export function describeFinished(job: WatchedJob): string {
   const took = formatDuration(ageSeconds(job, 0));
   if (job.status === 'failed') {
@@ -147,7 +147,7 @@ export function describeFinished(job: WatchedJob): string {
   return `${formatCount(job.chunks_count ?? 0)} chunks in ${took}`;
 }
 
-/** A job that has finished, on one line that stays. */
+/** Render a finished job on one line. */
 export function finishedLine(job: WatchedJob, columns: number): ReactElement {
   return line(job.id, [
     { text: formatClock(job.completed_at ?? job.updated_at), cells: 8 },
@@ -160,14 +160,14 @@ export function finishedLine(job: WatchedJob, columns: number): ReactElement {
 const LIVE_STATES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing'] as const;
 const FINAL_STATES = ['ready', 'failed', 'cancelled'] as const;
 
-/** `queued 1,240  embedding 3`: only states that jobs are in, `queued` always. */
+/** Render `queued 1,240  embedding 3`: states without jobs are left out, except `queued`. */
 export function describeLive({ counts }: JobsSnapshot): string {
   return LIVE_STATES.filter((status) => status === 'queued' || counts[status] > 0)
     .map((status) => `${status} ${formatCount(counts[status])}`)
     .join('  ');
 }
 
-/** `ready 312  failed 4  cancelled 0 since 11:03:20`. */
+/** Render `ready 312  failed 4  cancelled 0  since 11:03:20`. */
 export function describeDone({ counts, since }: JobsSnapshot): string {
   const states = FINAL_STATES.map((status) => `${status} ${formatCount(counts[status])}`).join('  ');
   return `${states}  since ${formatClock(since)}`;

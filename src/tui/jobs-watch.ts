@@ -8,7 +8,7 @@ import { describeDone, describeLive, finishedLine, jobsTable } from './jobs-tabl
 import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 
-/** What a person may do to a job. Each returns the words that say how it went, or throws an error with such words. */
+/** Actions of the user on a job. Each returns a message about its result, or throws an error with a message. */
 export interface JobActions {
   cancel(job: WatchedJob, options: { force: boolean }): Promise<string>;
   reprocess(job: WatchedJob): Promise<string>;
@@ -16,15 +16,15 @@ export interface JobActions {
 
 export interface JobsWatchProps {
   readonly snapshot: JobsSnapshot;
-  /** Whose jobs these are: `jobs of acme`. */
+  /** Title of the view, such as `jobs of acme`. */
   readonly title: string;
   readonly isColoured: boolean;
-  /** Whether keys can be read: stdin is a terminal too. */
+  /** True if keys can be read, because stdin is a terminal too. */
   readonly hasKeys: boolean;
   readonly actions: JobActions;
-  /** What is looked at now; the next snapshots are to show that. */
-  readonly look: JobsSelection;
-  readonly onLook: (change: Partial<JobsSelection>) => void;
+  /** Jobs that the next snapshots should show. */
+  readonly selection: JobsSelection;
+  readonly onSelect: (change: Partial<JobsSelection>) => void;
   readonly onRefresh: () => void;
   readonly onLeave: (how: 'quit' | 'interrupt') => void;
 }
@@ -42,42 +42,42 @@ interface Notice {
 interface State {
   readonly mode: Mode;
   readonly notice: Notice | null;
-  /** The job that was selected, and where it was. */
-  readonly selection: { readonly id: string | null; readonly index: number };
+  /** Highlighted job and its index in the list. */
+  readonly cursor: { readonly id: string | null; readonly index: number };
 }
 
 const FILTERS: readonly (JobStatus | null)[] = [null, ...JOB_STATUSES];
 /** Lines around the table: two of counts, one of headers, one for messages, one of keys. */
 const FRAME_LINES = 5;
-/** Of the lines that are left, so many in 10 at most are for the table: finished jobs are to be seen above it. */
+/** Largest share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
 const TABLE_SHARE = 7;
 const TABLE_KEYS = 'up/down select  enter details  f filter  c cancel  r reprocess  ? help  q quit';
 const DETAILS_KEYS = 'c cancel  r reprocess  q back';
 
-/** A live table of jobs with keys to act on them; jobs that finish go up as lines that stay. */
+/** Render a live table of jobs with keys to act on them; finished jobs scroll up as permanent lines. */
 export function JobsWatch(props: JobsWatchProps): ReactElement {
-  const { snapshot, isColoured, look } = props;
+  const { snapshot, isColoured, selection } = props;
   const { columns, rows } = useWindowSize();
   const lines = Math.max(1, Math.floor(((rows - FRAME_LINES) * TABLE_SHARE) / 10));
-  // Of keys that come at once, each must find what the one before it did, so the state is not React's.
-  const state = useRef<State>({ mode: { name: 'table' }, notice: null, selection: { id: null, index: 0 } });
+  // Each of several keys that arrive together must see the effect of the one before, so the state is not React's.
+  const state = useRef<State>({ mode: { name: 'table' }, notice: null, cursor: { id: null, index: 0 } });
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const change = (part: Partial<State>) => {
     state.current = { ...state.current, ...part };
     redraw();
   };
   const { mode, notice } = state.current;
-  const selectedNow = () => findSelected(snapshot.jobs, state.current.selection);
+  const selectedNow = () => findSelected(snapshot.jobs, state.current.cursor);
   const selected = selectedNow();
-  const opened = [snapshot.open, ...snapshot.jobs].find((job) => job?.id === look.openId) ?? null;
+  const opened = [snapshot.open, ...snapshot.jobs].find((job) => job?.id === selection.openId) ?? null;
 
   const move = (to: (from: number) => number) => {
     const job = selectedNow();
     const index = Math.max(0, Math.min(snapshot.jobs.length - 1, to(job === null ? 0 : snapshot.jobs.indexOf(job))));
-    change({ selection: { id: snapshot.jobs[index]?.id ?? null, index } });
+    change({ cursor: { id: snapshot.jobs[index]?.id ?? null, index } });
   };
-  const act = (doing: string, work: () => Promise<string>) => {
-    change({ notice: { text: `${doing} …`, isError: false } });
+  const act = (description: string, work: () => Promise<string>) => {
+    change({ notice: { text: `${description} …`, isError: false } });
     work()
       .then((text) => change({ notice: { text, isError: false } }))
       .catch((error: Error) => change({ notice: { text: error.message, isError: true } }))
@@ -85,15 +85,15 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
   };
   const open = (job: WatchedJob | null) => {
     change({ mode: { name: job === null ? 'table' : 'details' } });
-    props.onLook({ openId: job?.id ?? null });
+    props.onSelect({ openId: job?.id ?? null });
   };
-  const onJobKey = (press: string, job: WatchedJob | null, back: 'table' | 'details') => {
+  const onJobKey = (key: string, job: WatchedJob | null, back: 'table' | 'details') => {
     if (job === null) return;
-    if (press === 'c') change({ mode: { name: 'confirm', job, back } });
-    if (press === 'r') act(`reprocessing ${job.file_name}`, () => props.actions.reprocess(job));
+    if (key === 'c') change({ mode: { name: 'confirm', job, back } });
+    if (key === 'r') act(`reprocessing ${job.file_name}`, () => props.actions.reprocess(job));
   };
-  const onPress = (press: string) => {
-    if (press === 'ctrl-c') return props.onLeave('interrupt');
+  const onKey = (key: string) => {
+    if (key === 'ctrl-c') return props.onLeave('interrupt');
     const { mode } = state.current;
     change({ notice: null });
     switch (mode.name) {
@@ -101,29 +101,29 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
         return change({ mode: { name: 'table' } });
       case 'confirm':
         change({ mode: { name: mode.back } });
-        if (press !== 'y' && press !== 'F') return change({ notice: { text: 'not cancelled', isError: false } });
-        return act(`cancelling ${mode.job.file_name}`, () => props.actions.cancel(mode.job, { force: press === 'F' }));
+        if (key !== 'y' && key !== 'F') return change({ notice: { text: 'not cancelled', isError: false } });
+        return act(`cancelling ${mode.job.file_name}`, () => props.actions.cancel(mode.job, { force: key === 'F' }));
       case 'filter':
-        if (press === 'escape') return change({ mode: { name: 'table' } });
-        if (press !== 'return') return change({ mode: { name: 'filter', choice: nextChoice(mode.choice, press) } });
-        change({ mode: { name: 'table' }, selection: { id: null, index: 0 } });
-        return props.onLook({ status: FILTERS[mode.choice] ?? null });
+        if (key === 'escape') return change({ mode: { name: 'table' } });
+        if (key !== 'return') return change({ mode: { name: 'filter', choice: nextChoice(mode.choice, key) } });
+        change({ mode: { name: 'table' }, cursor: { id: null, index: 0 } });
+        return props.onSelect({ status: FILTERS[mode.choice] ?? null });
       case 'details':
-        if (['escape', 'return', 'backspace', 'q'].includes(press)) return open(null);
-        return onJobKey(press, opened, 'details');
+        if (['escape', 'return', 'backspace', 'q'].includes(key)) return open(null);
+        return onJobKey(key, opened, 'details');
       case 'table':
-        return onTablePress(press);
+        return onTableKey(key);
     }
   };
-  const onTablePress = (press: string) => {
-    switch (press) {
+  const onTableKey = (key: string) => {
+    switch (key) {
       case 'q':
         return props.onLeave('quit');
       case '?':
         return change({ mode: { name: 'help' } });
       case 'f':
       case '/':
-        return change({ mode: { name: 'filter', choice: FILTERS.indexOf(look.status) } });
+        return change({ mode: { name: 'filter', choice: FILTERS.indexOf(selection.status) } });
       case 'return':
         return selectedNow() === null ? undefined : open(selectedNow());
       case 'upArrow':
@@ -143,26 +143,26 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
       case 'G':
         return move(() => snapshot.jobs.length - 1);
       default:
-        return onJobKey(press, selectedNow(), 'table');
+        return onJobKey(key, selectedNow(), 'table');
     }
   };
-  useKeyPresses(onPress, props.hasKeys);
+  useKeyPresses(onKey, props.hasKeys);
 
   const body = () => {
     if (mode.name === 'help') return jobsHelp();
     const isOpen = mode.name === 'details' || (mode.name === 'confirm' && mode.back === 'details');
-    if (isOpen && opened === null) return textLine('gone', 'there is no such job any more', { dimColor: true });
+    if (isOpen && opened === null) return textLine('gone', 'this job does not exist any more', { dimColor: true });
     if (isOpen && opened !== null) {
       return jobDetails({ job: opened, at: snapshot.at, lines: Math.max(1, rows - FRAME_LINES) });
     }
-    if (selected === null) return textLine('none', describeNone(look.status), { dimColor: true });
+    if (selected === null) return textLine('none', describeNone(selection.status), { dimColor: true });
     return jobsTable({ jobs: snapshot.jobs, selectedId: selected.id, at: snapshot.at, columns, lines });
   };
   return createElement(
     Coloured.Provider,
     { value: isColoured },
     createElement(Static<WatchedJob | number>, {
-      // A new one for each snapshot: it writes its lines once and forgets them, however long the watch goes on.
+      // A new element for each snapshot: it writes its lines once and keeps none of them, however long the watch runs.
       key: `finished ${snapshot.sequence}`,
       items: [...snapshot.finished, ...(snapshot.finished_more > 0 ? [snapshot.finished_more] : [])],
       style: { width: '100%' },
@@ -177,10 +177,10 @@ function moreFinished(count: number): ReactElement {
   return textLine('more', `… and ${formatCount(count)} more`, { dimColor: true });
 }
 
-/** What there is, and when that was read; what is done, and how it goes on. */
+/** Render the header: live jobs and the time of the reading; finished jobs, their rate and the time to go. */
 function header(snapshot: JobsSnapshot, title: string): ReactElement {
   const { finished_per_second, eta_seconds } = snapshot;
-  const pace = finished_per_second > 0 ? `${formatPerSecond(finished_per_second).replace('/s', '')} jobs/s` : '';
+  const rate = finished_per_second > 0 ? `${formatPerSecond(finished_per_second).replace('/s', '')} jobs/s` : '';
   const toGo = eta_seconds === null ? '' : `  about ${formatDuration(eta_seconds)} to go`;
   const live = `${title}  ${describeLive(snapshot)}`;
   return linesOf('header', [
@@ -188,18 +188,18 @@ function header(snapshot: JobsSnapshot, title: string): ReactElement {
       { text: live, style: { bold: true } },
       { text: formatClock(snapshot.at), cells: 8 },
     ]),
-    line('done', [{ text: describeDone(snapshot) }, { text: pace + toGo, cells: (pace + toGo).length }], 2),
+    line('done', [{ text: describeDone(snapshot) }, { text: rate + toGo, cells: (rate + toGo).length }], 2),
   ]);
 }
 
-type FooterProps = Pick<JobsWatchProps, 'snapshot' | 'look' | 'hasKeys'> & { mode: Mode; notice: Notice | null };
+type FooterProps = Pick<JobsWatchProps, 'snapshot' | 'selection' | 'hasKeys'> & { mode: Mode; notice: Notice | null };
 
-/** One line for messages and questions, one that says which keys there are. */
-function footer({ mode, notice, snapshot, look, hasKeys }: FooterProps): ReactElement {
+/** Render the footer: one line for messages and questions, one for the keys. */
+function footer({ mode, notice, snapshot, selection, hasKeys }: FooterProps): ReactElement {
   const style = { color: notice?.isError || snapshot.trouble !== null ? 'red' : 'yellow' };
   return linesOf('footer', [
-    textLine('message', messageOf(mode, notice, snapshot, look), style),
-    textLine('keys', hasKeys ? keysOf(mode) : 'Ctrl-C ends this', { dimColor: true }),
+    textLine('message', messageOf(mode, notice, snapshot, selection), style),
+    textLine('keys', hasKeys ? keysOf(mode) : 'Ctrl-C quits', { dimColor: true }),
   ]);
 }
 
@@ -207,7 +207,7 @@ function messageOf(
   mode: Mode,
   notice: Notice | null,
   { trouble, jobs, live }: JobsSnapshot,
-  look: JobsSelection,
+  selection: JobsSelection,
 ): string {
   if (mode.name === 'filter') {
     const choices = FILTERS.map((status, index) => {
@@ -219,23 +219,23 @@ function messageOf(
   if (mode.name === 'confirm') {
     const { status, file_name } = mode.job;
     // A long name is cut, so it comes last.
-    const doubt = status === 'queued' ? '' : ` It is ${status}: only F cancels it.`;
-    return `cancel this job?${doubt}  ${file_name}`;
+    const hint = status === 'queued' ? '' : ` It is ${status}: only F cancels it.`;
+    return `cancel this job?${hint}  ${file_name}`;
   }
   if (trouble !== null) return `${trouble}; trying again`;
   if (notice !== null) return notice.text;
-  if (look.status !== null) return `only ${look.status}`;
-  return live > jobs.length ? `the first ${formatCount(jobs.length)} of ${formatCount(live)}` : '';
+  if (selection.status !== null) return `only ${selection.status} jobs`;
+  return live > jobs.length ? `the first ${formatCount(jobs.length)} of ${formatCount(live)} jobs` : '';
 }
 
 function keysOf(mode: Mode): string {
   switch (mode.name) {
     case 'filter':
-      return 'left/right or a first letter: choose  enter: show  escape: leave as it is';
+      return 'left/right or a first letter: choose  enter: show  escape: no change';
     case 'confirm':
-      return 'y cancel  F cancel even while it is worked on  any other key: leave it';
+      return 'y cancel  F cancel even in progress  any other key: do not cancel';
     case 'help':
-      return 'any key leads back';
+      return 'any key goes back';
     case 'details':
       return DETAILS_KEYS;
     case 'table':
@@ -244,24 +244,24 @@ function keysOf(mode: Mode): string {
 }
 
 function describeNone(status: JobStatus | null): string {
-  if (status === null) return 'no jobs wait or are worked on';
-  return `no jobs are ${status}${isTerminal(status) ? ' of the last day' : ''}`;
+  if (status === null) return 'no jobs are queued or in progress';
+  return `no jobs in the state ${status}${isTerminal(status) ? ' in the last day' : ''}`;
 }
 
-/** The job that was selected; where it has left the list, the one that took its place. */
-function findSelected(jobs: readonly WatchedJob[], selection: State['selection']): WatchedJob | null {
-  const same = jobs.find((job) => job.id === selection.id);
-  return same ?? jobs[Math.min(selection.index, jobs.length - 1)] ?? null;
+/** Find the selected job; if it has left the list, the job in its place. */
+function findSelected(jobs: readonly WatchedJob[], cursor: State['cursor']): WatchedJob | null {
+  const selected = jobs.find((job) => job.id === cursor.id);
+  return selected ?? jobs[Math.min(cursor.index, jobs.length - 1)] ?? null;
 }
 
-/** Left and right go to the neighbours, a letter to the next state that begins with it. */
-function nextChoice(choice: number, press: string): number {
+/** Return the next choice: left and right select the neighbours, a letter the next state that begins with it. */
+function nextChoice(choice: number, key: string): number {
   const all = FILTERS.length;
-  if (press === 'leftArrow') return (choice + all - 1) % all;
-  if (press === 'rightArrow' || press === 'tab') return (choice + 1) % all;
+  if (key === 'leftArrow') return (choice + all - 1) % all;
+  if (key === 'rightArrow' || key === 'tab') return (choice + 1) % all;
   for (let step = 1; step <= all; step++) {
     const next = (choice + step) % all;
-    if ((FILTERS[next] ?? 'all').startsWith(press.toLowerCase())) return next;
+    if ((FILTERS[next] ?? 'all').startsWith(key.toLowerCase())) return next;
   }
   return choice;
 }

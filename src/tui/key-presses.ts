@@ -5,7 +5,7 @@ const NAMED = [
   ...(['home', 'end', 'return', 'escape', 'backspace', 'tab'] as const),
 ] satisfies (keyof Key)[];
 
-/** What keys send that came with others, as one piece of text. */
+/** Names of control characters, for keys that arrive together with others as one text. */
 const CONTROLS: Readonly<Record<string, string>> = {
   '\r': 'return',
   '\n': 'return',
@@ -16,17 +16,17 @@ const CONTROLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Call `onPress` for each key: with the letter itself, `ctrl-c`, or a name as ink has it (`upArrow`, `return`). Letters
- * that come at once, from a fast typist or over a slow line, are told one after the other. Other keys with Ctrl or Alt
- * are not told.
+ * Call `onKey` for each key press, with the letter itself, `ctrl-c`, or ink's name of the key (`upArrow`, `return`).
+ * Letters that arrive together, from a fast typist or over a slow line, are passed one after the other. Other keys with
+ * Ctrl or Alt are ignored.
  */
-export function useKeyPresses(onPress: (press: string) => void, isActive: boolean): void {
-  useInput((input, key) => pressesOf(input, key).forEach(onPress), { isActive });
+export function useKeyPresses(onKey: (key: string) => void, isActive: boolean): void {
+  useInput((input, key) => keyPressesOf(input, key).forEach(onKey), { isActive });
 }
 
-function pressesOf(input: string, key: Key): string[] {
+function keyPressesOf(input: string, key: Key): string[] {
   if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
-  // Ink has Escape as a key with Alt too, so names come first.
+  // Ink reports Escape as a key with Alt too, so names are checked first.
   const name = NAMED.find((name) => key[name] === true);
   if (name !== undefined) return [name];
   return key.meta ? [] : [...input].map((letter) => CONTROLS[letter] ?? letter);

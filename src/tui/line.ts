@@ -2,36 +2,39 @@ import { Box, Text, type TextProps } from 'ink';
 import { createContext, createElement, type ReactElement, useContext } from 'react';
 import { oneLine } from '../platform/printable.ts';
 
-/** Whether a view may use colours and other styles (NO_COLOR). */
+/** Context that is true if a view may use colours and other styles (NO_COLOR). */
 export const Coloured = createContext(true);
 
-/** One piece of a line: never wrapped, and cut by terminal cells, of which a Korean or Chinese letter takes two. */
-export interface Piece {
+/**
+ * Text segment of a line. It is never wrapped, and cut by terminal cells, of which a Korean or Chinese letter takes
+ * two.
+ */
+export interface TextSegment {
   readonly text: string;
-  /** Cells that it takes; without: as many as are left. */
+  /** Number of cells; undefined takes the rest of the line. */
   readonly cells?: number | undefined;
   readonly style?: TextProps | undefined;
   readonly isRight?: boolean | undefined;
 }
 
-/** Pieces on one line, `gap` blanks between them. */
-export function line(key: string, pieces: readonly Piece[], gap = 1): ReactElement {
-  const parts = pieces.map((piece, place) => createElement(Part, { key: `${place}`, ...piece }));
-  return createElement(Box, { key, height: 1, gap, width: '100%' }, ...parts);
+/** Render segments on one line, with `gap` blanks between them. */
+export function line(key: string, segments: readonly TextSegment[], gap = 1): ReactElement {
+  const boxes = segments.map((segment, index) => createElement(Segment, { key: `${index}`, ...segment }));
+  return createElement(Box, { key, height: 1, gap, width: '100%' }, ...boxes);
 }
 
-/** One text over the whole line. */
+/** Render one text over the whole line. */
 export function textLine(key: string, text: string, style?: TextProps): ReactElement {
   return line(key, [{ text, style }]);
 }
 
-/** Lines below each other. */
+/** Render lines below each other. */
 export function lines(key: string, parts: readonly (ReactElement | null)[], linesMax?: number): ReactElement {
   const bound = linesMax === undefined ? {} : { maxHeight: linesMax, overflow: 'hidden' as const };
   return createElement(Box, { key, flexDirection: 'column', width: '100%', ...bound }, ...parts);
 }
 
-function Part({ text, cells, style = {}, isRight = false }: Piece): ReactElement {
+function Segment({ text, cells, style = {}, isRight = false }: TextSegment): ReactElement {
   const isColoured = useContext(Coloured);
   const size =
     cells === undefined ? { flexGrow: 1, flexShrink: 1, flexBasis: 0, minWidth: 0 } : { width: cells, flexShrink: 0 };

@@ -1,24 +1,24 @@
 import { Box, render, Text, type TextProps } from 'ink';
 import { createElement } from 'react';
 
-/** How far long work has come. */
+/** Progress of long work. */
 export interface ProgressState {
-  /** What is going on: "uploading". */
+  /** Name of the phase, such as "uploading". */
   readonly label: string;
   readonly done: number;
   readonly total: number;
   readonly failed: number;
-  /** What was finished last. */
+  /** Name of the item that was finished last. */
   readonly last: string;
   readonly isColoured: boolean;
 }
 
 const BAR_CELLS = 30;
 
-/** One line: `uploading ██████░░░░ 12/40  1 failed  manual.pdf`. */
+/** Render one line: `uploading ██████░░░░ 12/40  1 failed  manual.pdf`. */
 export function Progress({ label, done, total, failed, last, isColoured }: ProgressState) {
   const filled = total === 0 ? BAR_CELLS : Math.floor((done / total) * BAR_CELLS);
-  // A long name gives way; nothing else does.
+  // Only a long name is cut; the other parts keep their width.
   const part = (key: string, text: string, props: TextProps = {}) =>
     createElement(Box, { key, flexShrink: 0 }, createElement(Text, isColoured ? props : {}, text));
   return createElement(
@@ -32,7 +32,7 @@ export function Progress({ label, done, total, failed, last, isColoured }: Progr
   );
 }
 
-/** Draw progress on a terminal, in place. `close` leaves the last state standing. */
+/** Draw progress on a terminal, in place. `close` leaves the last state on the screen. */
 export function openProgressView(stream: NodeJS.WriteStream): { update(state: ProgressState): void; close(): void } {
   let view: ReturnType<typeof render> | null = null;
   return {

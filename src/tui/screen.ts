@@ -1,31 +1,31 @@
 import { render } from 'ink';
 import { createElement, Fragment, type ReactElement } from 'react';
 
-/** A view on a terminal that is drawn again and again. */
+/** View on a terminal that is drawn repeatedly. */
 export interface Screen {
   show(element: ReactElement): void;
   /** Rejects when a view cannot be drawn; resolves once the screen is closed. */
   readonly closed: Promise<void>;
-  /** Take the view off and give the terminal back as it was: its cursor, its mode, its own screen. */
+  /** Remove the view and restore the terminal: its cursor, its mode and its main screen. */
   close(): Promise<void>;
 }
 
 export interface ScreenOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** Draw on the terminal's other screen, so that nothing of the view remains, nor of what was there is lost. */
+  /** Draw on the terminal's alternate screen, so that nothing of the view remains and the main screen is kept. */
   readonly isAlternate: boolean;
 }
 
-/** Cursor to the upper left corner, everything erased (ECMA-48: CUP, ED 2). */
+/** Sequence that moves the cursor to the upper left corner and erases everything (ECMA-48: CUP, ED 2). */
 const HOME_AND_ERASE = '\u001b[H\u001b[2J';
 
-/** Ctrl-C comes as a key while a view reads keys; signals are left to whoever opened the screen. */
+/** Open a screen. Ctrl-C arrives as a key while a view reads keys; signals are left to the caller. */
 export function openScreen(first: ReactElement, { stdout, stdin, isAlternate }: ScreenOptions): Screen {
   let shown = isAlternate ? createElement(Fragment) : first;
   const view = render(shown, {
     ...{ stdout, stdin, alternateScreen: isAlternate },
-    // Whether this is a terminal was asked before; a variable named CI does not change that.
+    // The caller has checked that this is a terminal; a variable named CI does not change that.
     interactive: true,
     exitOnCtrlC: false,
     patchConsole: false,
@@ -35,23 +35,23 @@ export function openScreen(first: ReactElement, { stdout, stdin, isAlternate }: 
     shown = element;
     view.rerender(element);
   };
-  // The other screen is entered where the cursor stands, and a terminal that becomes smaller breaks the lines that are
-  // on it; ink, which draws relative to the cursor, would leave what it does not know of.
-  const beginAnew = () => {
+  // The alternate screen is entered at the position of the cursor, and a terminal that becomes smaller wraps the lines
+  // on it. Ink draws relative to the cursor and would leave remains of such lines.
+  const redraw = () => {
     view.clear();
     stdout.write(HOME_AND_ERASE);
     show(shown);
   };
   if (isAlternate) {
     shown = first;
-    beginAnew();
-    stdout.on('resize', beginAnew);
+    redraw();
+    stdout.on('resize', redraw);
   }
   return {
     closed,
     show,
     async close() {
-      stdout.off('resize', beginAnew);
+      stdout.off('resize', redraw);
       if (!isAlternate) view.clear();
       view.unmount();
       await closed.catch(() => undefined);

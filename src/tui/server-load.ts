@@ -1,13 +1,13 @@
 export const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
-/** One server as it was over the last seconds, by its own metrics. Null: nothing happened that could be measured. */
+/** Load of one server over the last seconds, from its own metrics. A figure is null if nothing was measured. */
 export interface ServerLoad {
   readonly url: string;
-  /** Set: there is nothing to say of it, and why. */
+  /** Reason why the server cannot be read; null if it can. */
   readonly trouble: string | null;
   readonly requests: {
     readonly per_second: number;
-    /** Share of the answers that were 5xx. */
+    /** Share of the responses that were 5xx. */
     readonly fault_rate: number | null;
     readonly p50_ms: number | null;
     readonly p95_ms: number | null;
@@ -25,7 +25,7 @@ export interface ServerLoad {
   readonly upstreams: readonly UpstreamLoad[];
 }
 
-/** Calls to one provider, each try counted. */
+/** Calls to one provider; every attempt is counted. */
 export interface UpstreamLoad {
   readonly provider: string;
   readonly calls_per_second: number;

@@ -10,22 +10,22 @@ import {
   formatShare,
   renderSparkline,
 } from './figures.ts';
-import { line, lines as linesOf, type Piece, textLine } from './line.ts';
+import { line, lines as linesOf, type TextSegment, textLine } from './line.ts';
 import type { ServerLoad, UpstreamLoad } from './server-load.ts';
 
-/** A worker that is silent for longer than this has most likely gone: it gives a sign of life several times a lease. */
+/** Time without a heartbeat after which a worker is most likely gone: it sends several during a lease. */
 const SILENT_SECONDS_MAX = 60;
 
 interface Column<Item> {
   readonly header: string;
-  /** Undefined: as much as is left; 0: not shown. */
+  /** Cells of the column; undefined takes the rest, 0 hides the column. */
   readonly cells: number | undefined;
   readonly text: (item: Item) => string;
   readonly style?: (item: Item) => TextProps;
   readonly isNumber?: boolean;
 }
 
-/** Items as lines under a header, as many as there is room for; the last one says how many more there are. */
+/** Render items as lines under a header, as many as fit; the last line gives the number of those left out. */
 function pane<Item>(
   name: string,
   items: readonly Item[],
@@ -34,17 +34,17 @@ function pane<Item>(
   none: string,
 ): ReactElement {
   const shown = columns.filter(({ cells }) => cells !== 0);
-  const header = shown.map(({ header, cells, isNumber }): Piece => {
+  const header = shown.map(({ header, cells, isNumber }): TextSegment => {
     return { text: header, cells, isRight: isNumber, style: { bold: true } };
   });
   const fitting = items.slice(0, items.length <= room || room < 2 ? room : room - 1);
   const hidden = items.length - fitting.length;
   return linesOf(name, [
     line('header', header),
-    ...fitting.map((item, place) =>
+    ...fitting.map((item, index) =>
       line(
-        `${place}`,
-        shown.map(({ cells, text, style, isNumber }): Piece => {
+        `${index}`,
+        shown.map(({ cells, text, style, isNumber }): TextSegment => {
           return { text: text(item), cells, isRight: isNumber, style: style?.(item) };
         }),
       ),
@@ -64,29 +64,35 @@ export function queuePane({ queues }: QueueLoad, columns: number, room: number):
     { header: 'OLDEST', cells: 7, text: (queue) => formatDuration(queue.oldest_seconds), isNumber: true },
     { header: '', cells: columns > 60 ? undefined : 0, text: () => '' },
   ];
-  return pane('queues', queues, table, room, 'no jobs wait or are worked on');
+  return pane('queues', queues, table, room, 'no jobs are queued or in progress');
 }
 
 export function workerPane({ workers }: QueueLoad, columns: number, room: number): ReactElement {
   const table: Column<WorkerLoad>[] = [
     { header: 'WORKER', cells: columns >= 76 ? 30 : 20, text: (worker) => worker.id },
-    { header: 'KIND', cells: 6, text: (worker) => worker.kind ?? 'gone', style: worry },
+    { header: 'KIND', cells: 6, text: (worker) => worker.kind ?? 'gone', style: warningStyle },
     { header: 'JOBS', cells: 5, text: (worker) => formatCount(worker.jobs), isNumber: true },
-    { header: 'LEASE', cells: 6, text: describeLease, style: worry, isNumber: true },
-    { header: 'SEEN', cells: 6, text: (worker) => formatDuration(worker.silent_seconds), style: worry, isNumber: true },
+    { header: 'LEASE', cells: 6, text: describeLease, style: warningStyle, isNumber: true },
+    {
+      header: 'SEEN',
+      cells: 6,
+      text: (worker) => formatDuration(worker.silent_seconds),
+      style: warningStyle,
+      isNumber: true,
+    },
     { header: 'PID', cells: columns >= 90 ? 8 : 0, text: (worker) => String(worker.pid ?? '-'), isNumber: true },
     { header: 'HOST', cells: undefined, text: (worker) => worker.host?.split('/')[0] ?? '-' },
   ];
   return pane('workers', workers, table, room, 'no worker is known');
 }
 
-/** Until the first of its leases ends. */
+/** Describe the time until the first lease of a worker ends. */
 function describeLease({ lease_seconds }: WorkerLoad): string {
   if (lease_seconds === null) return '-';
-  return lease_seconds < 0 ? 'over' : formatDuration(lease_seconds);
+  return lease_seconds < 0 ? 'ended' : formatDuration(lease_seconds);
 }
 
-function worry({ kind, silent_seconds, lease_seconds }: WorkerLoad): TextProps {
+function warningStyle({ kind, silent_seconds, lease_seconds }: WorkerLoad): TextProps {
   const isGone = kind === null || (silent_seconds ?? 0) > SILENT_SECONDS_MAX || (lease_seconds ?? 0) < 0;
   return isGone ? { color: 'red' } : {};
 }
@@ -96,7 +102,13 @@ export function upstreamPane(server: ServerLoad, columns: number, room: number):
   const table: Column<UpstreamLoad>[] = [
     { header: 'UPSTREAM', cells: undefined, text: (upstream) => upstream.provider },
     { header: 'CALLS', cells: 7, text: (upstream) => formatPerSecond(upstream.calls_per_second), isNumber: true },
-    { header: 'ERRORS', cells: 6, text: (upstream) => formatShare(upstream.error_rate), style: faults, isNumber: true },
+    {
+      header: 'ERRORS',
+      cells: 6,
+      text: (upstream) => formatShare(upstream.error_rate),
+      style: errorStyle,
+      isNumber: true,
+    },
     { header: 'P50', cells: 6, text: (upstream) => formatLatency(upstream.p50_ms), isNumber: true },
     { header: 'P95', cells: 6, text: (upstream) => formatLatency(upstream.p95_ms), isNumber: true },
     { header: 'NOW', cells: 4, text: (upstream) => formatCount(upstream.in_flight), isNumber: true },
@@ -112,7 +124,7 @@ export function upstreamPane(server: ServerLoad, columns: number, room: number):
   return pane('upstreams', server.upstreams, table, room, server.trouble ?? 'no calls to providers yet');
 }
 
-function faults({ error_rate }: UpstreamLoad): TextProps {
+function errorStyle({ error_rate }: UpstreamLoad): TextProps {
   return (error_rate ?? 0) > 0 ? { color: 'red' } : {};
 }
 
@@ -121,8 +133,8 @@ function breakerStyle({ breaker }: UpstreamLoad): TextProps {
 }
 
 /**
- * Lines for each pane: what it wants where there is room, else an equal part, of which what others leave is shared.
- * At least 1 each.
+ * Allot lines to panes: each gets the lines that it wants if there is room, otherwise an equal share, enlarged by lines
+ * that other panes do not need. Each gets at least 1.
  */
 export function allotLines(wanted: readonly number[], room: number): number[] {
   const given = wanted.map(() => 1);

@@ -7,10 +7,10 @@ import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 import type { ServerLoad } from './server-load.ts';
 import { allotLines, queuePane, upstreamPane, workerPane } from './top-panes.ts';
 
-/** An installation at one moment: its queues and workers by the database, one server by its metrics. */
+/** State of an installation at one moment: queues and workers from the database, one server from its metrics. */
 export interface TopSnapshot extends QueueLoad {
   readonly object: 'top_snapshot';
-  /** Set: the database did not answer, so of it this is what was so before. */
+  /** Message if the database did not answer: queues and workers are then those of the last reading. */
   readonly trouble: string | null;
   readonly server: ServerLoad;
 }
@@ -22,23 +22,23 @@ export interface TopProps {
   readonly onLeave: (how: 'quit' | 'interrupt') => void;
 }
 
-/** From here on there is room for two columns. */
+/** Width from which there is room for two columns. */
 const WIDE_COLUMNS = 150;
 const GAP_COLUMNS = 2;
 const LABEL_CELLS = 10;
 const FIGURES_CELLS = 46;
 const SPARK_CELLS_MAX = 60;
-/** Header, footer, and the three lines of figures with a blank one below. */
+/** Number of lines of header, footer, and the three lines of figures with a blank one below. */
 const FIXED_LINES = 6;
-/** A pane's title and the blank line above it. */
+/** Number of lines of a pane's title and the blank line above it. */
 const PANE_LINES = 2;
 
-/** One screen that says how an installation does. */
+/** Render the load of an installation on one screen. */
 export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): ReactElement {
   const { columns, rows } = useWindowSize();
-  useKeyPresses((press) => {
-    if (press === 'ctrl-c') onLeave('interrupt');
-    if (press === 'q') onLeave('quit');
+  useKeyPresses((key) => {
+    if (key === 'ctrl-c') onLeave('interrupt');
+    if (key === 'q') onLeave('quit');
   }, hasKeys);
   const { server, trouble } = snapshot;
   // The last line of the terminal stays free, so that nothing scrolls.
@@ -48,7 +48,7 @@ export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): React
     { text: server.url },
     { text: formatClock(snapshot.at), cells: 8 },
   ];
-  const foot = trouble === null ? (hasKeys ? 'q quit' : 'Ctrl-C ends this') : `${trouble}; trying again`;
+  const foot = trouble === null ? (hasKeys ? 'q quit' : 'Ctrl-C quits') : `${trouble}; trying again`;
   return createElement(
     Coloured.Provider,
     { value: isColoured },
@@ -58,7 +58,7 @@ export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): React
         line('title', title),
         ...figureLines(snapshot, columns),
         textLine('gap', ''),
-        columns >= WIDE_COLUMNS ? besides(snapshot, columns, room) : below(snapshot, columns, room),
+        columns >= WIDE_COLUMNS ? sideBySide(snapshot, columns, room) : stacked(snapshot, columns, room),
         textLine('foot', foot, trouble === null ? { dimColor: true } : { color: 'red' }),
       ],
       Math.max(1, rows - 1),
@@ -66,7 +66,7 @@ export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): React
   );
 }
 
-/** Throughput, requests and cache: figures, and how they went over the last minute. */
+/** Render throughput, requests and cache: figures, and their history over the last minute. */
 function figureLines({ throughput, server }: TopSnapshot, columns: number): ReactElement[] {
   const cells = Math.max(0, Math.min(SPARK_CELLS_MAX, columns - LABEL_CELLS - FIGURES_CELLS - 2));
   const figure = (label: string, text: string, spark: string) => {
@@ -99,8 +99,8 @@ export function describeCache({ cache, texts_per_second }: ServerLoad): string {
   return `hits ${formatShare(cache.hit_rate)} of ${formatPerSecond(cache.texts_per_second)}  embedded ${formatPerSecond(texts_per_second)}`;
 }
 
-/** All panes in one column. */
-function below(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
+/** Render all panes in one column. */
+function stacked(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
   const { queues, workers, server } = snapshot;
   const wanted = [queues.length, workers.length, server.trouble === null ? server.upstreams.length : 1];
   const [forQueues = 1, forWorkers = 1, forUpstreams = 1] = allotLines(wanted, room - 3 * PANE_LINES + 1);
@@ -113,8 +113,8 @@ function below(snapshot: TopSnapshot, columns: number, room: number): ReactEleme
   ]);
 }
 
-/** Queues and upstreams on the left, workers on the right. */
-function besides(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
+/** Render queues and upstreams on the left, workers on the right. */
+function sideBySide(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
   const { queues, server } = snapshot;
   const left = Math.floor((columns - GAP_COLUMNS) / 2);
   const right = columns - GAP_COLUMNS - left;

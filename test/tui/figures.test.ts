@@ -24,7 +24,7 @@ test.each([
   expect(formatDuration(seconds)).toBe(text);
 });
 
-test('rates, latencies and shares fit their columns', () => {
+test('rates, latencies and shares have short forms', () => {
   expect([null, 0, 0.004, 0.25, 12.34, 123.4, 12_345].map(formatPerSecond)).toEqual([
     ...['-', '0/s', '0/s', '0.25/s', '12.3/s', '123/s', '12,345/s'],
   ]);

@@ -58,40 +58,40 @@ function snapshotOf(jobs: readonly WatchedJob[], part: Partial<JobsSnapshot> = {
   };
 }
 
-/** The view, and everything that it asked for. */
+/** Open the view, and record every request that it makes. */
 function open(first: JobsSnapshot, options: { columns?: number; rows?: number; actions?: Partial<JobActions> } = {}) {
-  const asked: unknown[] = [];
-  let look: JobsSelection = { status: null, openId: null };
+  const requests: unknown[] = [];
+  let selection: JobsSelection = { status: null, openId: null };
   let snapshot = first;
   const element = () =>
     createElement(JobsWatch, {
-      ...{ snapshot, look, title: 'jobs of acme', isColoured: false, hasKeys: true },
+      ...{ snapshot, selection, title: 'jobs of acme', isColoured: false, hasKeys: true },
       actions: {
         async cancel({ id }, { force }) {
-          asked.push(['cancel', id, force]);
+          requests.push(['cancel', id, force]);
           return 'it is cancelled';
         },
         async reprocess({ id }) {
-          asked.push(['reprocess', id]);
+          requests.push(['reprocess', id]);
           return 'it is queued again';
         },
         ...options.actions,
       },
-      onLook(change) {
-        look = { ...look, ...change };
-        asked.push(['look', change]);
+      onSelect(change) {
+        selection = { ...selection, ...change };
+        requests.push(['select', change]);
         view.rerender(element());
       },
-      onRefresh: () => asked.push('refresh'),
-      onLeave: (how) => asked.push(how),
+      onRefresh: () => requests.push('refresh'),
+      onLeave: (how) => requests.push(how),
     });
   const view = showView(element(), { columns: options.columns ?? 80, rows: options.rows ?? 24 });
   return {
     ...view,
-    asked,
-    press(...keys: string[]) {
-      view.press(...keys);
-      // React draws what keys changed when it comes to it; this draws it now.
+    requests,
+    pressKeys(...keys: string[]) {
+      view.pressKeys(...keys);
+      // React draws changes by keys later; this draws them now.
       view.rerender(element());
     },
     show(next: JobsSnapshot) {
@@ -103,7 +103,7 @@ function open(first: JobsSnapshot, options: { columns?: number; rows?: number; a
 }
 
 describe('the table', () => {
-  it('fits 80 columns: names are cut by cells, all else is there', () => {
+  it('the table fits 80 columns by cutting names only', () => {
     const view = open(snapshotOf([bulk, job()], { finished_per_second: 2.5, eta_seconds: 130 }));
     const [live, done, header, first, second, message, keys] = view.lines();
     expect(live).toMatch(/^jobs of acme {2}queued 1 {2}embedding 1 +\d\d:00:00$/);
@@ -119,7 +119,7 @@ describe('the table', () => {
     view.unmount();
   });
 
-  it('shows more at 200 columns, and follows the terminal when that is resized', () => {
+  it('the table shows more at 200 columns, and follows the size of the terminal', () => {
     const view = open(snapshotOf([bulk, job()]), { columns: 200, rows: 50 });
     expect(view.frame()).toMatch(/ ID +FILE +KIND +P +STATE +PROGRESS +DONE +RATE +ETA +AGE +RETRY +WORKER/);
     expect(view.frame()).toContain('십만 건의 글을 한꺼번에 임베딩하는');
@@ -132,16 +132,16 @@ describe('the table', () => {
     view.unmount();
   });
 
-  it('never grows beyond the terminal, and keeps the selected job in sight', () => {
+  it('the table never grows beyond the terminal, and keeps the selected job visible', () => {
     const jobs = Array.from({ length: 200 }, (_, n) => job({ id: `job_${n}`, file_name: `file-${n}.md` }));
     const view = open(snapshotOf(jobs, { live: 5_000 }), { rows: 24 });
     expect(view.lines().length).toBeLessThan(24);
     expect(view.frame()).toContain('the first 200 of 5,000');
-    view.press(...Array.from({ length: 60 }, () => 'j'));
+    view.pressKeys(...Array.from({ length: 60 }, () => 'j'));
     expect(view.frame()).toMatch(/^> file-60\.md/m);
-    view.press('G');
+    view.pressKeys('G');
     expect(view.frame()).toMatch(/^> file-199\.md/m);
-    view.press(KEYS.up, 'k', 'g');
+    view.pressKeys(KEYS.up, 'k', 'g');
     expect(view.frame()).toMatch(/^> file-0\.md/m);
     view.resize(80, 6);
     view.show(snapshotOf(jobs, { sequence: 2 }));
@@ -149,9 +149,9 @@ describe('the table', () => {
     view.unmount();
   });
 
-  it('says where there is nothing, when a retry is due, and that the database is away', () => {
+  it('the table shows that it is empty, the time of a retry, and a database that does not answer', () => {
     const view = open(snapshotOf([]));
-    expect(view.frame()).toContain('no jobs wait or are worked on');
+    expect(view.frame()).toContain('no jobs are queued or in progress');
     view.show(snapshotOf([job({ scheduled_at: '2026-03-01T12:00:45.000Z', retry_count: 1 })], { sequence: 2 }));
     expect(view.frame()).toContain('in 45s');
     view.show(snapshotOf([], { sequence: 3, trouble: 'the database is away' }));
@@ -159,7 +159,7 @@ describe('the table', () => {
     view.unmount();
   });
 
-  it('lets nothing that is in a name act on the terminal', () => {
+  it('control characters in a name do not reach the terminal', () => {
     const view = open(snapshotOf([job({ file_name: 'a\u001b[2Jb\nc\u202edf' })]));
     expect(view.frame()).toContain('> a [2Jb c df');
     for (const sign of ['\u001b', '\u202e']) expect(view.frame()).not.toContain(sign);
@@ -168,7 +168,7 @@ describe('the table', () => {
 });
 
 describe('finished jobs', () => {
-  it('go up as lines that stay, each once', () => {
+  it('finished jobs are printed once as permanent lines', () => {
     const ready = job({
       ...{
         id: 'job_r',
@@ -190,7 +190,7 @@ describe('finished jobs', () => {
     expect(lines[2]).toBe('… and 7 more');
     const written = view.frames.length;
     view.show(snapshotOf([bulk], { sequence: 3 }));
-    view.press('j', '?');
+    view.pressKeys('j', '?');
     expect(view.frames.slice(written).join('\n')).not.toContain('encrypted');
     view.unmount();
   });
@@ -199,9 +199,9 @@ describe('finished jobs', () => {
 describe('keys', () => {
   const jobs = [bulk, job({ id: 'job_2', file_name: 'two.md' }), job({ id: 'job_3', file_name: 'three.md' })];
 
-  it('keep the selection on a job when the list changes, and go to its neighbour when it is gone', () => {
+  it('the selection stays on a job when the list changes, and moves to its neighbour when it is gone', () => {
     const view = open(snapshotOf(jobs));
-    view.press(KEYS.down);
+    view.pressKeys(KEYS.down);
     view.show(snapshotOf([job({ id: 'job_4', file_name: 'new.md' }), ...jobs], { sequence: 2 }));
     expect(view.frame()).toMatch(/^> two\.md/m);
     view.show(snapshotOf(jobs.slice(0, 1).concat(jobs.slice(2)), { sequence: 3 }));
@@ -209,36 +209,36 @@ describe('keys', () => {
     view.unmount();
   });
 
-  it('cancel only after a question, with force only for F', async () => {
+  it('the key c cancels after a question, and with force only for F', async () => {
     const view = open(snapshotOf(jobs));
-    view.press('c');
+    view.pressKeys('c');
     expect(view.frame()).toContain('It is embedding: only F cancels it.');
-    view.press('n');
+    view.pressKeys('n');
     expect(view.frame()).toContain('not cancelled');
-    expect(view.asked).toEqual([]);
-    view.press('c', 'F');
+    expect(view.requests).toEqual([]);
+    view.pressKeys('c', 'F');
     await view.shows('it is cancelled');
-    view.press('j', 'c');
+    view.pressKeys('j', 'c');
     expect(view.frame()).toContain('cancel this job?  two.md');
-    view.press('y');
+    view.pressKeys('y');
     await view.shows('it is cancelled');
-    expect(view.asked).toEqual([['cancel', 'job_bulk', true], 'refresh', ['cancel', 'job_2', false], 'refresh']);
+    expect(view.requests).toEqual([['cancel', 'job_bulk', true], 'refresh', ['cancel', 'job_2', false], 'refresh']);
     view.unmount();
   });
 
-  it('that come all at once are told one after the other', async () => {
+  it('keys that arrive together are handled one after the other', async () => {
     const view = open(snapshotOf(jobs));
-    view.press('jjcy');
+    view.pressKeys('jjcy');
     await view.shows('it is cancelled');
-    expect(view.asked[0]).toEqual(['cancel', 'job_3', false]);
-    view.press('ff\r');
-    expect(view.asked.at(-1)).toEqual(['look', { status: 'failed' }]);
-    view.press('gq\u0003');
-    expect(view.asked.slice(-2)).toEqual(['quit', 'interrupt']);
+    expect(view.requests[0]).toEqual(['cancel', 'job_3', false]);
+    view.pressKeys('ff\r');
+    expect(view.requests.at(-1)).toEqual(['select', { status: 'failed' }]);
+    view.pressKeys('gq\u0003');
+    expect(view.requests.slice(-2)).toEqual(['quit', 'interrupt']);
     view.unmount();
   });
 
-  it('reprocess, and say why that is refused', async () => {
+  it('the key r shows why reprocessing is refused', async () => {
     const view = open(snapshotOf(jobs), {
       actions: {
         async reprocess() {
@@ -246,62 +246,62 @@ describe('keys', () => {
         },
       },
     });
-    view.press('r');
+    view.pressKeys('r');
     await view.shows('only a finished job can be processed again');
     view.unmount();
   });
 
-  it('filter by state: with arrows or a first letter, escape leaves it as it is', () => {
+  it('the filter is chosen with arrows or a first letter, and escape keeps it', () => {
     const view = open(snapshotOf(jobs));
-    view.press('/');
+    view.pressKeys('/');
     expect(view.frame()).toContain('show: [all] queued extracting');
-    view.press(KEYS.right, 'f');
+    view.pressKeys(KEYS.right, 'f');
     expect(view.frame()).toContain('[failed]');
-    view.press(KEYS.enter);
-    expect(view.asked).toEqual([['look', { status: 'failed' }]]);
+    view.pressKeys(KEYS.enter);
+    expect(view.requests).toEqual([['select', { status: 'failed' }]]);
     view.show(snapshotOf([], { sequence: 2 }));
     expect(view.frame()).toContain('only failed');
-    expect(view.frame()).toContain('no jobs are failed of the last day');
-    view.press('f', 'e', 'e', 'x', KEYS.left);
+    expect(view.frame()).toContain('no jobs in the state failed in the last day');
+    view.pressKeys('f', 'e', 'e', 'x', KEYS.left);
     expect(view.frame()).toContain('[chunking]');
     view.unmount();
   });
 
-  it('open the details of a job with its whole error, which stay when the job leaves the list', async () => {
+  it('the key enter opens the details of a job with its whole error, also after the job has left the list', async () => {
     const message = `the provider is unavailable: ${'it answered 503, '.repeat(12)}the end`;
     const failed = job({
       ...{ id: 'job_2', status: 'failed', error_message: message, error_category: 'upstream_unavailable' },
       ...{ failed_phase: 'embedding', retryable: true, completed_at: AT },
     });
     const view = open(snapshotOf([failed]));
-    view.press(KEYS.enter);
-    expect(view.asked).toEqual([['look', { openId: 'job_2' }]]);
+    view.pressKeys(KEYS.enter);
+    expect(view.requests).toEqual([['select', { openId: 'job_2' }]]);
     view.show(snapshotOf([], { sequence: 2, open: failed }));
     const text = view.frame().replace(/\s+/g, ' ');
     expect(text).toContain('the end (upstream_unavailable in embedding; it may be tried again)');
     expect(text).toContain('document doc_1');
     expect(view.width()).toBeLessThanOrEqual(80);
-    view.press('r');
+    view.pressKeys('r');
     await view.shows('it is queued again');
-    expect(view.asked).toContainEqual(['reprocess', 'job_2']);
+    expect(view.requests).toContainEqual(['reprocess', 'job_2']);
     view.show(snapshotOf([], { sequence: 3 }));
-    expect(view.frame()).toContain('there is no such job any more');
-    view.press('q');
-    expect(view.asked.at(-1)).toEqual(['look', { openId: null }]);
-    expect(view.frame()).toContain('no jobs wait');
+    expect(view.frame()).toContain('this job does not exist any more');
+    view.pressKeys('q');
+    expect(view.requests.at(-1)).toEqual(['select', { openId: null }]);
+    expect(view.frame()).toContain('no jobs are queued');
     view.unmount();
   });
 
-  it('give help, and leave', () => {
+  it('the key ? shows help, and q and Ctrl-C leave', () => {
     const view = open(snapshotOf(jobs));
-    view.press('?');
-    expect(view.frame()).toContain('any key leads back');
+    view.pressKeys('?');
+    expect(view.frame()).toContain('any key goes back');
     expect(view.width()).toBeLessThanOrEqual(80);
     expect(view.frame()).not.toContain('…');
-    view.press('q');
-    expect(view.asked).toEqual([]);
-    view.press('q', '\u0003');
-    expect(view.asked).toEqual(['quit', 'interrupt']);
+    view.pressKeys('q');
+    expect(view.requests).toEqual([]);
+    view.pressKeys('q', '\u0003');
+    expect(view.requests).toEqual(['quit', 'interrupt']);
     view.unmount();
   });
 });

@@ -5,7 +5,7 @@ import { Progress } from '../../src/tui/progress.ts';
 
 const state = { label: 'uploading', done: 0, total: 4, failed: 0, last: '', isColoured: false };
 
-test('one line with a bar, counts and what was finished last', () => {
+test('progress is one line with a bar, counts and the last finished item', () => {
   const view = render(createElement(Progress, state));
   expect(view.lastFrame()).toBe(`uploading ${'░'.repeat(30)} 0/4`);
   view.rerender(createElement(Progress, { ...state, done: 2, failed: 1, last: '휴가.md' }));

@@ -2,7 +2,7 @@ import { render } from 'ink-testing-library';
 import type { ReactElement } from 'react';
 import stringWidth from 'string-width';
 
-/** What keys send. */
+/** Sequences that keys send. */
 export const KEYS = {
   up: '\u001b[A',
   down: '\u001b[B',
@@ -12,7 +12,7 @@ export const KEYS = {
   escape: '\u001b',
 };
 
-/** A view on a terminal of some size that exists only in memory. */
+/** Render a view on a terminal that exists only in memory. */
 export function showView(element: ReactElement, size: { columns: number; rows: number }) {
   const view = render(element);
   const resize = (columns: number, rows: number) => {
@@ -30,7 +30,7 @@ export function showView(element: ReactElement, size: { columns: number; rows: n
     lines: () => (view.lastFrame() ?? '').split('\n'),
     /** Cells of its widest line. */
     width: () => Math.max(...(view.lastFrame() ?? '').split('\n').map((line) => stringWidth(line))),
-    press: (...keys: string[]) => {
+    pressKeys: (...keys: string[]) => {
       for (const key of keys) view.stdin.write(key);
     },
   };

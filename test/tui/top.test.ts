@@ -44,7 +44,7 @@ function open(snapshot: TopSnapshot, columns: number, rows: number) {
 }
 
 describe('the screen', () => {
-  it('has everything in 80x24', () => {
+  it('the screen shows everything in 80 columns and 24 rows', () => {
     const view = open(snapshotOf(), 80, 24);
     expect(view.lines().map((line) => line.trimEnd())).toEqual([
       expect.stringMatching(/^service top {2}http:\/\/127\.0\.0\.1:8080 +\d\d:00:00$/),
@@ -69,7 +69,7 @@ describe('the screen', () => {
     view.unmount();
   });
 
-  it('has two columns and longer histories at 200', () => {
+  it('the screen has two columns and longer histories at 200 columns', () => {
     const view = open(snapshotOf(), 200, 50);
     expect(view.frame()).toMatch(/^QUEUE .* OLDEST +WORKER .* PID HOST/m);
     expect(view.frame()).toMatch(/^vendor-a .* open +▂█/m);
@@ -82,7 +82,7 @@ describe('the screen', () => {
     [200, 24],
     [80, 12],
     [40, 5],
-  ])('fits %i columns and %i rows however much there is, and says how much it leaves out', (columns, rows) => {
+  ])('the screen fits %i columns and %i rows, and shows how much it leaves out', (columns, rows) => {
     const many = <T>(make: (name: string) => T) => Array.from({ length: 40 }, (_, n) => make(`길고 긴 이름 ${n}`));
     const queues = snapshotOf().queues.flatMap((queue) => Array.from({ length: 20 }, () => queue));
     const snapshot = snapshotOf(
@@ -96,34 +96,34 @@ describe('the screen', () => {
     view.unmount();
   });
 
-  it('says that no server answers where its figures would be', () => {
-    const trouble = 'no server at http://127.0.0.1:8080: nothing answers';
+  it('the screen shows why a server cannot be read in place of its figures', () => {
+    const trouble = 'cannot read the metrics of http://127.0.0.1:8080';
     const view = open(snapshotOf({}, { trouble, upstreams: [] }), 80, 24);
     expect(
       view
         .lines()
         .filter((line) => line.includes(trouble))
         .map((line) => line.slice(0, 8).trim()),
-    ).toEqual([...['REQUESTS', 'CACHE', 'no serve']]);
+    ).toEqual([...['REQUESTS', 'CACHE', 'cannot r']]);
     expect(view.frame()).toContain('12,400');
     view.unmount();
   });
 
-  it('says that the database is away', () => {
+  it('the screen shows that the database does not answer', () => {
     const view = open(snapshotOf({ trouble: 'PostgreSQL does not answer' }), 80, 24);
     expect(view.lines().at(-1)?.trimEnd()).toBe('PostgreSQL does not answer; trying again');
     view.unmount();
   });
 
-  it('is left by q and by Ctrl-C', () => {
+  it('the keys q and Ctrl-C leave the screen', () => {
     const view = open(snapshotOf(), 80, 24);
-    view.press('x', 'q', '\u0003');
+    view.pressKeys('x', 'q', '\u0003');
     expect(view.left).toEqual(['quit', 'interrupt']);
     view.unmount();
   });
 });
 
-it('lines go to whom they are enough for first, and the rest is shared', () => {
+it('panes that need few lines get all of them, and the other panes share the rest', () => {
   expect(allotLines([2, 3, 4], 20)).toEqual([2, 3, 4]);
   expect(allotLines([1, 40, 40], 11)).toEqual([1, 5, 5]);
   expect(allotLines([9, 9], 1)).toEqual([1, 1]);
