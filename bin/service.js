@@ -3,7 +3,9 @@ import module from 'node:module';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(`service: needs Node.js 22.18 or newer, this is ${process.version}; bin/service picks the right one`);
+  console.error(
+    `service: Node.js 22.18 or newer is required, found ${process.version}; run bin/service, which finds one`,
+  );
   process.exit(1);
 }
 module.enableCompileCache();

@@ -28,7 +28,10 @@ export default class Embed extends BaseCommand {
       description: 'purpose of the vectors, such as retrieval_query, retrieval_document or clustering',
       env: 'SERVICE_TASK_TYPE',
     }),
-    'input-file': Flags.string({ description: 'file with one text a line; - reads stdin', env: 'SERVICE_INPUT_FILE' }),
+    'input-file': Flags.string({
+      description: 'file with one text on each line; - reads stdin',
+      env: 'SERVICE_INPUT_FILE',
+    }),
   };
 
   async run(): Promise<void> {
@@ -84,7 +87,7 @@ export default class Embed extends BaseCommand {
   }
 }
 
-/** The first numbers that are not zero; lexical vectors are mostly zeros. */
+/** Show the first numbers that are not zero, because vectors of the built-in model are mostly zeros. */
 function describeVector(vector: Float32Array): string {
   const numbers = [...vector].filter((value) => value !== 0);
   const first = numbers.slice(0, 4).map((value) => value.toFixed(4));

@@ -27,7 +27,7 @@ export default class Search extends BaseCommand {
       description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
       env: 'SERVICE_FILTER',
     }),
-    rerank: Flags.boolean({ description: 'order the results by the configured reranker', env: 'SERVICE_RERANK' }),
+    rerank: Flags.boolean({ description: 'order the results with the configured reranker', env: 'SERVICE_RERANK' }),
   };
 
   async run(): Promise<unknown> {

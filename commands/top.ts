@@ -41,7 +41,7 @@ export default class Top extends BaseCommand {
         this.log(renderTop(snapshot));
         return snapshot;
       },
-      // What a log would write on the terminal would tear the screen.
+      // Log lines on the terminal would break the screen.
       { settings: isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {} },
     );
   }

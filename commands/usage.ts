@@ -13,17 +13,17 @@ export default class Usage extends BaseCommand {
   static override flags = {
     org: orgFlag,
     by: Flags.string({
-      description: 'what each bar of the chart stands for; an axis is a kind of request that has a quota',
+      description: 'meaning of the bars of the chart; an axis is a kind of request that has a quota',
       options: ['day', 'model', 'axis'],
       default: 'day',
       env: 'SERVICE_BY',
     }),
     from: Flags.string({
-      description: 'first day or moment of the period (default: start of this month)',
+      description: 'start of the period, a day or a time (default: start of this month)',
       env: 'SERVICE_FROM',
     }),
     to: Flags.string({
-      description: 'day or moment at which the period ends, not part of it (default: end of this month)',
+      description: 'end of the period, a day or a time that is not part of it (default: end of this month)',
       env: 'SERVICE_TO',
     }),
   };

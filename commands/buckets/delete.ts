@@ -21,7 +21,11 @@ export default class BucketsDelete extends BaseCommand {
     return this.withOperator(flags, async ({ sql, documents }, operator, signal) => {
       const { deleteBucket, findBucket } = await import('../../src/documents/buckets.ts');
       const { name } = await findBucket(sql, operator.orgId, args.bucket);
-      await confirm(`This deletes the bucket ${name} with everything in it, for ever. Delete it?`, flags.yes, signal);
+      await confirm(
+        `This deletes the bucket ${name} with everything in it and cannot be undone. Delete it?`,
+        flags.yes,
+        signal,
+      );
       const id = await deleteBucket(sql, operator, args.bucket, name);
       await documents.purge(signal);
       this.log(`deleted bucket ${name} (${id})`);

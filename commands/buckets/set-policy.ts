@@ -7,7 +7,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class BucketsSetPolicy extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Change the policy of a bucket: who its documents may be shown to at most.\n' +
+    'Change the policy of a bucket: the limits on who may see its documents.\n' +
     'A setting without a flag stays as it is. No change makes a document more visible.';
   static override examples = [
     '<%= config.bin %> buckets set-policy manuals --max-privacy-level 5 --allow-public',
@@ -58,7 +58,7 @@ export default class BucketsSetPolicy extends BaseCommand {
       departments: flags['any-department'] ? null : departments,
     };
     if (Object.values(given).every((value) => value === undefined)) {
-      throw invalidRequest('name what to change, such as --max-privacy-level 5');
+      throw invalidRequest('name at least one setting to change, such as --max-privacy-level 5');
     }
     const { policy } = parseRequest(EditBucket, { policy: given }, { policy: 'policy' });
     return this.withOperator(flags, async ({ sql }, operator) => {

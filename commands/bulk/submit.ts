@@ -8,7 +8,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class BulkSubmit extends BaseCommand {
   static override description =
     'Embed up to 10,000 texts of a file as a background job.\n' +
-    'A .txt file has one text a line; a .jsonl file has one JSON string, or one {"text": …}, a line. ' +
+    'A .txt file has one text on each line; a .jsonl file has one JSON string or one {"text": …} on each line. ' +
     'With --wait the command waits until the job is ready, and does the work itself if no worker is running.';
   static override examples = [
     '<%= config.bin %> bulk submit texts.jsonl --wait --out vectors.npy',
@@ -46,7 +46,7 @@ export default class BulkSubmit extends BaseCommand {
     const { args, flags } = await this.parse(BulkSubmit);
     const { out } = flags;
     const { formatOf, writeVectors } = await import('../../src/cli/write-vectors.ts');
-    if (out !== undefined && !flags.wait) throw invalidRequest('--out: needs --wait', 'out');
+    if (out !== undefined && !flags.wait) throw invalidRequest('--out needs --wait; add --wait', 'out');
     if (out !== undefined) formatOf(out);
     const { BulkRequest } = await import('../../src/bulk/schema.ts');
     const { readTexts } = await import('../../src/cli/read-texts.ts');
@@ -60,7 +60,8 @@ export default class BulkSubmit extends BaseCommand {
       note(`job ${reply.id}: ${reply.usage.count} texts, ${reply.usage.tokens} tokens, ${reply.model}`);
       if (!flags.wait) {
         const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
-        if (!(await hasLiveWorker(appliance, 'bulk'))) note('no worker is running: "service serve" will process it');
+        if (!(await hasLiveWorker(appliance, 'bulk')))
+          note('no worker is running; start "service serve" to process the job');
         await this.showFields({ id: reply.id, status: reply.status });
         return reply;
       }

@@ -12,7 +12,7 @@ export default class ConfigCheck extends BaseCommand {
     const { flags, raw } = await this.parse(ConfigCheck);
     const { listSettings, loadConfig } = await import('../../src/platform/config.ts');
     const { checkEmbeddingSettings } = await import('../../src/embedding/open-embedding.ts');
-    // What the flag took from the environment is the environment's.
+    // A flag that was not typed has its value from the environment, and is reported as such.
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });

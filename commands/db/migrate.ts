@@ -3,7 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class DbMigrate extends BaseCommand {
   static override description =
     'Bring the schema of the database up to date.\n' +
-    'Every start of the service does so too, and so do most commands; this one does nothing else.';
+    'Every start of the service and most commands do this too; this command does nothing else.';
   static override examples = [
     '<%= config.bin %> db migrate',
     '<%= config.bin %> db migrate --data-dir /var/lib/service --json',
@@ -15,7 +15,7 @@ export default class DbMigrate extends BaseCommand {
       const { migrate } = await import('../../src/platform/migrate.ts');
       const { MIGRATIONS } = await import('../../src/appliance/stores.ts');
       const applied = await migrate(sql, { directory: MIGRATIONS });
-      this.log(applied.length === 0 ? 'nothing to do: the schema is the newest' : `applied ${applied.join(', ')}`);
+      this.log(applied.length === 0 ? 'nothing to do: the schema is up to date' : `applied ${applied.join(', ')}`);
       return { applied };
     });
   }

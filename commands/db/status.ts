@@ -2,7 +2,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class DbStatus extends BaseCommand {
   static override description =
-    'Show which migrations of the schema were applied to the database, and which are still to come. Changes nothing.';
+    'Show which migrations of the schema have been applied to the database and which are pending. Changes nothing.';
   static override examples = [
     '<%= config.bin %> db status',
     '<%= config.bin %> db status --data-dir /var/lib/service --json',
@@ -23,7 +23,7 @@ export default class DbStatus extends BaseCommand {
         ['applied', (migration) => migration.applied_at?.toISOString() ?? 'pending'],
       ]);
       this.logToStderr(
-        `PostgreSQL ${server_version}, ${pending === 0 ? 'up to date' : `${pending} pending: db migrate`}`,
+        `PostgreSQL ${server_version}, ${pending === 0 ? 'up to date' : `${pending} migrations are pending; run "service db migrate"`}`,
       );
       return { server_version, pending, migrations };
     });

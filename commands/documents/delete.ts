@@ -21,7 +21,7 @@ export default class DocumentsDelete extends BaseCommand {
     return this.withOperator(flags, async ({ sql, documents }, operator, signal) => {
       const { deleteDocument, getDocument } = await import('../../src/documents/documents.ts');
       const { id, file_name } = await getDocument(sql, operator, flags.bucket, args.id);
-      await confirm(`This deletes ${oneLine(file_name)} (${id}) for ever. Delete it?`, flags.yes, signal);
+      await confirm(`This deletes ${oneLine(file_name)} (${id}) and cannot be undone. Delete it?`, flags.yes, signal);
       await deleteDocument(sql, operator, flags.bucket, id);
       await documents.purge(signal);
       this.log(`deleted ${oneLine(file_name)} (${id})`);

@@ -19,7 +19,7 @@ export default class DocumentsList extends BaseCommand {
     }),
     limit: Flags.integer({ description: 'number of documents at most, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
     cursor: Flags.string({
-      description: 'continue after this cursor: next_cursor of the page before',
+      description: 'continue after this cursor, the next_cursor of the page before',
       env: 'SERVICE_CURSOR',
     }),
   };
@@ -43,7 +43,8 @@ export default class DocumentsList extends BaseCommand {
         ['chunks', (document) => document.chunks_count],
         ['created', (document) => document.created_at],
       ]);
-      if (page.next_cursor !== null) this.logToStderr(`there are more: --cursor ${page.next_cursor}`);
+      if (page.next_cursor !== null)
+        this.logToStderr(`there are more documents; continue with --cursor ${page.next_cursor}`);
       return { object: 'list', ...page };
     });
   }

@@ -8,8 +8,8 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class DocumentsUpload extends BaseCommand {
   static override description =
     'Upload files to a bucket, and wait until they can be searched.\n' +
-    'A folder stands for the files directly in it, with --recursive also for those in its subfolders; hidden files and ' +
-    'links in it are left out. Files on your disk are never changed.';
+    'A folder stands for the files directly in it, and with --recursive also for those in its subfolders; hidden files ' +
+    'and links in it are left out. Files on your disk are never changed.';
   static override examples = [
     '<%= config.bin %> documents upload manuals/ --bucket manuals --recursive',
     '<%= config.bin %> documents upload report.pdf notes.md --metadata year=2026 --no-wait --json',
@@ -56,7 +56,7 @@ export default class DocumentsUpload extends BaseCommand {
     }),
     'ocr-strategy': Flags.string({
       description:
-        'pictures whose text is read: auto (picture files, attached ones, and pages without text), always (all pictures) or never (default: auto)',
+        'pictures whose text is read: auto (picture files, attached pictures, and pages without text), always (all pictures) or never (default: auto)',
       env: 'SERVICE_OCR_STRATEGY',
     }),
     'no-wait': Flags.boolean({

@@ -20,7 +20,7 @@ export default class IndexOptimize extends BaseCommand {
       const beganMs = performance.now();
       await reprojection.index.optimize(id, signal);
       const ms = Math.round(performance.now() - beganMs);
-      this.log(`the index of ${name} is optimized, in ${ms} ms`);
+      this.log(`optimized the index of ${name} in ${ms} ms`);
       return { bucket_id: id, optimized: true, duration_ms: ms };
     });
   }

@@ -39,7 +39,8 @@ export default class IndexRebuild extends BaseCommand {
           signal,
           onProgress: (done) => progress.update(done),
         });
-        for (const id of report.left_out) this.logToStderr(`warning: ${id} is left out; reprocess it`);
+        for (const id of report.left_out)
+          this.logToStderr(`warning: the document ${id} was left out; reprocess its job`);
         this.log(`${report.documents} documents, ${report.chunks} chunks indexed anew`);
         return report;
       } finally {

@@ -37,7 +37,7 @@ export default class IndexReproject extends BaseCommand {
       for (const warning of plan.warnings) this.logToStderr(`warning: ${warning}`);
       this.logToStderr(describeReprojection(plan));
       if (flags['dry-run']) return viewOfPlan(plan);
-      if (plan.mode !== 'nothing') await confirm('Go on?', flags.yes, signal);
+      if (plan.mode !== 'nothing') await confirm('Convert the vectors?', flags.yes, signal);
       const { reprojectBucket } = await import('../../src/ingest/reproject-bucket.ts');
       const report = await showReprojection(plan, (onProgress) =>
         reprojectBucket(reprojection, operator, request, { signal, onProgress }),

@@ -6,7 +6,7 @@ import { listPage } from '../../src/cli/list-page.ts';
 export default class IndexStats extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show what the search indexes of all buckets hold, or with --bucket that of one.\n' +
+    'Show what the search indexes of all buckets hold, or with --bucket what the index of one bucket holds.\n' +
     'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, ' +
     'and the rows that are not indexed yet.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];

@@ -23,7 +23,7 @@ export default class JobsDelete extends BaseCommand {
       const { getVisibleJob } = await import('../../src/documents/job-documents.ts');
       const { id, file_name, status } = await getVisibleJob(sql, operator, args.id);
       await confirm(
-        `This removes the job ${id} (${oneLine(file_name)}, ${status}) for ever. Remove it?`,
+        `This deletes the job ${id} (${oneLine(file_name)}, ${status}) and cannot be undone. Delete it?`,
         flags.yes,
         signal,
       );

@@ -24,7 +24,8 @@ export default class JobsDownload extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsDownload);
     const { invalidRequest } = await import('../../src/platform/errors.ts');
-    if (flags.out === '-' && this.jsonEnabled()) throw invalidRequest('--out - leaves no room for --json', 'out');
+    if (flags.out === '-' && this.jsonEnabled())
+      throw invalidRequest('--out - writes the file to stdout; leave out --json', 'out');
     return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
       const { findJobFile } = await import('../../src/documents/job-documents.ts');
       const { localName, saveFile, writeToStdout } = await import('../../src/cli/save-file.ts');

@@ -12,7 +12,7 @@ export default class KeysCreate extends BaseCommand {
   ];
   static override flags = {
     org: orgFlag,
-    name: Flags.string({ description: 'name that tells what the key is for', required: true, env: 'SERVICE_NAME' }),
+    name: Flags.string({ description: 'name that says what the key is for', required: true, env: 'SERVICE_NAME' }),
     scope: Flags.string({
       description: 'right that the key gives; may be given several times (default: embed, search and documents:write)',
       multiple: true,

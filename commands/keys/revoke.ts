@@ -23,7 +23,7 @@ export default class KeysRevoke extends BaseCommand {
     const { args, flags } = await this.parse(KeysRevoke);
     return this.withOperator(flags, async ({ sql }, operator, signal) => {
       const { revokeKey } = await import('../../src/access/keys.ts');
-      await confirm(`Whoever uses the key ${args.id} will be refused. Revoke it?`, flags.yes, signal);
+      await confirm(`Requests with the key ${args.id} will be refused. Revoke it?`, flags.yes, signal);
       await revokeKey(sql, operator, args.id);
       this.log(`revoked key ${args.id}`);
       return { revoked: true };

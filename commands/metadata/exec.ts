@@ -9,14 +9,14 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 
-/** Documents that are shown before a person is asked. */
+/** Number of documents that are shown before the user is asked. */
 const PREVIEWED = 20;
 
 export default class MetadataExec extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Run a statement on the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
-    'On a terminal the command shows the documents that a change concerns, and asks. Elsewhere it makes the change at ' +
+    'On a terminal the command shows the documents that would change, and asks. Elsewhere it makes the change at ' +
     'once; HARDDELETE then needs --confirm. With --json the output is the response of ' +
     'PATCH /v1/buckets/{bucket}/documents/metadata/bulk.';
   static override examples = [
@@ -46,7 +46,7 @@ export default class MetadataExec extends BaseCommand {
     yes: yesFlag,
   };
 
-  /** For the message about a fault in it. */
+  /** Statement as it was given, for the message that points at a fault in it. */
   #statement = '';
 
   async run(): Promise<BulkEditReply> {
@@ -61,8 +61,8 @@ export default class MetadataExec extends BaseCommand {
     const request = parseRequest(BulkEdit, fields, { statement: 'STATEMENT' });
     const { kind } = readBulkRequest(request);
     const changes = kind !== 'select' && !request.dry_run;
-    // What a script writes is meant; HARDDELETE asks for its own words anyway.
-    const isAgreed = flags.yes || !canAsk() || (kind === 'harddelete' && request.confirm !== undefined);
+    // A script is not asked to confirm its statement; HARDDELETE needs its own confirmation anyway.
+    const isConfirmed = flags.yes || !canAsk() || (kind === 'harddelete' && request.confirm !== undefined);
     return this.withOperator(flags, async (appliance, operator, signal) => {
       const { editDocuments } = await import('../../src/metadata/edit-documents.ts');
       const run = (more: Partial<BulkEdit> = {}) =>
@@ -72,12 +72,12 @@ export default class MetadataExec extends BaseCommand {
         await this.#showMatches(appliance, operator, reply);
         return reply;
       }
-      if (isAgreed) return this.#showChange(appliance, await run());
+      if (isConfirmed) return this.#showChange(appliance, await run());
       const preview = await run({ dry_run: true });
       await this.#showPreview(appliance, operator, preview);
       if (preview.items.length === 0) return preview;
-      const agreed = await askFor(kind === 'harddelete', preview, flags.bucket, signal);
-      return this.#showChange(appliance, await run(agreed));
+      const confirmation = await askToChange(kind === 'harddelete', preview, flags.bucket, signal);
+      return this.#showChange(appliance, await run(confirmation));
     });
   }
 
@@ -88,7 +88,7 @@ export default class MetadataExec extends BaseCommand {
     for (const warning of reply.warnings) note(`warning: ${warning}`);
   }
 
-  /** On stderr, where the question follows. */
+  /** Print a preview on stderr, where the question follows. */
   async #showPreview(appliance: Appliance, operator: Caller, preview: BulkEditReply): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
     const { renderTable } = await import('../../src/cli/table.ts');
@@ -107,7 +107,7 @@ export default class MetadataExec extends BaseCommand {
     for (const warning of warningsOf(reply)) note(`warning: ${warning}`);
     if (reply.reindex_queued > 0 || reply.status === 'queued') {
       const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
-      if (!(await hasLiveWorker(appliance))) note('no worker is running: "service serve" will do the rest');
+      if (!(await hasLiveWorker(appliance))) note('no worker is running; start "service serve" to finish the work');
     }
     return reply;
   }
@@ -128,8 +128,8 @@ async function statementOf(words: readonly string[] | undefined, file: string | 
   const [statement, ...rest] = words ?? [];
   if (rest.length > 0) {
     throw invalidRequest(
-      `STATEMENT: came as ${rest.length + 1} words, so the shell may have changed it; put all of it in double quotes, ` +
-        'or pass it on stdin with --file -',
+      `STATEMENT: it arrived as ${rest.length + 1} words, so the shell may have changed it; put the whole statement in ` +
+        'double quotes, or pass it on stdin with --file -',
       'statement',
     );
   }
@@ -149,14 +149,14 @@ async function fileNamesOf({ sql }: Appliance, operator: Caller, reply: BulkEdit
 }
 
 /** @throws AppError `not_confirmed` (409) */
-async function askFor(
-  forGood: boolean,
+async function askToChange(
+  isHardDelete: boolean,
   { bucket_id, items }: BulkEditReply,
   bucket: string,
   signal: AbortSignal,
 ): Promise<{ confirm?: string }> {
   const documents = `${items.length} ${items.length === 1 ? 'document' : 'documents'} of bucket ${bucket}`;
-  if (!forGood) {
+  if (!isHardDelete) {
     await confirm(`This changes ${documents}. Change them?`, false, signal);
     return {};
   }

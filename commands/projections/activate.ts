@@ -4,7 +4,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class ProjectionsActivate extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Put a fitted map to use, in place of the present map of its model. Running processes use it within 30 seconds.';
+    'Use a fitted map in place of the present map of its model. Running processes use it within 30 seconds.';
   static override examples = [
     '<%= config.bin %> projections activate 3',
     '<%= config.bin %> projections activate 3 --json',

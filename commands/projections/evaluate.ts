@@ -15,8 +15,14 @@ export default class ProjectionsEvaluate extends BaseCommand {
   static override flags = {
     model: Flags.string({ description: 'id of the only model to measure', env: 'SERVICE_MODEL' }),
     html: Flags.string({ description: 'file for a report, as an HTML page', env: 'SERVICE_HTML' }),
-    docs: Flags.string({ description: 'file of documents, one {"id": …, "text": …} a line', env: 'SERVICE_DOCS' }),
-    queries: Flags.string({ description: 'file of queries, one {"id": …, "text": …} a line', env: 'SERVICE_QUERIES' }),
+    docs: Flags.string({
+      description: 'file of documents, one {"id": …, "text": …} on each line',
+      env: 'SERVICE_DOCS',
+    }),
+    queries: Flags.string({
+      description: 'file of queries, one {"id": …, "text": …} on each line',
+      env: 'SERVICE_QUERIES',
+    }),
     qrels: Flags.string({
       description: 'file that says which documents answer which query, in the TREC format',
       env: 'SERVICE_QRELS',
@@ -27,7 +33,8 @@ export default class ProjectionsEvaluate extends BaseCommand {
     const { flags } = await this.parse(ProjectionsEvaluate);
     const { docs, queries, qrels } = flags;
     const given = [docs, queries, qrels].filter((file) => file !== undefined);
-    if (given.length > 0 && given.length < 3) throw invalidRequest('--docs, --queries and --qrels go together', 'docs');
+    if (given.length > 0 && given.length < 3)
+      throw invalidRequest('give --docs, --queries and --qrels together, or none of them', 'docs');
     return this.withAppliance(flags, async (appliance, signal) => {
       const { evaluateMaps, writeReport } = await import('../../src/cli/evaluate-maps.ts');
       const files = docs && queries && qrels ? { docs, queries, qrels } : null;

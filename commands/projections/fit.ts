@@ -7,18 +7,18 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class ProjectionsFit extends BaseCommand {
   static override description =
     'Fit the map that brings the vectors of a model into the canonical latent space, and put it to use.\n' +
-    'Calibration texts are embedded and aligned, and the map is measured on texts that were held out. The first model ' +
-    'of an installation defines the space, with --reference. An interrupted run continues where it stopped.';
+    'Calibration texts are embedded and aligned, and the map is measured on texts that were held out. With --reference, ' +
+    'the first model of an installation defines the space. An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> projections fit --model vendor-b/embedding-001 --reference',
     '<%= config.bin %> projections fit --model vendor-e/embeddings-v3 --from-bucket manuals --yes --json',
   ];
   static override flags = {
     model: Flags.string({ description: 'id of the model', required: true, env: 'SERVICE_MODEL' }),
-    reference: Flags.boolean({ description: 'define the space by this model', env: 'SERVICE_REFERENCE' }),
+    reference: Flags.boolean({ description: 'define the space with this model', env: 'SERVICE_REFERENCE' }),
     corpus: Flags.string({
       description:
-        'file of your own texts, one {"text": …} a line (default: the texts that the space was made from, or the built-in ones)',
+        'file of your own texts, one {"text": …} on each line (default: the texts that the space was made from, or the built-in ones)',
       env: 'SERVICE_CORPUS',
     }),
     'from-bucket': Flags.string({
@@ -73,7 +73,7 @@ export default class ProjectionsFit extends BaseCommand {
       };
       const plan = await planFit(appliance.calibration, request, generateCorpus);
       this.logToStderr(describePlan(plan));
-      await confirm('Embed them?', flags.yes, signal);
+      await confirm('Embed these texts?', flags.yes, signal);
       const report = await showFit(plan, (onProgress) =>
         fitProjection(appliance.calibration, request, plan, { signal, onProgress }),
       );

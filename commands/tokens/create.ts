@@ -32,7 +32,7 @@ export default class TokensCreate extends BaseCommand {
         ...(flags.role === undefined ? {} : { role: flags.role }),
       });
       this.log(token.reveal());
-      this.logToStderr(`a token of ${flags.user}, valid until ${expires_at}`);
+      this.logToStderr(`created a token for ${flags.user}; it is valid until ${expires_at}`);
       return { token: token.reveal(), expires_at };
     });
   }

@@ -11,31 +11,33 @@ import { describeFailure } from './exit-codes.ts';
 import { printFailure, printJson, wantsJson } from './output.ts';
 import type { Column } from './table.ts';
 
-/** Connections that a command needs, a worker inside it included. */
+/** Number of connections that a command needs, a worker inside it included. */
 const COMMAND_POOL_MAX = 8;
 
-/** What `parse` gives of the flags that every command has. */
+/** Parsed flags that every command has. */
 export interface BaseFlags {
   readonly 'data-dir'?: string | undefined;
 }
 
-/** How a command opens the installation, where that differs from the rest. */
+/** Options of a command that opens the installation in another way than most. */
 export interface ApplianceOptions {
-  /** Settings over those of file and environment, keys as in service.yaml. */
+  /** Settings that override those of file and environment, with keys as in service.yaml. */
   readonly settings?: Record<string, unknown>;
-  /** For a process that stays: the log level and the number of connections of the settings, not of a command. */
+  /** True for a long-running process: log level and number of connections are those of the settings. */
   readonly isService?: boolean;
 }
 
 /**
- * What every command shares: `--json` for exactly one document on stdout, `--data-dir`, exit codes and error
- * words, and the opening and closing of the local installation. A command itself only parses, calls one
- * operation and prints.
+ * Base of every command: `--json` for exactly one document on stdout, `--data-dir`, exit codes and error messages, and
+ * the opening and closing of the local installation. A command itself only parses, calls one operation and prints.
  *
- * oclif loads the file of every command at every start, so commands import what is heavy in `run`.
+ * oclif loads the files of all commands if its manifest does not have the command, so commands import heavy modules in
+ * `run`.
  */
 export abstract class BaseCommand extends Command {
-  /** Whether this command sets up an installation where there is none, or refuses what may be a typing error. */
+  /**
+   * True if this command sets up a missing installation; false if it refuses, since the folder may be a typing error.
+   */
   static setsUp = true;
   static override enableJsonFlag = true;
   static override baseFlags = {
@@ -59,7 +61,7 @@ export abstract class BaseCommand extends Command {
     printJson(json);
   }
 
-  /** For people: rows as a table, or one line on stderr when there are none. Silent with `--json`. */
+  /** Print rows as a table for people, or one line on stderr if there are none. Prints nothing with `--json`. */
   protected async showTable<Row>(noun: string, rows: readonly Row[], columns: readonly Column<Row>[]): Promise<void> {
     if (this.jsonEnabled()) return;
     const { renderTable } = await import('./table.ts');
@@ -67,27 +69,27 @@ export abstract class BaseCommand extends Command {
     else this.log(renderTable(rows, columns));
   }
 
-  /** For people: what is known of one thing. Silent with `--json`. */
+  /** Print the fields of one record for people. Prints nothing with `--json`. */
   protected async showFields(fields: Readonly<Record<string, unknown>>): Promise<void> {
     if (this.jsonEnabled()) return;
     const { renderFields } = await import('./table.ts');
     this.log(renderFields(fields));
   }
 
-  /** Settings of the local installation, with this command's flags over them (keys as in service.yaml). */
+  /** Load the settings of the local installation, overridden by this command's flags (keys as in service.yaml). */
   protected async loadSettings(flags: BaseFlags, settings: Record<string, unknown> = {}): Promise<Config> {
     const { loadConfig } = await import('../platform/config.ts');
     return loadConfig({ overrides: { data_dir: flags['data-dir'], ...settings } });
   }
 
-  /** Logs of a command start at `warn`. */
+  /** Open the log of a command; it starts at `warn` instead of `info`. */
   protected async openCommandLogger(config: Config): Promise<Logger> {
     const { openLogger } = await import('../platform/logger.ts');
     return openLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
   }
 
   /**
-   * Open the local installation, run `use`, close it again whatever happens. Ctrl-C aborts the signal.
+   * Open the local installation, run `use`, and always close it again. Ctrl-C aborts the signal.
    *
    * @throws AppError `interrupted`, and what `openAppliance` and `use` throw
    */
@@ -116,7 +118,7 @@ export abstract class BaseCommand extends Command {
     });
   }
 
-  /** The same, acting as the operator for one organization. */
+  /** Open the installation like `withAppliance`, and act as the operator for one organization. */
   protected withOperator<T>(
     flags: BaseFlags & { readonly org: string },
     use: (appliance: Appliance, operator: Caller, signal: AbortSignal) => Promise<T>,
@@ -126,7 +128,7 @@ export abstract class BaseCommand extends Command {
     );
   }
 
-  /** Only the database, as it is: nothing is migrated or made. */
+  /** Open only the database. Nothing is migrated or created. */
   protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
     const config = await this.loadSettings(flags);
     return this.#whileOpen(async (signal) => {
@@ -151,7 +153,7 @@ export abstract class BaseCommand extends Command {
   }
 
   protected override async catch(error: Error): Promise<void> {
-    // --help and --version end by an error that asks for exit 0.
+    // oclif ends --help and --version with an error whose exit code is 0.
     if (error instanceof Errors.ExitError) throw error;
     const described = describeFailure(error);
     const failure = { ...described, message: described.message + this.#suggestion(error) };
@@ -164,7 +166,7 @@ export abstract class BaseCommand extends Command {
     if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
   }
 
-  /** oclif says which flags do not exist, but not which ones were meant. */
+  /** Suggest the flag that was meant; oclif only names the flags that do not exist. */
   #suggestion(error: Error): string {
     if (!('flags' in error) || !Array.isArray(error.flags)) return '';
     const { flags, baseFlags } = this.ctor;
@@ -185,6 +187,6 @@ async function requireInstallation(config: Config): Promise<void> {
   throw new AppError({
     code: 'installation_not_found',
     status: 404,
-    message: `there is no installation in ${config.dataDir}; "service serve" sets one up, --data-dir names another`,
+    message: `there is no installation in ${config.dataDir}; set one up with "service serve", or name its folder with --data-dir`,
   });
 }

@@ -15,8 +15,8 @@ interface CorpusFlags {
 }
 
 /**
- * The texts that the flags name; null: those of the space, or the built-in ones. Texts of which nobody says whether
- * they are queries or passages are taken for either in turn, so that asymmetric models are aligned on both.
+ * Read the texts that the flags name; null stands for the texts of the space, or the built-in ones. Texts without a
+ * kind are alternately passages and queries, so that asymmetric models are aligned on both.
  */
 export async function readCalibration(
   { sql, objects }: Pick<Appliance, 'sql' | 'objects'>,
@@ -35,13 +35,13 @@ export async function readCalibration(
   return texts.map((text, index) => ({ text, kind: kindAt(index) }));
 }
 
-/** What a fit costs, before it begins. */
+/** Describe the cost of a fit before it begins. */
 export function describePlan({ texts, textsToEmbed, tokens, cost, model }: FitPlan): string {
-  const price = cost > 0 ? `, ${cost.toFixed(4)} by the price that is set` : '';
+  const price = cost > 0 ? `, ${cost.toFixed(4)} at the configured price` : '';
   return `${model.id}: ${texts.length} pairs, ${textsToEmbed} texts to embed, about ${tokens} tokens${price}`;
 }
 
-/** Run a fit under a progress bar. */
+/** Run a fit with a progress bar. */
 export async function showFit(
   plan: FitPlan,
   run: (onProgress: (embedded: number | null) => void) => Promise<FitSummary>,

@@ -4,26 +4,26 @@ import path from 'node:path';
 import { fileError } from './read-lines.ts';
 
 export interface FoundFile {
-  /** Where to read it. */
+  /** Absolute path of the file. */
   readonly path: string;
-  /** Relative to the folder that was named, with `/`; the file's own name where it was named itself. */
+  /** Path relative to the named folder, with `/`; the file name if the file itself was named. */
   readonly sourcePath: string;
 }
 
 export interface FileCollection {
-  /** In the order of the arguments, and by name within a folder. */
+  /** Files in the order of the arguments, and by name within a folder. */
   readonly files: FoundFile[];
-  /** What is not taken from folders: hidden files, links, devices and sockets, folders without `recursive`. */
+  /** Entries of folders that are left out: hidden files, links, devices and sockets, folders without `recursive`. */
   readonly skipped: { path: string; reason: 'hidden' | 'link' | 'not a file' | 'folder' }[];
   /** Folders that cannot be read. Files are opened when they are uploaded. */
   readonly unreadable: { path: string; sourcePath: string; code: string }[];
 }
 
 /**
- * The files that a person means by some paths: a file is itself, a folder is the files directly in it, and with
- * `recursive` all below it. A path that was named is followed if it is a link, and taken if it is hidden.
+ * Collect the files that paths stand for: a file stands for itself, a folder for the files directly in it, and with
+ * `recursive` for all files below it. A named path is followed if it is a link, and included if it is hidden.
  *
- * @throws AppError `file_not_found` (404) for a path that is not there
+ * @throws AppError `file_not_found` (404) for a path that does not exist
  */
 export async function collectFiles(paths: readonly string[], options: { recursive: boolean }): Promise<FileCollection> {
   const collection: FileCollection = { files: [], skipped: [], unreadable: [] };

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { type AppError, conflict, invalidRequest } from '../platform/errors.ts';
 
-/** Whether there is a person at a terminal. */
+/** Return true if a user can be asked at a terminal. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** What a person at a terminal answers, without the blanks around it. */
+/** Ask a user at a terminal, and return the answer without surrounding blanks. */
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
@@ -17,17 +17,17 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 }
 
 /**
- * Have a destructive command confirmed: by `--yes`, or by a person at a terminal.
+ * Require confirmation of a destructive command: by `--yes`, or by a user at a terminal.
  *
- * @throws AppError `confirmation_missing` (400) where there is nobody to ask, `not_confirmed` (409)
+ * @throws AppError `confirmation_missing` (400) if no user can be asked, `not_confirmed` (409)
  */
 export async function confirm(question: string, yes: boolean, signal: AbortSignal): Promise<void> {
   if (yes) return;
-  if (!canAsk()) throw invalidRequest(`${question} Say so with --yes.`, 'yes', 'confirmation_missing');
+  if (!canAsk()) throw invalidRequest(`${question} Confirm with --yes.`, 'yes', 'confirmation_missing');
   if (!/^y(es)?$/i.test(await ask(`${question} [y/N]`, signal))) throw notConfirmed();
 }
 
-/** 409 `not_confirmed`. */
+/** Create the error 409 `not_confirmed`. */
 export function notConfirmed(): AppError {
-  return conflict('not confirmed; nothing was changed', 'not_confirmed');
+  return conflict('the command was not confirmed; nothing was changed', 'not_confirmed');
 }

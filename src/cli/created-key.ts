@@ -1,6 +1,6 @@
 import type { CreatedApiKey } from '../access/keys.ts';
 
-/** A new key as `keys create` and `keys rotate` print it. It is the only place where a key is revealed. */
+/** Render a new key for `keys create` and `keys rotate`. A key is revealed nowhere else. */
 export function createdKey({ apiKey, key }: CreatedApiKey) {
   return {
     id: apiKey.id,

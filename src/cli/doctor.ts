@@ -23,19 +23,22 @@ import { formatBytes } from './table.ts';
 
 const REASON_CHARACTERS_MAX = 320;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
-/** Leases and tokens are judged by two clocks; further apart, they end at wrong times. */
+/**
+ * Bound on the difference of the clocks of this host and of the database. Beyond it leases and tokens end at wrong
+ * times.
+ */
 const CLOCK_SKEW_MS_MAX = 5_000;
 
 export interface Check {
   readonly name: string;
   readonly status: 'ok' | 'down' | 'not configured';
-  /** What was found, or what is wrong. */
+  /** Finding, or the fault. */
   readonly detail: string;
 }
 
 /**
- * Try every part of the installation the way its work uses it, one after the other, each by itself: one that is down
- * hides no other. Nothing is migrated; a data directory that is not there yet is made.
+ * Check every part of the installation in the way in which the service uses it. The checks run one after the other and
+ * are independent: a part that is down hides no other. Nothing is migrated; a missing data directory is created.
  */
 export async function* examine(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   yield await check('node', async () => `${process.version} on ${process.platform}-${process.arch}`);
@@ -54,7 +57,7 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield config.rerank === null ? notConfigured('reranker') : await check('reranker', () => tryReranker(config, logger));
 }
 
-/** One real call to every provider, by the first model that it serves. */
+/** Make one real call to every provider, with the first model that it serves. */
 async function* examineProviders(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   const providers = Object.entries(config.providers);
   if (providers.length === 0) yield notConfigured('providers');
@@ -64,7 +67,7 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
     yield await check(`provider ${name}`, async () => {
       const [named] = Object.keys(settings.models);
       const model = named === undefined ? catalog.list().find((each) => each.vendor === name) : catalog.find(named);
-      if (!model) throw down(`no model of the catalog or of "models" has the vendor ${name}`);
+      if (!model) throw down(`no model of the catalog or of "models" has the vendor ${name}; add one under "models"`);
       const threads = openThreads();
       const provider = openProvider({ name, settings, threads, logger });
       const beganMs = performance.now();
@@ -81,7 +84,7 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
 }
 
 async function tryReranker({ rerank }: Config, logger: Logger): Promise<string> {
-  if (rerank === null) throw new Error('there is none');
+  if (rerank === null) throw new Error('no reranker is configured');
   const reranker = openReranker(rerank, { logger });
   const beganMs = performance.now();
   try {
@@ -103,17 +106,17 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
     return database.sql;
   };
   try {
-    const reached = await check('database', async () => {
+    const databaseCheck = await check('database', async () => {
       const { version } = await describeServer(await open());
       return `PostgreSQL ${version}, ${config.databaseUrl === null ? 'embedded' : 'at DATABASE_URL'}`;
     });
-    yield reached;
-    if (reached.status === 'down') return;
+    yield databaseCheck;
+    if (databaseCheck.status === 'down') return;
     yield await check('migrations', async () => {
       const pending = await pendingMigrations(await open(), { directory: MIGRATIONS });
       return pending.length === 0
         ? 'up to date'
-        : `${pending.length} to come, applied at the next start: ${pending.join(', ')}`;
+        : `${pending.length} pending, to be applied at the next start: ${pending.join(', ')}`;
     });
     yield await check('clock', async () => measureSkew(await open()));
   } finally {
@@ -129,7 +132,7 @@ async function check(name: string, probe: () => Promise<string>): Promise<Check>
   }
 }
 
-/** With the reason behind it, which tells an operator more than the words meant for a caller. One line. */
+/** Describe an error on one line with its cause, which tells an operator more than the message for callers. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [reason = ''] = error.cause instanceof Error ? error.cause.message.split('\n') : [];
@@ -151,17 +154,17 @@ async function measureSpace(dataDir: string): Promise<string> {
   const { bavail, bsize } = await statfs(dataDir);
   const freeBytes = bavail * bsize;
   if (freeBytes < FREE_BYTES_MIN)
-    throw down(`only ${formatBytes(freeBytes)} free; at least ${formatBytes(FREE_BYTES_MIN)} are needed`);
+    throw down(`only ${formatBytes(freeBytes)} are free; free at least ${formatBytes(FREE_BYTES_MIN)}`);
   return `${formatBytes(freeBytes)} free`;
 }
 
 async function measureSkew(sql: Sql): Promise<string> {
   const beforeMs = Date.now();
   const { now } = await describeServer(sql);
-  // The server looked at its clock some time between these two.
+  // The server read its clock at some time between these two readings.
   const skewMs = Math.round(now.getTime() - (beforeMs + Date.now()) / 2);
   if (Math.abs(skewMs) > CLOCK_SKEW_MS_MAX)
-    throw down(`the database's clock differs by ${skewMs} ms; synchronise both (NTP)`);
+    throw down(`the database's clock differs by ${skewMs} ms; synchronise both clocks (NTP)`);
   return `the database's clock differs by ${Math.abs(skewMs)} ms`;
 }
 
@@ -174,16 +177,16 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
   const s3 = config.objects;
   const onS3 = s3 === null ? '' : `s3://${s3.bucket}/${s3.prefix} at ${s3.endpoint}`;
   try {
-    const reached = await check('objects', async () => {
+    const objectsCheck = await check('objects', async () => {
       const { writeMs, readMs, deleteMs } = await probeObjects(await open());
       const times = `written in ${writeMs.toFixed(1)} ms, read in ${readMs.toFixed(1)} ms, deleted in ${deleteMs.toFixed(1)} ms`;
       return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
     });
-    yield reached;
+    yield objectsCheck;
     yield await check('index', () => tryIndex(config));
     if (s3 === null) yield notConfigured('s3');
-    else if (reached.status === 'down')
-      yield { name: 's3', status: 'down', detail: `${onS3} is not usable, see objects` };
+    else if (objectsCheck.status === 'down')
+      yield { name: 's3', status: 'down', detail: `${onS3} is not usable; see the check "objects"` };
     else yield await check('s3', async () => tryConditionalWrites(config, await open()));
   } finally {
     await (objects as Objects | null)?.close();
@@ -193,7 +196,7 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
 async function tryConditionalWrites(config: Config, objects: Objects): Promise<string> {
   try {
     await requireConditionalWrites(objects);
-    return 'honours conditional writes, one after the other and at once';
+    return 'honours conditional writes, sequential and concurrent ones';
   } catch (error) {
     const isIgnored = error instanceof AppError && error.code === 'conditional_writes_ignored';
     if (!isIgnored || config.index.storage === 's3') throw error;

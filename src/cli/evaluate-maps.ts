@@ -14,11 +14,11 @@ export interface MapEvaluation {
   readonly map: MapView;
   readonly reference_model: string;
   readonly evaluation: Evaluation;
-  /** Null: no judged collection was given. */
+  /** Scores on the judged collection; null if none was given. */
   readonly retrieval: readonly RetrievalScores[] | null;
 }
 
-/** @throws AppError `map_not_found` (404) where no map is in use */
+/** Evaluate the maps in use, or that of one model. @throws AppError `map_not_found` (404) if no map is in use */
 export async function evaluateMaps(
   appliance: Appliance,
   options: {
@@ -62,7 +62,7 @@ async function evaluateOn(
   }
 }
 
-/** A page for each map; with several, the model's version is put into the file's name. */
+/** Write one page for each map; the file names of several maps contain the version of the map. */
 export async function writeReport(file: string, evaluations: readonly MapEvaluation[]): Promise<void> {
   for (const { map, reference_model: referenceModel, evaluation } of evaluations) {
     const named = evaluations.length === 1 ? file : file.replace(/(\.html?)?$/i, `-${map.version}$1`);

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** What a script may rely on. 130 is what shells expect of a command that Ctrl-C ended. */
+/** Exit codes, which are stable for scripts. Shells expect 130 of a command that Ctrl-C ended. */
 export const EXIT = { done: 0, fault: 1, usage: 2, notFound: 3, refused: 4, dependency: 5, interrupted: 130 } as const;
 
 export interface Failure {
@@ -9,18 +9,18 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The exit code and the safe words for whatever a command threw. */
+/** Map a value that a command threw to an exit code and a message that is safe to print. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof AppError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: withoutHelpHint(error.message) };
   }
-  // What oclif throws while parsing carries its own exit code.
+  // Errors of oclif's parser carry their own exit code.
   const { oclif, message = 'wrong usage' } = error as { oclif?: { exit?: number }; message?: string };
   if (oclif?.exit !== undefined) return { exitCode: oclif.exit, code: 'usage', message: withoutHelpHint(message) };
   return { exitCode: EXIT.fault, code: 'internal', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** We say ourselves, and once, where the help is. */
+/** Remove oclif's hint at the help, which `printFailure` prints once. */
 function withoutHelpHint(message: string): string {
   return message
     .replace(/\nSee more help with --help$/, '')
@@ -30,7 +30,7 @@ function withoutHelpHint(message: string): string {
 
 const USAGE_STATUSES = new Set([400, 413, 415, 422]);
 
-/** Faults of the moment or of the machine that an operator can end, and states that forbid what was asked for. */
+/** Codes of faults that an operator can remove, and of states that forbid the operation. */
 const REFUSED_CODES = new Set(['cannot_listen', 'job_in_progress', 'job_not_terminal', 'job_kind_unknown']);
 
 function exitCodeOf(error: AppError): number {

@@ -1,4 +1,4 @@
-/** A request that works when it is pasted into a shell: the key is read from its file, so that none is shown. */
+/** Render a request that works when it is pasted into a shell. It reads the key from its file, so no key is shown. */
 export function firstRequest(url: string, keyFile: string): string {
   return [
     `curl ${url}/v1/embeddings`,

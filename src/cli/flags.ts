@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
-/** Flags that several commands have. Every flag's variable is `SERVICE_` and its name (held by a test). */
+/** Flags that several commands have. The variable of every flag is `SERVICE_` and its name; a test checks this. */
 
 export const orgFlag = Flags.string({
   description: 'name or id of the organization',
@@ -18,8 +18,8 @@ export const bucketFlag = Flags.string({
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation', env: 'SERVICE_YES' });
 
 /**
- * The values of a flag that may be given several times. oclif hands its environment variable over as one text,
- * whose items are separated by commas.
+ * List the values of a flag that may be given several times. oclif passes the environment variable of such a flag as
+ * one text, whose items are separated by commas.
  */
 export function listOf(value: readonly string[] | string | undefined): string[] {
   if (value === undefined) return [];
@@ -30,7 +30,7 @@ export function listOf(value: readonly string[] | string | undefined): string[] 
     .filter((item) => item !== '');
 }
 
-/** `key=value` pairs as one object. @throws AppError `invalid_request` (400) */
+/** Parse `key=value` pairs into one object. @throws AppError `invalid_request` (400) */
 export function pairsOf(flag: string, value: readonly string[] | string | undefined): Record<string, string> {
   return Object.fromEntries(
     listOf(value).map((pair) => {
@@ -41,7 +41,7 @@ export function pairsOf(flag: string, value: readonly string[] | string | undefi
   );
 }
 
-/** What a flag says in JSON. @throws AppError `invalid_request` (400) */
+/** Parse the JSON value of a flag. @throws AppError `invalid_request` (400) */
 export function jsonOf(flag: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,7 +50,7 @@ export function jsonOf(flag: string, text: string): unknown {
   }
 }
 
-/** @param description what the level is of, and its default */
+/** Make a flag for an auth level. @param description meaning of the level, and its default */
 export function authLevelFlag(description: string) {
   return Flags.integer({ description, min: 1, max: 10, env: 'SERVICE_AUTH_LEVEL' });
 }

@@ -3,7 +3,7 @@ import { cancelJob, type JobOperations, reprocessJob } from '../jobs/operations.
 import { oneLine } from '../platform/printable.ts';
 import type { JobActions } from '../tui/jobs-watch.ts';
 
-/** The operations on jobs as keys of the table do them, as the person at the command line. */
+/** Make the actions that keys of the job table trigger; they act as the operator. */
 export function jobActions(operations: JobOperations, operator: Caller): JobActions {
   return {
     async cancel(job, { force }) {

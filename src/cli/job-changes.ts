@@ -3,16 +3,16 @@ import { oneLine } from '../platform/printable.ts';
 import { formatCount } from '../tui/figures.ts';
 import { describeDone, describeFinished, describeLive } from '../tui/jobs-table.ts';
 
-/** A line each time another tenth of a job is done. */
+/** Number of progress lines of a job: one for each tenth that is done. */
 const STEPS = 10;
 
-/** What happened between two snapshots, one line a change; of the first one, how things stand. */
+/** Describe the changes between two snapshots, one line each; the first snapshot gives one line of counts. */
 export function describeChanges(previous: JobsSnapshot | null, next: JobsSnapshot): string[] {
   const changes = previous === null ? [overview(next)] : changesBetween(previous, next);
   return changes.map((change) => `${next.at} ${oneLine(change)}`);
 }
 
-/** How many jobs there are in which state. */
+/** Describe the number of jobs in each state. */
 export function overview(snapshot: JobsSnapshot): string {
   return `${describeLive(snapshot)}  ${describeDone(snapshot)}`;
 }
@@ -27,9 +27,9 @@ function changesBetween(previous: JobsSnapshot, next: JobsSnapshot): string[] {
   for (const job of next.jobs.toReversed()) {
     if (job.completed_at !== null) continue;
     const old = before.get(job.id);
-    // The list is bounded: a job may be new to it that has long been waiting.
+    // The list is bounded, so a job that has waited for long may be new in it.
     const isNew = old === undefined && (job.status !== 'queued' || job.created_at > previous.at);
-    if (isNew || (old !== undefined && old.status !== job.status)) changes.push(describe(job, waits(job)));
+    if (isNew || (old !== undefined && old.status !== job.status)) changes.push(describe(job, retryReason(job)));
     else if (old !== undefined && stepOf(job) > stepOf(old)) changes.push(describe(job, progressOf(job)));
   }
   return changes;
@@ -39,8 +39,8 @@ function describe(job: WatchedJob, detail: string): string {
   return [job.id, job.status, job.file_name, ...(detail === '' ? [] : [detail])].join('  ');
 }
 
-/** Why a job that was tried before is queued again. */
-function waits({ status, retry_count, error_message }: WatchedJob): string {
+/** Describe why a job that was tried before is queued again. */
+function retryReason({ status, retry_count, error_message }: WatchedJob): string {
   return status === 'queued' && retry_count > 0 ? `attempt ${retry_count} failed: ${error_message ?? 'unknown'}` : '';
 }
 

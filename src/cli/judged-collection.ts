@@ -3,10 +3,11 @@ import type { JudgedCollection, JudgedText } from '../projection/evaluate-retrie
 import { readLines } from './read-lines.ts';
 
 /**
- * Read a judged collection: documents and queries as one `{"id": …, "text": …}` a line (`title` is put in front), and
- * judgements in the TREC form, `query 0 document gain` or `query document gain` a line, by tabs or spaces.
+ * Read a judged collection: documents and queries as one `{"id": …, "text": …}` on each line (`title` is put in front),
+ * and judgements in the TREC form, `query 0 document gain` or `query document gain` on each line, separated by tabs or
+ * spaces.
  *
- * @throws AppError `file_not_found` (404), `invalid_request` (400) naming the line
+ * @throws AppError `file_not_found` (404), `invalid_request` (400) that names the line
  */
 export async function readJudgedCollection(files: {
   docs: string;
@@ -20,7 +21,8 @@ export async function readJudgedCollection(files: {
     const [query, document, gain] = fields.length >= 4 ? [fields[0], fields[2], fields[3]] : fields;
     // A header line names its columns.
     if (index === 0 && Number.isNaN(Number(gain ?? 1))) continue;
-    if (!query || !document) throw invalidRequest(`${files.qrels}, line ${index + 1}: is no judgement`, 'qrels');
+    if (!query || !document)
+      throw invalidRequest(`${files.qrels}, line ${index + 1}: must be "query document gain"`, 'qrels');
     if (Number(gain ?? 1) <= 0) continue;
     const ids = relevant.get(query) ?? new Set();
     relevant.set(query, ids.add(document));

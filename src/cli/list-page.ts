@@ -1,4 +1,6 @@
-/** A list as the API's own lists look, for what has no endpoint: all of it, or the newest up to `rowsMax`. */
+/**
+ * Make a list in the shape of the API's lists, for records without an endpoint: all of them, or the newest `rowsMax`.
+ */
 export function listPage<Row>(
   data: Row[],
   rowsMax = Number.POSITIVE_INFINITY,

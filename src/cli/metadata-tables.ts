@@ -2,7 +2,7 @@ import type { HistoryEntry } from '../metadata/read-history.ts';
 import type { BulkEditItem, BulkEditReply, ReservedKeys } from '../metadata/schema.ts';
 import type { Column } from './table.ts';
 
-/** Documents that a statement matches, for people. */
+/** Make the columns of a table of documents that a statement matches. */
 export function itemColumns(fileNames: ReadonlyMap<string, string>): Column<BulkEditItem>[] {
   return [
     ['id', (item) => item.id],
@@ -13,12 +13,12 @@ export function itemColumns(fileNames: ReadonlyMap<string, string>): Column<Bulk
   ];
 }
 
-/** What a statement did, without the documents. */
+/** Return the counts of a reply, without its documents. */
 export function countsOf({ bucket_id, items, warnings, dry_run, ...counts }: BulkEditReply): Record<string, unknown> {
   return counts;
 }
 
-/** What a reply warns of: of the whole, then of documents, each once. */
+/** List the warnings of a reply: first those of the whole, then those of documents, each once. */
 export function warningsOf(reply: BulkEditReply): string[] {
   const times = new Map<string, number>();
   for (const warning of reply.items.flatMap((item) => item.warnings)) times.set(warning, (times.get(warning) ?? 0) + 1);
@@ -36,7 +36,7 @@ export const historyColumns: Column<HistoryEntry>[] = [
   ['statement', (entry) => entry.statement, 'may be cut'],
 ];
 
-/** `metadata.team: a -> b, privacy_level: 1 -> 4` */
+/** Render a change as `metadata.team: a -> b, privacy_level: 1 -> 4`. */
 function describeChange({ before, after }: HistoryEntry): string {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].map((key) => `${key}: ${before[key] ?? '-'} -> ${after[key] ?? '-'}`).join(', ');
@@ -53,7 +53,7 @@ interface KeyRow {
   readonly use: string;
 }
 
-/** Every key that is not for callers to choose, and what it is. */
+/** List the keys that callers cannot choose, and the use of each. */
 export function keyRows(keys: ReservedKeys): KeyRow[] {
   const rows = (names: readonly string[], use: string) => names.map((key) => ({ key, use }));
   return [

@@ -1,6 +1,6 @@
 import type { Sample } from './read-metrics.ts';
 
-/** What a server told of itself at one moment, on the clock of `performance.now()`. */
+/** Metrics of a server at one moment, on the clock of `performance.now()`. */
 export interface MetricsReading {
   readonly atMs: number;
   readonly samples: readonly Sample[];
@@ -9,7 +9,7 @@ export interface MetricsReading {
 /** Labels that a sample must have; it may have others. */
 type Match = Readonly<Record<string, string>>;
 
-/** What counters did between the first and the last of some readings. */
+/** Differences of metrics between the first and the last of some readings. */
 export class MetricsDifference {
   readonly #last: readonly Sample[];
   readonly #before = new Map<string, number>();
@@ -19,12 +19,12 @@ export class MetricsDifference {
     const first = readings[0];
     const last = readings.at(-1);
     this.#last = last?.samples ?? [];
-    // Of one reading nothing has grown.
+    // With a single reading nothing has grown.
     for (const sample of first?.samples ?? []) this.#before.set(keyOf(sample), sample.value);
     this.#seconds = first === undefined || last === undefined ? 0 : (last.atMs - first.atMs) / 1000;
   }
 
-  /** How much the counters of a name have grown. One that is smaller than before began at 0 anew. */
+  /** Sum the growth of the counters of a name. A counter that is smaller than before was reset to 0. */
   grown(name: string, match: Match = {}): number {
     return this.#all(name, match).reduce((sum, sample) => sum + this.#growth(sample), 0);
   }
@@ -33,7 +33,7 @@ export class MetricsDifference {
     return this.#seconds > 0 ? this.grown(name, match) / this.#seconds : 0;
   }
 
-  /** The part of the growth that is of samples which `counts` takes. */
+  /** Return the share of the growth in samples that `counts` accepts; null without growth. */
   share(name: string, counts: (labels: Match) => boolean, match: Match = {}): number | null {
     const all = this.grown(name, match);
     if (all <= 0) return null;
@@ -41,7 +41,7 @@ export class MetricsDifference {
     return part.reduce((sum, sample) => sum + this.#growth(sample), 0) / all;
   }
 
-  /** Gauges of a name, summed up. */
+  /** Sum the gauges of a name. */
   now(name: string, match: Match = {}): number {
     return this.#all(name, match).reduce((sum, sample) => sum + sample.value, 0);
   }
@@ -52,8 +52,8 @@ export class MetricsDifference {
   }
 
   /**
-   * A quantile of what a histogram of seconds has seen, in milliseconds, linear within its bucket as
-   * `histogram_quantile` of Prometheus has it; of the last bucket, which has no end, where it begins.
+   * Compute a quantile of a histogram of seconds, in milliseconds, linear within its bucket like `histogram_quantile`
+   * of Prometheus. In the last bucket, which has no upper bound, it is the lower bound.
    */
   quantileMs(name: string, quantile: number, match: Match = {}): number | null {
     const counts = new Map<number, number>();
@@ -83,7 +83,7 @@ export class MetricsDifference {
   }
 
   #growth(sample: Sample): number {
-    // A counter that was not there before is new since, unless there is no before at all.
+    // A counter without an earlier value has started since, unless there is no earlier reading at all.
     const before = this.#seconds > 0 ? (this.#before.get(keyOf(sample)) ?? 0) : sample.value;
     return sample.value < before ? sample.value : sample.value - before;
   }

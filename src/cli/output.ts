@@ -4,35 +4,35 @@ import { EXIT, type Failure } from './exit-codes.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Columns of the terminal; null where the output goes elsewhere and should not be wrapped or cut. */
+/** Return the columns of the terminal; null if the output is no terminal and should not be wrapped or cut. */
 export function terminalColumns(stream: NodeJS.WriteStream = process.stdout): number | null {
   return stream.isTTY ? stream.columns || 80 : null;
 }
 
-/** Styled text for `stream`; plain where that is no terminal or colours are switched off (NO_COLOR). */
+/** Style a text for `stream`; it stays plain if that is no terminal or colours are switched off (NO_COLOR). */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   return styleText(style, text, { stream });
 }
 
-/** Whether `paint` does anything. */
+/** Return true if `paint` has an effect. */
 export function hasColours(stream: NodeJS.WriteStream = process.stdout): boolean {
   return paint('bold', 'x', stream) !== 'x';
 }
 
-/** Whether the answer is to be JSON, also where the flags were not or cannot be parsed. */
+/** Return true if the output should be JSON, also if the flags were not or cannot be parsed. */
 export function wantsJson(config: Config, argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
-  // The values that oclif takes for true in a flag's variable.
+  // oclif accepts these values as true in the variable of a flag.
   return flags.includes('--json') || /^(1|true|y|yes)$/i.test(config.scopedEnvVar('JSON') ?? '');
 }
 
-/** The one JSON document of a command: on one line, or indented for a person who looks at it. */
+/** Print the one JSON document of a command: on one line, or indented on a terminal. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0)}\n`);
 }
 
-/** Say what went wrong: words on stderr, with `--json` the document on stdout too. Sets the exit code. */
+/** Print a failure: a message on stderr, with `--json` also a document on stdout. Sets the exit code. */
 export function printFailure(failure: Failure, options: { json: boolean; bin: string; help?: string }): void {
   process.exitCode = failure.exitCode;
   if (options.json) printJson({ error: { code: failure.code, message: failure.message } });
@@ -41,7 +41,7 @@ export function printFailure(failure: Failure, options: { json: boolean; bin: st
   if (failure.exitCode === EXIT.dependency) process.stderr.write(`See: ${options.bin} doctor\n`);
 }
 
-/** Progress and notes for the person who waits; never on stdout. */
+/** Print progress or a note for people on stderr. */
 export function note(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -3,12 +3,12 @@ import type { JobKind } from '../jobs/schema.ts';
 import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
 import type { Service } from '../platform/lifecycle.ts';
 
-/** A command's worker hands jobs back this long after Ctrl-C. */
+/** Time after Ctrl-C at which the worker of a command returns its jobs to the queue. */
 const DRAIN_MS = 2_000;
 
-/** A worker inside a command, for as long as the command waits for jobs and nobody else works on them. */
+/** Worker inside a command, for as long as the command waits for jobs and no other worker is alive. */
 export interface OwnWorker {
-  /** Start it unless a worker is alive anywhere; to be asked again while waiting, since that one may go away. */
+  /** Start it unless another worker is alive. Call this again while waiting, because the other one may stop. */
   ensure(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKi
   return {
     async ensure() {
       if (started.length > 0 || (await hasLiveWorker(appliance, kind))) return;
-      // The reaper too: a worker that was killed before may have left leases.
+      // The reaper starts too: a worker that was killed before may have left leases.
       const worker =
         kind === 'bulk' ? appliance.jobs.worker('embed', options) : appliance.jobs.worker('ingest', options);
       for (const service of [appliance.reaper(), worker]) {
@@ -33,7 +33,7 @@ export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKi
   };
 }
 
-/** Whether somebody works on jobs of a kind, here or on another host. */
+/** Return true if a worker for jobs of a kind is alive, on this host or another. */
 export async function hasLiveWorker({ sql, config }: Appliance, kind: JobKind = 'ingest'): Promise<boolean> {
   await expireDeadWorkers(sql, processHost());
   return (await countLiveWorkers(sql, kind, config.workers.leaseMs)) > 0;

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { invalidRequest } from '../platform/errors.ts';
 
 /**
- * Check a request that was put together from flags and arguments against the schema of the operation, and name what
- * is at fault as it was typed.
+ * Validate a request built from flags and arguments with the schema of the operation. An error names the flag or the
+ * argument as it is typed.
  *
  * @param args fields that are arguments, with the names that the help gives them; all others are flags
  * @throws AppError `invalid_request` (400)

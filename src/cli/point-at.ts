@@ -1,12 +1,12 @@
 import stringWidth from 'string-width';
 
-/** What stays visible after the place, where a line is cut before it. */
+/** Cells that stay visible after the column if the line is cut before it. */
 const AFTER_CELLS = 20;
 
 /**
- * The line of a text that a message is about, and a caret under its column.
+ * Render the line of a text that a message refers to, with a caret under its column.
  *
- * @param place both from 1; a column is a code point
+ * @param place line and column, from 1; a column is a code point
  * @param cellsMax cells of a terminal's line; a longer one is cut around the column
  */
 export function pointAt(text: string, place: { line: number; column: number }, cellsMax: number): string {
@@ -24,7 +24,7 @@ function widthOf(characters: readonly string[]): number {
   return stringWidth(characters.join(''));
 }
 
-/** A character, or a blank for what a terminal would act on or not show. */
+/** Return a character, or a blank for one that a terminal would interpret or not show. */
 function toShown(character: string): string {
   return /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u.test(character) ? ' ' : character;
 }

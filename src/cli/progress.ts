@@ -1,21 +1,21 @@
 import { hasColours, note } from './output.ts';
 
-/** Shows how far long work has come, on stderr: a bar on a terminal, else a line a step. */
+/** Progress of long work on stderr: a bar on a terminal, otherwise one line for each step. */
 export interface Progress {
-  /** @param label what begins: "uploading" */
+  /** Begin a phase. @param label name of the phase, such as "uploading" */
   begin(label: string, total: number): void;
-  /** One more is done. `line` says it in words, `last` names it. */
+  /** Count one finished item. `line` describes it, `last` is its name. */
   step(options: { last: string; line: string; failed: boolean }): void;
-  /** `done` of them are done now: for work in many small steps, of which only some are worth a line. */
+  /** Set the number of finished items, for work in many small steps of which only some are worth a line. */
   update(done: number): void;
   close(): void;
 }
 
-/** Lines that a run without a terminal prints of `update`. */
+/** Number of lines that `update` prints without a terminal. */
 const LINES_MAX = 20;
 
 export async function openProgress(): Promise<Progress> {
-  if (!process.stderr.isTTY) return lines();
+  if (!process.stderr.isTTY) return openLineProgress();
   const { openProgressView } = await import('../tui/progress.ts');
   const view = openProgressView(process.stderr);
   let state = { label: '', done: 0, total: 0, failed: 0, last: '', isColoured: hasColours(process.stderr) };
@@ -36,15 +36,15 @@ export async function openProgress(): Promise<Progress> {
   };
 }
 
-function lines(): Progress {
+function openLineProgress(): Progress {
   let done = 0;
   let total = 0;
   let label = '';
   return {
-    begin(what, count) {
+    begin(phase, count) {
       done = 0;
       total = count;
-      label = what;
+      label = phase;
       note(`${label} ${count}`);
     },
     step({ line }) {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { AppError } from '../platform/errors.ts';
 
 /**
- * Lines of a file, or of stdin for `-`, without their ends. A last line may or may not have one.
+ * Read the lines of a file, or of stdin for `-`, without their line ends. The last line need not have one.
  *
  * @throws AppError `file_not_found` (404), `file_unreadable` (403)
  */
@@ -22,7 +22,7 @@ async function readTextFile(file: string): Promise<string> {
   }
 }
 
-/** Why a file that was named cannot be read, in the words and the exit code for it. */
+/** Map a failure to read a named file to an AppError with its message and status. */
 export function fileError(file: string, error: unknown): AppError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR') {

@@ -1,10 +1,10 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Far above what a server of ours tells; a foreign one that answers at this address is not read to its end. */
+/** Bound of a response, far above the metrics of this service: another server at the address is not read to its end. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const TIMEOUT_MS = 2_000;
 
-/** One line of an exposition. */
+/** Sample of a metric: one line of the text format. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -12,9 +12,9 @@ export interface Sample {
 }
 
 /**
- * Ask a running server for its metrics.
+ * Read the metrics of a running server.
  *
- * @param url of the server, without a path
+ * @param url address of the server, without a path
  * @throws AppError `server_unreachable` (503), `metrics_refused` (403); the signal's reason
  */
 export async function readMetrics(url: string, signal: AbortSignal, timeoutMs = TIMEOUT_MS): Promise<Sample[]> {
@@ -33,13 +33,19 @@ export async function readMetrics(url: string, signal: AbortSignal, timeoutMs = 
     }
     if (!response.ok) {
       await response.body?.cancel();
-      throw unreachable(url, `it answers ${response.status}`);
+      throw unreachable(url, `it answered ${response.status}`);
     }
     return parseMetrics(await readBody(response, url));
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AppError) throw error;
-    throw unreachable(url, (error as Error).name === 'TimeoutError' ? 'it does not answer' : 'nothing answers', error);
+    throw unreachable(
+      url,
+      (error as Error).name === 'TimeoutError'
+        ? 'it did not answer in time'
+        : 'the request failed; is a server running there?',
+      error,
+    );
   }
 }
 
@@ -48,7 +54,7 @@ async function readBody(response: Response, url: string): Promise<string> {
   let bytes = 0;
   for await (const part of response.body ?? []) {
     bytes += part.byteLength;
-    if (bytes > BODY_BYTES_MAX) throw unreachable(url, 'what answers is no server of ours');
+    if (bytes > BODY_BYTES_MAX) throw unreachable(url, 'the response is not that of this service');
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -58,7 +64,7 @@ function unreachable(url: string, why: string, cause?: unknown): AppError {
   return new AppError({
     code: 'server_unreachable',
     status: 503,
-    message: `no server at ${url}: ${why}`,
+    message: `cannot read the metrics of ${url}: ${why}`,
     retryable: true,
     cause,
   });
@@ -70,7 +76,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '\\': '\\', '"': '"
 
 /**
  * Read the text format of Prometheus, version 0.0.4
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). Lines that are none of it are left out.
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/). Other lines are left out.
  */
 export function parseMetrics(text: string): Sample[] {
   const samples: Sample[] = [];

@@ -3,10 +3,10 @@ import { invalidRequest } from '../platform/errors.ts';
 import { readLines } from './read-lines.ts';
 
 /**
- * The texts of a file: one a line, or, where its name ends in `.jsonl`, one JSON value a line, a string or an object
- * with the string `text`. `-` is stdin, as text.
+ * Read the texts of a file: one on each line, or in a file whose name ends in `.jsonl` one JSON value on each line, a
+ * string or an object with the string `text`. `-` reads lines of text from stdin.
  *
- * @throws AppError `file_not_found` (404), `file_unreadable` (403), `invalid_request` (400) naming the line
+ * @throws AppError `file_not_found` (404), `file_unreadable` (403), `invalid_request` (400) that names the line
  */
 export async function readTexts(file: string): Promise<string[]> {
   const extension = path.extname(file).toLowerCase();

@@ -2,7 +2,7 @@ import type { ReprojectReport } from '../ingest/reproject-bucket.ts';
 import type { ReprojectPlan } from '../ingest/reproject-plan.ts';
 import { openProgress } from './progress.ts';
 
-/** What a dry run answers: the report of a run that has yet to be done. */
+/** Render a plan in the shape of the report of a run, as the answer of a dry run. */
 export function viewOfPlan(plan: ReprojectPlan): ReprojectReport & { dry_run: true } {
   return {
     ...{ bucket_id: plan.bucketId, models: plan.targets.map(({ id }) => id), space: plan.space, mode: plan.mode },
@@ -11,19 +11,19 @@ export function viewOfPlan(plan: ReprojectPlan): ReprojectReport & { dry_run: tr
   };
 }
 
-const HOW = {
-  in_place: 'documents change over a batch at a time',
-  new_table: 'its index is built beside the present one, which is searched until then',
+const MODES = {
+  in_place: 'documents are converted batch by batch',
+  new_table: 'a new index is built beside the present one, which is searched until the new one is complete',
 } as const;
 
-/** What a run will do, before it begins. */
+/** Describe a run before it begins. */
 export function describeReprojection({ bucketName, targets, space, mode, documents, chunks }: ReprojectPlan): string {
   const maps = targets.map(({ id, mapVersion }) => `map ${mapVersion} of ${id}`).join(', ');
-  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors went through ${maps}`;
-  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${HOW[mode]}`;
+  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors were made with ${maps}`;
+  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${MODES[mode]}`;
 }
 
-/** Run a reprojection under a progress bar. */
+/** Run a reprojection with a progress bar. */
 export async function showReprojection(
   plan: ReprojectPlan,
   run: (onProgress: (done: number, total: number) => void) => Promise<ReprojectReport>,

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Run one command line. Commands report their own failures (`BaseCommand`); this covers what comes before one of
- * them is running: no such command, or a command that cannot be loaded.
+ * Run one command line. Commands report their own failures (`BaseCommand`); this function reports failures before a
+ * command runs: an unknown command, or one that cannot be loaded.
  *
- * oclif.manifest.json saves oclif from loading every command. A command that it does not have may be newer than it, and
- * is then looked for among the sources.
+ * With oclif.manifest.json oclif need not load every command. A command that is missing there may be newer than the
+ * manifest, and is then searched for among the sources.
  *
- * @param root the folder of package.json
+ * @param root folder of package.json
  * @param argv without the executable and the script
  */
 export async function runCommandLine(root: URL, argv: readonly string[]): Promise<void> {
@@ -39,7 +39,7 @@ async function runOnce(options: { readonly root: string }, argv: readonly string
     await run([...argv], options);
     await flush();
   } catch (error) {
-    // How oclif ends a command that has printed its help.
+    // oclif ends a command that has printed its help with this error.
     if (!(error instanceof ExitError)) throw error;
     process.exitCode = error.oclif.exit ?? 1;
   }

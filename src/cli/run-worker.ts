@@ -3,8 +3,8 @@ import type { Service } from '../platform/lifecycle.ts';
 import { note, printJson } from './output.ts';
 
 /**
- * Run a worker until the process is told to stop, and bring back jobs of others that were killed. Once it takes jobs it
- * says so: with `json` on stdout, else on stderr.
+ * Run a worker until the process is stopped, and return jobs of killed workers to the queue. A message reports that the
+ * worker takes jobs: with `json` on stdout, otherwise on stderr.
  */
 export async function runWorker(
   appliance: Appliance,

@@ -5,16 +5,16 @@ import { pipeline } from 'node:stream/promises';
 import { AppError, conflict } from '../platform/errors.ts';
 import { fileNameOf } from '../platform/printable.ts';
 
-/** A name for a file in the working directory, out of whatever an uploader called it. */
+/** Make the name of a file in the working directory from the name under which it was uploaded. */
 export function localName(fileName: string): string {
   const name = fileNameOf(fileName);
   return name === '' || name === '.' || name === '..' ? 'download' : name;
 }
 
 /**
- * Write a stream to a file that is there whole or not at all.
+ * Write a stream to a file that exists complete or not at all.
  *
- * @throws AppError `file_exists` (409) unless `overwrite`; `cannot_write` (409); what the stream fails with
+ * @throws AppError `file_exists` (409) unless `overwrite`; `cannot_write` (409); the error of the stream
  */
 export async function saveFile(
   body: Readable,
@@ -29,7 +29,7 @@ export async function saveFile(
     else await link(partial, file);
   } catch (error) {
     body.destroy();
-    throw asRefusal(error, file);
+    throw toAppError(error, file);
   } finally {
     await rm(partial, { force: true });
   }
@@ -41,9 +41,10 @@ export async function writeToStdout(body: Readable, signal: AbortSignal): Promis
 
 const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'EROFS', 'ENOSPC', 'ENAMETOOLONG']);
 
-function asRefusal(error: unknown, file: string): unknown {
+function toAppError(error: unknown, file: string): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (error instanceof AppError) return error;
-  if (code === 'EEXIST') return conflict(`${file} exists; name another with --out, or add --overwrite`, 'file_exists');
+  if (code === 'EEXIST')
+    return conflict(`${file} already exists; name another file with --out, or add --overwrite`, 'file_exists');
   return CANNOT_WRITE.has(code) ? conflict(`cannot write ${file} (${code})`, 'cannot_write') : error;
 }

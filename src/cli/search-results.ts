@@ -4,12 +4,12 @@ import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
 
 const INDENT = '   ';
-/** Lines longer than this are tiring to read, however wide the terminal is. */
+/** Bound on the length of a line: longer lines are tiring to read on any terminal. */
 const LINE_CELLS_MAX = 100;
 
 /**
- * Results as a numbered list: score, file, page and heading path, then the passage. On a terminal it is wrapped, and
- * with colours the words of the query stand out; elsewhere each line of the passage stays whole, for `grep`.
+ * Render results as a numbered list: score, file, page and heading path, then the passage. On a terminal the passage is
+ * wrapped, and with colours the words of the query are highlighted; elsewhere each line stays whole, for `grep`.
  */
 export function renderResults(response: SearchResponse, query: string): string {
   const columns = terminalColumns();
@@ -40,7 +40,7 @@ function titleOf(result: SearchResult, index: number): string {
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
 }
 
-/** Makes the words of the query stand out, wherever a word begins with one of them. */
+/** Make a function that highlights the words of the query at the beginning of words. */
 function highlighter(query: string): (line: string) => string {
   const words = [...new Set(query.match(/[\p{L}\p{N}]+/gu) ?? [])].sort((a, b) => b.length - a.length);
   if (words.length === 0) return (line) => line;

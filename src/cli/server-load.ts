@@ -3,13 +3,13 @@ import { BREAKER_STATES, type ServerLoad } from '../tui/server-load.ts';
 import { MetricsDifference, type MetricsReading } from './metrics-difference.ts';
 import { readMetrics } from './read-metrics.ts';
 
-/** Rates and latencies are of this long at most. */
+/** Longest time over which rates and latencies are computed. */
 const WINDOW_MS = 10_000;
 const HISTORY_MAX = 60;
-/** Neither is the vendor's fault: an input that it does not take, a call that nobody waited for. */
+/** Outcomes that are no fault of the vendor: `rejected` is a wrong input, `abandoned` a call whose client left. */
 const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
 
-/** A gauge of one server, to be read about once a second: what it tells are differences between readings. */
+/** Gauge of one server, to be read about once a second: its rates are differences between readings. */
 export class ServerGauge {
   readonly #url: string;
   #readings: MetricsReading[] = [];
@@ -17,12 +17,12 @@ export class ServerGauge {
   #hitRates: (number | null)[] = [];
   #latencies = new Map<string, (number | null)[]>();
 
-  /** @param url of the server, without a path */
+  /** @param url address of the server, without a path */
   constructor(url: string) {
     this.#url = url;
   }
 
-  /** A server that cannot be read is a reading too. @throws the signal's reason */
+  /** Read the load; that of a server that cannot be read has `trouble` set. @throws the signal's reason */
   async read(signal: AbortSignal): Promise<ServerLoad> {
     try {
       const samples = await readMetrics(this.#url, signal);
@@ -40,7 +40,7 @@ export class ServerGauge {
     return this.#load();
   }
 
-  /** What happened since the last reading, for the sparklines. */
+  /** Add the figures since the last reading to the histories of the sparklines. */
   #remember(): void {
     if (this.#readings.length < 2) return;
     const step = new MetricsDifference(this.#readings.slice(-2));
@@ -91,7 +91,7 @@ export class ServerGauge {
   }
 }
 
-/** Every text is looked up in memory first, and in the layers after it where it was not found. */
+/** Compute the hit rate of all layers. Every text is looked up in memory first, so that layer counts all texts. */
 function hitRate(since: MetricsDifference): number | null {
   const name = 'service_embedding_cache_texts_total';
   const all = since.grown(name, { layer: 'memory' });

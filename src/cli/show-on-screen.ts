@@ -2,19 +2,19 @@ import type { ReactElement } from 'react';
 import { AppError } from '../platform/errors.ts';
 import { openScreen, type Screen } from '../tui/screen.ts';
 
-/** What a view may ask for. */
+/** Controls that a view may call. */
 export interface ScreenControls {
-  /** End the view: as a command that has done its work, or as an interrupted one. */
+  /** End the view, as a finished command or as an interrupted one. */
   leave(how: 'quit' | 'interrupt'): void;
-  /** Draw the same snapshot again. */
+  /** Draw the current snapshot again. */
   redraw(): void;
 }
 
 export interface ScreenRun<Snapshot> {
-  /** Ends by throwing the signal's reason once that is aborted. */
+  /** Source of the snapshots; it throws the signal's reason once that is aborted. */
   readonly snapshots: (signal: AbortSignal) => AsyncIterable<Snapshot>;
   readonly draw: (snapshot: Snapshot, controls: ScreenControls) => ReactElement;
-  /** Whether the view ends after this one. */
+  /** Return true if the view ends after this snapshot. */
   readonly isLast?: (snapshot: Snapshot) => boolean;
   readonly isAlternate: boolean;
   readonly terminal: { readonly stdout: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
@@ -22,10 +22,10 @@ export interface ScreenRun<Snapshot> {
 }
 
 /**
- * Draw snapshots as they come, until a person leaves, one is the last, or the signal is aborted. The terminal is given
- * back as it was, however this ends.
+ * Draw snapshots as they arrive, until the user leaves, one is the last, or the signal is aborted. The terminal is
+ * always restored.
  *
- * @returns the last snapshot; null: a person left before there was one
+ * @returns the last snapshot; null if the user left before the first one
  * @throws AppError `interrupted` (499) on Ctrl-C, and what `snapshots` throws
  */
 export async function showOnScreen<Snapshot>(run: ScreenRun<Snapshot>): Promise<Snapshot | null> {
@@ -55,7 +55,7 @@ export async function showOnScreen<Snapshot>(run: ScreenRun<Snapshot>): Promise<
   return last;
 }
 
-const QUIT = Symbol('the person at the terminal has seen enough');
+const QUIT = Symbol('the user left the view');
 
 function interrupted(): AppError {
   return new AppError({ code: 'interrupted', status: 499, message: 'interrupted' });

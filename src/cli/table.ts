@@ -3,10 +3,10 @@ import { oneLine } from '../platform/printable.ts';
 import { paint, terminalColumns } from './output.ts';
 
 const GAP = '  ';
-/** A column is not cut below this, however narrow the terminal is. */
+/** Width to which a column is cut at most, however narrow the terminal is. */
 const COLUMN_CELLS_MIN = 8;
 
-/** A column: its header, the text of its cell (null: nothing to show), and whether it may be cut to fit a terminal. */
+/** Column: its header, the text of its cell (null shows a dash), and a mark if it may be cut to fit a terminal. */
 export type Column<Row> = readonly [
   header: string,
   cell: (row: Row) => string | number | null | undefined,
@@ -14,10 +14,10 @@ export type Column<Row> = readonly [
 ];
 
 /**
- * Rows in aligned columns under a header. Widths are in terminal cells, where a Korean or Chinese letter takes two.
- * On a terminal columns that may be cut are cut to fit; elsewhere nothing is.
+ * Render rows in aligned columns under a header. Widths are in terminal cells, of which a Korean or Chinese letter
+ * takes two. On a terminal columns that may be cut are cut to fit; elsewhere nothing is cut.
  *
- * @param widthMax cells of a line; null: as wide as it gets
+ * @param widthMax cells of a line; null for no bound
  */
 export function renderTable<Row>(
   rows: readonly Row[],
@@ -41,14 +41,14 @@ export function renderTable<Row>(
   return [paint('bold', format(header)), ...cells.map(format)].join('\n');
 }
 
-/** Names and values of one thing, one a line. */
+/** Render the names and values of one record, one on each line. */
 export function renderFields(fields: Readonly<Record<string, unknown>>): string {
   const names = Object.keys(fields);
   const width = Math.max(...names.map((name) => stringWidth(name)));
   return names.map((name) => `${paint('bold', pad(name, width))}${GAP}${toText(fields[name])}`.trimEnd()).join('\n');
 }
 
-/** Bytes as people read them. */
+/** Format a number of bytes for people. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
@@ -61,13 +61,13 @@ function toText(value: unknown): string {
   return toCell(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** One line, and nothing in it that a terminal would act on. */
+/** Render a value on one line, without characters that a terminal would interpret. */
 function toCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined || value === '') return '-';
   return oneLine(String(value));
 }
 
-/** Take cells from the widest of the columns `cuttable` until all of them fit into `cells`. */
+/** Take cells from the widest of the columns `cuttable` until all columns fit into `cells`. */
 function shrink(widths: number[], cuttable: readonly number[], cells: number): void {
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - cells; excess > 0; excess--) {
     const widest = cuttable.reduce((a, b) => ((widths[b] as number) > (widths[a] ?? 0) ? b : a), -1);

@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatLatency, formatPerSecond, formatShar
 import { describeCache, describeRequests, type TopSnapshot } from '../tui/top.ts';
 import { renderFields, renderTable } from './table.ts';
 
-/** The same for a pipe or a file: fields, then a table of queues, of workers and of providers. */
+/** Render `service top` for a pipe or a file: fields, then tables of queues, workers and providers. */
 export function renderTop({ at, queues, workers, throughput, server }: TopSnapshot): string {
   const isServed = server.trouble === null;
   const parts = [

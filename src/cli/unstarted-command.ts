@@ -3,18 +3,18 @@ import { findNearest } from '../platform/nearest-word.ts';
 import { describeFailure, EXIT } from './exit-codes.ts';
 import { printFailure, wantsJson } from './output.ts';
 
-/** The project as oclif loads it; with `ignoreManifest` from the files of its commands. */
+/** Options with which oclif loads the project; with `ignoreManifest` it reads the files of the commands. */
 interface ProjectOptions {
   readonly root: string;
   readonly ignoreManifest?: boolean;
 }
 
-/** Whether the command line begins with the name of a command. */
+/** Return true if the command line begins with the name of a command. */
 export async function isKnownCommand(options: ProjectOptions, argv: readonly string[]): Promise<boolean> {
   return findCommand(await Config.load(options), wordsOf(argv));
 }
 
-/** Say why no command could be started: there is none of that name, or `error` when it was loaded. */
+/** Print why no command could be started: there is none of that name, or loading it failed with `error`. */
 export async function reportUnstarted(options: ProjectOptions, argv: readonly string[], error: unknown): Promise<void> {
   const config = await Config.load(options);
   const words = wordsOf(argv);
@@ -24,7 +24,7 @@ export async function reportUnstarted(options: ProjectOptions, argv: readonly st
   printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help: `${config.bin} --help` });
 }
 
-/** The words before the first flag: the name of the command, and perhaps arguments. */
+/** Return the words before the first flag: the name of the command, and perhaps arguments. */
 function wordsOf(argv: readonly string[]): string[] {
   const end = argv.findIndex((arg) => arg.startsWith('-'));
   return argv.slice(0, end === -1 ? undefined : end);

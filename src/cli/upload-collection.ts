@@ -19,13 +19,14 @@ export interface UploadReport {
 }
 
 /**
- * Upload what was collected and, with `wait`, stay until all of it is searchable or has failed; where no worker is
- * alive anywhere, one works in this process for that time.
+ * Upload the collected files and, with `wait`, wait until all of them are searchable or have failed. If no worker is
+ * alive, one runs in this process for that time.
  *
- * After an abort nothing is half-done: what was uploaded is queued, its jobs are handed back, and stderr says so.
+ * After an abort no file is half-uploaded: uploaded files stay queued, jobs in progress are returned to the queue, and
+ * stderr reports it.
  *
  * @throws AppError `nothing_to_upload` (404), `bucket_not_found`, `collection_not_found` (404), `interrupted`, and
- *   what concerns all files
+ *   errors that concern all files
  */
 export async function uploadCollection(
   appliance: Appliance,
@@ -59,7 +60,8 @@ export async function uploadCollection(
     });
     final = outcomes;
     if (options.wait) final = await processFiles(appliance, caller, outcomes, { worker, progress, signal });
-    else if (!(await hasLiveWorker(appliance))) note('no worker is running: "service serve" will process them');
+    else if (!(await hasLiveWorker(appliance)))
+      note('no worker is running; start "service serve" to process the files');
   } catch (error) {
     progress.close();
     if (signal.aborted) {
@@ -114,7 +116,7 @@ function countByStatus(outcomes: readonly FileOutcome[]): UploadReport['counts']
 
 function nothingToUpload({ skipped }: FileCollection): AppError {
   const folders = skipped.some((entry) => entry.reason === 'folder')
-    ? '; --recursive takes what is in folders of folders'
+    ? '; --recursive also uploads files in subfolders'
     : '';
   return new AppError({
     code: 'nothing_to_upload',

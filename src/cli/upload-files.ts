@@ -15,31 +15,31 @@ import { fileError } from './read-lines.ts';
 const UPLOADS_AT_ONCE = 4;
 const READ_BYTES = 256 * 1024;
 const POLL_MS = 250;
-/** How often to look whether somebody still works on the jobs. */
+/** Interval at which to check that a worker is still alive. */
 const WORKER_CHECK_MS = 5_000;
 
-/** What became of one file. `linked`: the bucket had its bytes already, as the document `id`. */
+/** Outcome of one file. `linked`: the bucket already had the same bytes, as the document `id`. */
 export interface FileOutcome {
   readonly source_path: string;
   readonly id: string | null;
   readonly job_id: string | null;
   readonly status: 'ready' | 'linked' | 'queued' | 'failed';
-  /** The document that had the same bytes already. */
+  /** Document that already had the same bytes. */
   readonly duplicate_of: string | null;
   readonly chunks_count: number | null;
   readonly error: { readonly category: string; readonly message: string } | null;
   readonly warnings: readonly string[];
 }
 
-/** Told after every step, for whoever shows the progress. */
+/** Callback after every step, to show the progress. */
 export type OnOutcome = (outcome: FileOutcome) => void;
 
 /**
- * Upload files, a few at once; each is read where it is and stays there. What is wrong with one file is its own
- * outcome and stops no other. `outcomes` grows as they come in, so that it is true also after an abort, when files
- * under way are dropped whole.
+ * Upload files, a few at a time; the files themselves stay as they are. A fault of one file is its outcome and does not
+ * stop the others. `outcomes` grows with each result, so it is also correct after an abort, when files in progress are
+ * dropped completely.
  *
- * @throws AppError what concerns all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
+ * @throws AppError for errors that concern all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
  */
 export async function uploadFiles(
   appliance: Appliance,
@@ -69,7 +69,7 @@ async function uploadFile(
   signal: AbortSignal,
 ): Promise<FileOutcome> {
   try {
-    // Opened here, so that a file that cannot be read is told from a storage that cannot be written.
+    // The file is opened here to distinguish a file that cannot be read from a storage that cannot be written.
     const handle = await open(file.path).catch((error) => {
       throw fileError(file.path, error);
     });
@@ -93,7 +93,7 @@ async function uploadFile(
   }
 }
 
-/** Unlike a stream of the file itself, this fails only while somebody reads it, so that an abort is always caught. */
+/** Read a file in chunks. Unlike a file stream, this fails only while it is read, so an abort is always caught. */
 async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for (;;) {
     signal.throwIfAborted();
@@ -103,7 +103,7 @@ async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenera
   }
 }
 
-/** A file that never became a document. */
+/** Make the outcome of a file that did not become a document. */
 export function failedFile(sourcePath: string, category: string, message: string): FileOutcome {
   return {
     source_path: sourcePath,
@@ -132,10 +132,10 @@ function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
 }
 
 /**
- * Wait until the jobs of all queued outcomes are finished, and replace each outcome by how it ended. A file that
- * was linked to a document still in the queue waits for that document's job.
+ * Wait until the jobs of all queued outcomes are finished, and replace each outcome by the final one. A file that was
+ * linked to a document still in the queue waits for that document's job.
  *
- * @param ensureWorker makes sure that somebody works on the jobs; called now and then
+ * @param ensureWorker makes sure that a worker is alive; called from time to time
  * @returns the outcomes in their order
  */
 export async function waitForJobs(
@@ -181,6 +181,6 @@ function tooLarge(sizeBytes: number, limitBytes: number): AppError {
   return new AppError({
     code: 'too_large',
     status: 413,
-    message: `it has ${sizeBytes} bytes; at most ${limitBytes} are taken (limits.upload_bytes)`,
+    message: `the file has ${sizeBytes} bytes; at most ${limitBytes} are allowed (limits.upload_bytes)`,
   });
 }

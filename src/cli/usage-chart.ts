@@ -5,26 +5,29 @@ import type { UsageSummary } from '../usage/schema.ts';
 const DAY_MS = 86_400_000;
 const GAP = '  ';
 const BAR_CELLS_MAX = 40;
-/** A bar that would be shorter says nothing and is left out. */
+/** Shortest bar; a shorter one would show nothing and is left out. */
 const BAR_CELLS_MIN = 4;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 export interface ChartOptions {
-  /** Cells of a line; null: no terminal, where bars are ASCII and nothing is cut. */
+  /** Cells of a line; null if the output is no terminal: bars are then ASCII and nothing is cut. */
   readonly width: number | null;
   readonly color: boolean;
 }
 
 interface Line {
   readonly label: string;
-  /** 0..1; null: no bar. */
+  /** Length of the bar, 0 to 1; null for no bar. */
   readonly share: number | null;
-  /** The part of `share` up to the whole is shown as a track, as for a quota. */
+  /** True if the rest of the bar is shown as a track, as for a quota. */
   readonly hasTrack?: boolean;
   readonly figures: string;
 }
 
-/** The summary as a bar chart: what each axis has left, or the tokens of each day or model. Ends without a line break. */
+/**
+ * Render the summary as a bar chart: the quota left of each axis, or the tokens of each day or model. No final line
+ * break.
+ */
 export function renderUsage(summary: UsageSummary, options: ChartOptions, by: 'day' | 'model' | 'axis'): string {
   const { start, end } = summary.period;
   const lastDay = new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
@@ -72,7 +75,7 @@ function models({ by_model }: UsageSummary): Tokens[] {
   return by_model.map(({ model, tokens, requests }) => ({ label: model, tokens, requests }));
 }
 
-/** From the first day with use to the last, those without any too: a gap is something to see. */
+/** List all days from the first to the last with usage; days without any are included, so that gaps are visible. */
 function everyDay({ by_day }: UsageSummary): Tokens[] {
   const first = by_day[0];
   const last = by_day.at(-1);
@@ -98,7 +101,7 @@ function renderLines(lines: readonly Line[], options: ChartOptions): string[] {
   });
 }
 
-/** Exactly `cells` wide. Whatever is more than nothing shows. */
+/** Render a bar of exactly `cells` cells. Any share above 0 is visible. */
 function renderBar({ share, hasTrack = false }: Line, cells: number, { width, color }: ChartOptions): string {
   if (share === null) return ' '.repeat(cells);
   const isAscii = width === null;
@@ -116,7 +119,7 @@ function bold(text: string): string {
   return paint('bold', text);
 }
 
-/** Whether to use colours was decided by the caller, so the stream is not asked. */
+/** Style a text without checking the stream, because the caller has decided on colours. */
 function paint(style: Parameters<typeof styleText>[0], text: string): string {
   return text === '' ? text : styleText(style, text, { validateStream: false });
 }

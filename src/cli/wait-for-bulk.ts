@@ -12,11 +12,10 @@ const POLL_MS = 100;
 const WORKER_CHECK_MS = 5_000;
 
 /**
- * Wait until a bulk job is ready and show how far it is; where no worker is alive anywhere, one works in this process
- * for that time. After an abort the job is
- * kept: others go on with it, or it stays queued; stderr says which one it is.
+ * Wait until a bulk job is ready, and show its progress. If no worker is alive, one runs in this process for that time.
+ * After an abort the job is kept: another worker continues it, or it stays queued; stderr names the job.
  *
- * @throws AppError `job_failed` (409, or 502 where the provider was to blame), `job_cancelled` (409), `interrupted`
+ * @throws AppError `job_failed` (409, or 502 if the provider failed), `job_cancelled` (409), `interrupted`
  */
 export async function waitForBulk(
   appliance: Appliance,
@@ -29,14 +28,14 @@ export async function waitForBulk(
   try {
     await worker.ensure();
     let nextCheckMs = performance.now() + WORKER_CHECK_MS;
-    for (let begun = false; ; ) {
+    for (let hasBegun = false; ; ) {
       const job = await getBulkJob(appliance.sql, caller, jobId);
       const { input_count: total, completed_count: done } = job.metadata;
-      if (!begun) progress.begin('embedding', total);
-      begun = true;
+      if (!hasBegun) progress.begin('embedding', total);
+      hasBegun = true;
       progress.update(done);
       if (job.status === 'ready') return job;
-      if (job.status === 'failed' || job.status === 'cancelled') throw endedBadly(job);
+      if (job.status === 'failed' || job.status === 'cancelled') throw failureOf(job);
       await delay(POLL_MS, undefined, { signal });
       if (performance.now() < nextCheckMs) continue;
       await worker.ensure();
@@ -45,7 +44,7 @@ export async function waitForBulk(
   } catch (error) {
     progress.close();
     if (signal.aborted)
-      note(`interrupted: the job ${jobId} is kept; "service bulk status ${jobId}" shows how far it is`);
+      note(`interrupted: the job ${jobId} is kept; "service bulk status ${jobId}" shows its progress`);
     throw error;
   } finally {
     progress.close();
@@ -53,7 +52,7 @@ export async function waitForBulk(
   }
 }
 
-function endedBadly({ id, status, error }: BulkJobView): AppError {
+function failureOf({ id, status, error }: BulkJobView): AppError {
   if (status === 'cancelled') {
     return new AppError({ code: 'job_cancelled', status: 409, message: `the job ${id} was cancelled` });
   }

@@ -11,16 +11,17 @@ import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
 
 export interface TopRun {
   readonly sql: Sql;
-  /** Of the server whose metrics are read, without a path. */
+  /** Address of the server whose metrics are read, without a path. */
   readonly serverUrl: string;
   readonly intervalMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * An installation, again and again. Rates are differences between readings: those of the first snapshot are 0.
+ * Read the load of an installation at each interval. Rates are differences between readings, so they are 0 in the first
+ * snapshot.
  *
- * @throws the signal's reason; AppError `postgres_unavailable` (503) where there is no first snapshot
+ * @throws the signal's reason; AppError `postgres_unavailable` (503) if there is no first snapshot
  */
 async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
   const readQueues = openQueueGauge();
@@ -29,7 +30,7 @@ async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncG
   for (;;) {
     signal.throwIfAborted();
     const reading = gauge.read(signal);
-    // It is awaited below; until then a failure is nobody's fault.
+    // It is awaited below; until then a rejection would count as unhandled.
     reading.catch(() => undefined);
     let trouble: string | null = null;
     try {
@@ -44,18 +45,18 @@ async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncG
   }
 }
 
-/** One snapshot, whose rates are those of one interval. */
+/** Return one snapshot, whose rates are those of one interval. */
 export async function topOnce(run: TopRun): Promise<TopSnapshot> {
   let readings = 0;
   for await (const snapshot of watchTop(run)) {
-    // Without a server there is nothing to wait for.
+    // Without a server there are no rates to wait for.
     if (++readings === 2 || snapshot.server.trouble !== null) return snapshot;
   }
-  throw new Error('a watch has no end of its own');
+  throw new Error('the watch ended by itself');
 }
 
 /**
- * One screen, drawn anew at each interval until a person leaves it or the signal is aborted.
+ * Show one screen that is drawn again at each interval, until the user leaves it or the signal is aborted.
  *
  * @throws AppError `interrupted` (499) on Ctrl-C
  */
@@ -72,9 +73,9 @@ export async function topOnScreen(run: TopRun, terminal: ScreenRun<TopSnapshot>[
   });
 }
 
-/** Where the server of these settings is reached from its own machine. */
+/** Return the address of the server of these settings on its own machine. */
 export function localServerUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
   const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  const reached = wildcards[host] ?? host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+  const address = wildcards[host] ?? host;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 
 /**
- * Break a text into lines of at most `cells` terminal cells, at spaces where there are any, else between letters.
+ * Break a text into lines of at most `cells` terminal cells: at spaces, or inside a word that is longer than a line.
  * Line breaks of the text stay; runs of blanks become one space.
  */
 export function wrapText(text: string, cells: number): string[] {
@@ -12,37 +12,37 @@ function wrapLine(line: string, cells: number): string[] {
   const lines: string[] = [];
   let current = '';
   let used = 0;
-  for (const word of line.split(/\s+/).filter((part) => part !== '')) {
-    for (const piece of splitWord(word, cells)) {
-      const width = stringWidth(piece);
+  for (const word of line.split(/\s+/).filter((text) => text !== '')) {
+    for (const part of splitWord(word, cells)) {
+      const width = stringWidth(part);
       if (current !== '' && used + 1 + width > cells) {
         lines.push(current);
         current = '';
         used = 0;
       }
       used += width + (current === '' ? 0 : 1);
-      current = current === '' ? piece : `${current} ${piece}`;
+      current = current === '' ? part : `${current} ${part}`;
     }
   }
   lines.push(current);
   return lines;
 }
 
-/** The word in pieces that fit on a line each: one piece, unless it is longer than a line. */
+/** Split a word into parts that fit on a line each: one part, unless the word is longer than a line. */
 function splitWord(word: string, cells: number): string[] {
   if (stringWidth(word) <= cells) return [word];
-  const pieces: string[] = [];
-  let piece = '';
+  const parts: string[] = [];
+  let part = '';
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(word)) {
     const width = stringWidth(segment);
-    if (piece !== '' && used + width > cells) {
-      pieces.push(piece);
-      piece = '';
+    if (part !== '' && used + width > cells) {
+      parts.push(part);
+      part = '';
       used = 0;
     }
-    piece += segment;
+    part += segment;
     used += width;
   }
-  return [...pieces, piece];
+  return [...parts, part];
 }

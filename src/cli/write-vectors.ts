@@ -9,7 +9,7 @@ import { JsonWriter } from '../printing/json-writer.ts';
 const ITEM_TEXT_BYTES = 64;
 const NPY_ALIGNMENT = 64;
 
-/** @throws AppError `invalid_request` (400) unless the name says how to write vectors */
+/** Return the format of a file by its name. @throws AppError `invalid_request` (400) for another extension */
 export function formatOf(file: string): 'npy' | 'jsonl' {
   const extension = path.extname(file).toLowerCase();
   if (extension === '.npy' || extension === '.jsonl') return extension === '.npy' ? 'npy' : 'jsonl';
@@ -17,10 +17,10 @@ export function formatOf(file: string): 'npy' | 'jsonl' {
 }
 
 /**
- * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` a line. The file
- * is there whole or not at all.
+ * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` on each line.
+ * The file exists complete or not at all.
  *
- * @throws AppError `file_unwritable` (403), what `readResult` throws
+ * @throws AppError `file_unwritable` (403), and the errors of `readResult`
  */
 export async function writeVectors(
   context: Pick<BulkContext, 'sql' | 'objects'>,
@@ -65,7 +65,11 @@ function renderLines(vectors: Float32Array, dimensions: number, first: number): 
   return writer.finish();
 }
 
-/** Version 1.0 of the format (NumPy Enhancement Proposal 1): magic, length, a Python dict padded so that data is aligned. */
+/**
+ * Render the header of version 1.0 of the format (NumPy Enhancement Proposal 1): magic, length, a Python dict padded
+ * for alignment.
+ */
+
 function npyHeader(rows: number, dimensions: number): Buffer {
   const dict = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
   const bare = 10 + dict.length + 1;

@@ -19,7 +19,7 @@ function run(file: string, args: string[], env: NodeJS.ProcessEnv) {
   return { status, stdout, stderr };
 }
 
-/** A copy of the wrapper where nothing is installed, and a `node` of that version on the search path. */
+/** Make a copy of the wrapper without any installation, and a `node` of this version on the search path. */
 function bareCheckout(name: string, version: string) {
   const bin = path.join(folder, name, 'bin');
   const tools = path.join(folder, name, 'tools');
@@ -31,14 +31,14 @@ function bareCheckout(name: string, version: string) {
   return { service: path.join(bin, 'service'), env: { PATH: `${tools}:/usr/bin:/bin` } };
 }
 
-test('runs through links and from any folder, without any node on the search path', () => {
+test('bin/service runs through links and from any folder, without any node on the search path', () => {
   symlinkSync(path.join(ROOT, 'bin', 'service'), path.join(folder, 'first'));
   symlinkSync('first', path.join(folder, 'second'));
   const result = run(path.join(folder, 'second'), ['--version'], { PATH: '/usr/bin:/bin' });
   expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/^service\/\d+\.\d+\.\d+ /) });
 });
 
-test('takes a new enough node of the host where none is installed next to it', () => {
+test('bin/service uses a node of the host that is new enough if none is installed next to it', () => {
   for (const version of ['v22.18.0', 'v23.0.1', 'v30.1.0']) {
     const { service, env } = bareCheckout(version, version);
     expect(run(service, ['embed', 'a b'], env)).toMatchObject({
@@ -48,13 +48,13 @@ test('takes a new enough node of the host where none is installed next to it', (
   }
 });
 
-test('says in one line what is missing otherwise', () => {
+test('bin/service reports in one line that no node is new enough', () => {
   for (const version of ['v20.19.0', 'v22.17.9', 'v8.0.0']) {
     const { service, env } = bareCheckout(version, version);
     const { status, stdout, stderr } = run(service, ['embed', 'x'], env);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(
-      new RegExp(`^service: needs Node\\.js 22\\.18 or newer, found ${version}; 'npm ci' in .*\\n$`),
+      new RegExp(`^service: Node\\.js 22\\.18 or newer is required, found ${version}; run 'npm ci' in .*\\n$`),
     );
   }
 });

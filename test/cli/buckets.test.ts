@@ -6,7 +6,7 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { runCommand } from './service.ts';
 
-// A command takes its time on a busy machine, and there are several here.
+// Commands are slow on a busy machine, and each test runs several.
 vi.setConfig({ testTimeout: 120_000 });
 
 let installation: TestAppliance;
@@ -21,7 +21,7 @@ afterAll(() => installation.close());
 
 const buckets = (...args: string[]) => runCommand(['buckets', ...args], env);
 
-test('set-policy changes what its flags name, and tells what goes beyond the policy', async () => {
+test('set-policy changes the settings of its flags, and reports documents beyond the policy', async () => {
   const content = { bytes: Buffer.from('a'), fileName: 'a.txt', contentType: null };
   const request = UploadRequest.parse({ privacy_level: 8 });
   await uploadDocument(installation.appliance.ingest.uploads, installation.operator, 'manuals', content, request);
@@ -47,9 +47,9 @@ test('set-policy changes what its flags name, and tells what goes beyond the pol
   expect((await buckets('show', bucket.id)).stdout).toContain('max_privacy_level');
 });
 
-test('wrong usage and missing buckets are told apart', async () => {
+test('buckets commands exit with 2 for wrong usage and with 3 for a missing bucket', async () => {
   const nothing = await buckets('set-policy', 'manuals');
-  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('name what to change') });
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('name at least one setting to change') });
   const level = await buckets('set-policy', 'manuals', '--max-privacy-level', '11');
   expect(level.code).toBe(2);
   const department = await buckets('set-policy', 'manuals', '--department', 'x'.repeat(200));

@@ -33,7 +33,7 @@ const norm = (native: Float32Array, dimensions: number) => {
   return Array.from(cut, (value) => value / length);
 };
 
-/** A float32 array as NumPy reads it: format description, then data from a multiple of 64 bytes on. */
+/** Read a float32 array as NumPy does: format description, then data at a multiple of 64 bytes. */
 function readNpy(name: string): { header: string; data: Float32Array } {
   const bytes = readFileSync(name);
   expect(bytes.subarray(0, 8)).toEqual(Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0]));
@@ -43,7 +43,7 @@ function readNpy(name: string): { header: string; data: Float32Array } {
   return { header: bytes.toString('latin1', 10, start), data };
 }
 
-it('submits a file, works it off where nobody else does, and writes an array for NumPy', async () => {
+it('bulk submit --wait processes a file itself if no worker is alive, and writes an array for NumPy', async () => {
   writeFileSync(file('texts.jsonl'), TEXTS.map((text, i) => JSON.stringify(i % 2 ? text : { text })).join('\n'));
   const out = file('vectors.npy');
   const args = ['bulk', 'submit', file('texts.jsonl'), '--wait', '--out', out, '--model', SMALL, '--dimensions', '32'];
@@ -74,7 +74,7 @@ it('submits a file, works it off where nobody else does, and writes an array for
   expect(cancelled.json().error.code).toBe('job_not_queued');
 });
 
-it('prints what the endpoint answers, and leaves the work to others without --wait', async () => {
+it('bulk submit without --wait prints the response of the endpoint, and leaves the work to a worker', async () => {
   writeFileSync(file('texts.txt'), 'one\ntwo\n');
   const finished = await runCommand(['bulk', 'submit', file('texts.txt'), '--model', SMALL, '--json'], env);
   const reply = finished.json();
@@ -105,7 +105,7 @@ it.each([
   ['an unknown kind of output', ['texts.txt', '--wait', '--out', 'x.csv'], 2, '.npy'],
   ['an unknown model', ['texts.txt', '--model', 'vendor-z/none'], 2, 'vendor-z/none'],
   ['dimensions out of range', ['texts.txt', '--dimensions', '0'], 2, '--dimensions'],
-])('refuses %s', async (_, [name = '', ...rest], code, words) => {
+])('bulk submit refuses %s', async (_, [name = '', ...rest], code, words) => {
   writeFileSync(file('texts.txt'), 'one\n');
   writeFileSync(file('bad.jsonl'), '"one"\n{two\n');
   writeFileSync(file('other.jsonl'), '{"body": "one"}\n');
@@ -121,7 +121,7 @@ it.each(['status', 'cancel', 'result'])('bulk %s of an unknown id exits with 3',
   expect(finished.json().error.code).toBe('job_not_found');
 });
 
-it('says why a job failed, and exits with 4', async () => {
+it('bulk submit --wait reports why a job failed, and exits with 4', async () => {
   test.upstream.decide = () => ({ kind: 'status', status: 400, body: { error: { message: 'no' } } });
   writeFileSync(file('texts.txt'), 'one\n');
   const finished = await runCommand(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL, '--json'], env);
@@ -130,7 +130,7 @@ it('says why a job failed, and exits with 4', async () => {
   expect(finished.json().error).toEqual({ code: 'job_failed', message: expect.stringContaining('upstream_rejected') });
 });
 
-it('keeps the job on Ctrl-C, says its id, and a worker process goes on with it', async () => {
+it('bulk submit --wait keeps the job on Ctrl-C and prints its id, and a worker process continues the job', async () => {
   test.upstream.decide = ({ texts }) => (texts.includes('text 0') ? null : { kind: 'delay', ms: 60_000 });
   writeFileSync(file('texts.txt'), Array.from({ length: 500 }, (_, i) => `text ${i}`).join('\n'));
   const running = startService(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL], env);
@@ -153,14 +153,14 @@ it('keeps the job on Ctrl-C, says its id, and a worker process goes on with it',
   expect(test.upstream.calls).toHaveLength(before + 4);
 }, 60_000);
 
-it('a worker for ingest starts and stops', async () => {
+it('worker ingest starts and stops', async () => {
   const worker = startService(['worker', 'ingest'], env);
   await until(async () => worker.output().stderr.includes('ingest worker takes up to 12 jobs'));
   worker.child.kill('SIGINT');
   expect((await worker.finished).code).toBe(0);
 });
 
-it.runIf(CAN_MAKE_TERMINAL)('shows a bar on a terminal', async () => {
+it.runIf(CAN_MAKE_TERMINAL)('bulk submit --wait shows a bar on a terminal', async () => {
   writeFileSync(file('texts.txt'), 'one\ntwo\n');
   const shown = await runOnTerminal(['bulk', 'submit', file('texts.txt'), '--wait', '--model', SMALL], env);
   expect(shown.code).toBe(0);

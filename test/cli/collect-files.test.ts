@@ -36,28 +36,28 @@ test('a folder stands for the files directly in it', async () => {
   expect(unreadable).toEqual([]);
 });
 
-test('recursively all below it, with paths relative to the folder that was named', async () => {
+test('with recursive a folder stands for all files below it, with paths relative to the named folder', async () => {
   const { files } = await collectFiles([folder], { recursive: true });
   expect(files.map((file) => file.sourcePath)).toEqual(['a.md', 'b.txt', 'sub/c.txt', 'sub/deep/d.txt']);
 });
 
-test('what was named itself is taken: hidden, through a link, once', async () => {
+test('a path that was named itself is included once, also if it is hidden or a link', async () => {
   const named = ['.env', 'link.md', 'a.md', '.env'].map((name) => path.join(folder, name));
   const { files } = await collectFiles(named, { recursive: false });
   expect(files.map((file) => file.sourcePath)).toEqual(['.env', 'link.md', 'a.md']);
 });
 
-test('a path that is not there is an error before anything is read', async () => {
+test('a path that does not exist is an error before anything is read', async () => {
   await expect(collectFiles([folder, path.join(folder, 'gone')], { recursive: true })).rejects.toMatchObject({
     code: 'file_not_found',
     status: 404,
   });
 });
 
-test('a folder that cannot be read is reported and the rest is taken', async () => {
+test('a folder that cannot be read is reported, and the other files are collected', async () => {
   const closed = path.join(folder, 'sub');
   chmodSync(closed, 0);
-  // Root can read everything; somebody else is asked.
+  // Root can read everything, so another user reads.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65534);
   try {

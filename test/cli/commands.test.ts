@@ -6,13 +6,13 @@ import { Config } from '@oclif/core';
 import { expect, test } from 'vitest';
 import { runCommand, runService } from './service.ts';
 
-// From the sources: the manifest may be older than they are.
+// The commands come from the sources, because the manifest may be older.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const config = await Config.load({ root, ignoreManifest: true });
 const commands = config.commands.filter((command) => command.pluginName === config.name);
 const ids = commands.map((command) => command.id);
 
-test('the commands of the first slice are all there', () => {
+test('the commands of the first release exist', () => {
   expect(ids).toEqual(
     expect.arrayContaining([
       ...['serve', 'embed', 'search', 'doctor', 'config:check', 'db:migrate', 'db:status', 'tokens:create'],
@@ -24,30 +24,33 @@ test('the commands of the first slice are all there', () => {
   );
 });
 
-/** Begins with a verb or a noun, ends with a full stop. */
+/** Sentence that begins with a verb or a noun and ends with a full stop. */
 const SENTENCE = /^(?!(What|How|Whether|Of|Where|Why|Who)\b)[A-Z].*\.$/s;
 
-test('every topic explains itself', () => {
+test('every topic has a description', () => {
   const topics = new Set(ids.filter((id) => id.includes(':')).map((id) => id.split(':')[0]));
   const described = config.topics.filter(({ name }) => topics.has(name));
   expect(described.map(({ name }) => name)).toEqual([...topics].sort());
   for (const { description } of described) expect(description).toMatch(SENTENCE);
 });
 
-test.each(commands.map((command) => [command.id, command] as const))('%s explains itself', (_, command) => {
-  expect(command.description).toMatch(SENTENCE);
-  expect(command.examples).toHaveLength(2);
-  for (const example of command.examples ?? []) {
-    expect(example).toContain(`<%= config.bin %> ${command.id.replaceAll(':', ' ')}`);
-  }
-  for (const [name, flag] of Object.entries(command.flags)) {
-    const { env, description } = flag as { env?: string; description?: string };
-    expect({ name, env }).toEqual({ name, env: `SERVICE_${name.toUpperCase().replaceAll('-', '_')}` });
-    expect({ name, description }).toEqual({ name, description: expect.stringMatching(/\S/) });
-  }
-  for (const arg of Object.values(command.args)) expect(arg.description).toMatch(/\S/);
-  expect(Object.keys(command.flags)).toEqual(expect.arrayContaining(['json', 'data-dir']));
-});
+test.each(commands.map((command) => [command.id, command] as const))(
+  '%s has a description, two examples, and described flags and arguments',
+  (_, command) => {
+    expect(command.description).toMatch(SENTENCE);
+    expect(command.examples).toHaveLength(2);
+    for (const example of command.examples ?? []) {
+      expect(example).toContain(`<%= config.bin %> ${command.id.replaceAll(':', ' ')}`);
+    }
+    for (const [name, flag] of Object.entries(command.flags)) {
+      const { env, description } = flag as { env?: string; description?: string };
+      expect({ name, env }).toEqual({ name, env: `SERVICE_${name.toUpperCase().replaceAll('-', '_')}` });
+      expect({ name, description }).toEqual({ name, description: expect.stringMatching(/\S/) });
+    }
+    for (const arg of Object.values(command.args)) expect(arg.description).toMatch(/\S/);
+    expect(Object.keys(command.flags)).toEqual(expect.arrayContaining(['json', 'data-dir']));
+  },
+);
 
 test('every flag that an example shows exists', () => {
   for (const command of commands) {
@@ -58,7 +61,7 @@ test('every flag that an example shows exists', () => {
   }
 });
 
-test('--help shows usage and both examples without opening anything', async () => {
+test('--help shows usage and both examples without opening an installation', async () => {
   const help = await runService(['documents', 'upload', '--help'], { SERVICE_DATA_DIR: '/nowhere/at/all' });
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('service documents upload PATH');
@@ -73,7 +76,7 @@ test('--version prints the line of oclif', async () => {
   expect(await runService(['--version'], {})).toMatchObject({ code: 0, stdout: `${line}\n`, stderr: '' });
 });
 
-test('service without a command, and a topic, show what there is', async () => {
+test('service without a command lists the topics, and a topic lists its commands', async () => {
   const [root, topic] = await Promise.all([runService([], {}), runService(['documents'], {})]);
   expect(root).toMatchObject({ code: 0, stdout: expect.stringContaining('documents') });
   expect(topic).toMatchObject({ code: 0, stdout: expect.stringContaining('documents upload') });
@@ -94,7 +97,7 @@ test.each([
   ['a flag before the command', ['--org', 'acme', 'jobs', 'list'], 'the command comes first'],
   ['neither texts nor a file', ['embed'], '--input-file'],
   ['a metadata flag without a value', ['documents', 'upload', 'x', '--metadata', 'year'], '--metadata'],
-])('wrong usage exits with 2 before anything is opened: %s', async (_, args, words) => {
+])('wrong usage exits with 2 before an installation is opened: %s', async (_, args, words) => {
   const env = { SERVICE_DATA_DIR: '/nowhere/at/all' };
   const [plain, json] = await Promise.all([runCommand(args, env), runCommand([...args, '--json'], env)]);
   expect(plain).toMatchObject({ code: 2, stdout: '' });
@@ -103,7 +106,7 @@ test.each([
   expect(json.json()).toEqual({ error: { code: expect.any(String), message: expect.stringContaining(words) } });
 });
 
-test('a command that only reads makes no installation out of a typing error', async () => {
+test('a command that only reads sets up no installation in a folder with a typing error', async () => {
   const nowhere = path.join(tmpdir(), `service-nowhere-${process.pid}`);
   const finished = await runCommand(['jobs', 'list', '--json', '--data-dir', nowhere], {});
   expect(finished.code).toBe(3);

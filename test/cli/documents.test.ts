@@ -9,7 +9,7 @@ import { makePdf, sampleParagraph } from '../support/sample-files.ts';
 import { until } from '../support/until.ts';
 import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, runService, startService } from './service.ts';
 
-// The main job on an installation of its own: embedded PostgreSQL, files in, passages out.
+// Upload and search on an installation of its own with embedded PostgreSQL.
 let server: EmbeddedPostgres;
 let dataDir: ReturnType<typeof makeDataDir>;
 let env: NodeJS.ProcessEnv;
@@ -18,7 +18,7 @@ let folder: string;
 beforeAll(async () => {
   dataDir = makeDataDir();
   env = { SERVICE_DATA_DIR: dataDir.dataDir };
-  // Kept running between the commands, each of which would start and stop it.
+  // The server keeps running between the commands, each of which would otherwise start and stop it.
   server = await openEmbeddedPostgres({ dataDir: dataDir.dataDir, settings: { fsync: 'off' } });
   folder = mkdtempSync(path.join(tmpdir(), 'documents-'));
   mkdirSync(path.join(folder, 'deep'));
@@ -54,7 +54,7 @@ async function search(query: string, ...args: string[]) {
   return finished.json().results;
 }
 
-test('a folder goes in and its passages come out with page and heading', async () => {
+test('an uploaded folder is searchable, and results have page and heading', async () => {
   const before = readdirSync(folder).map((name) => [
     name,
     name === 'deep' ? '' : readFileSync(path.join(folder, name), 'hex'),
@@ -88,7 +88,7 @@ test('a folder goes in and its passages come out with page and heading', async (
   expect(await search('plotter', '--filter', '{"team":"sales"}')).toEqual([]);
 });
 
-test('search for people: a numbered list, colours only where they are wanted', async () => {
+test('search prints a numbered list, with colours only if they are enabled', async () => {
   const piped = await service('search', 'plotter room', '--top-k', '1');
   expect(piped.stdout).toMatch(/^1\. \[\d\.\d\d\] printers\.html · Printers\n {3}/);
   expect(piped.stdout).toContain('   The plotter stands in room 204.');
@@ -101,7 +101,7 @@ test('search for people: a numbered list, colours only where they are wanted', a
   expect(reranked).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: /) });
 });
 
-test('the same files again are linked, and --recursive takes the folders below', async () => {
+test('files uploaded again are linked, and --recursive uploads the files in subfolders', async () => {
   const again = (await service('documents', 'upload', folder, '--recursive', '--json')).json();
   expect(again.counts).toEqual({ ready: 1, linked: 4, queued: 0, failed: 0 });
   expect(again.data.find((outcome: { status: string }) => outcome.status === 'ready').source_path).toBe(
@@ -119,7 +119,7 @@ test('the same files again are linked, and --recursive takes the folders below',
   expect(rejected.json().data[0].error.category).toBe('duplicate_document');
 });
 
-test('--ocr-strategy says whether pictures are read', async () => {
+test('--ocr-strategy decides if the text in pictures is read', async () => {
   const picture = path.join(folder, 'picture.png');
   writeFileSync(picture, encodePng({ width: 40, height: 30, pixels: new Uint8Array(1_200).fill(255) }));
   const never = await service('documents', 'upload', picture, '--ocr-strategy', 'never', '--json');
@@ -133,7 +133,7 @@ test('--ocr-strategy says whether pictures are read', async () => {
   rmSync(picture);
 });
 
-test('failures are told with their category, and exit with 4', async () => {
+test('failed uploads are reported with their category, and exit with 4', async () => {
   const bad = path.join(folder, 'broken.pdf');
   const empty = path.join(folder, 'empty.txt');
   writeFileSync(bad, 'this is no PDF');
@@ -148,7 +148,7 @@ test('failures are told with their category, and exit with 4', async () => {
   expect((await service('jobs', 'show', job.id)).stdout).toMatch(/^error_category +corrupt$/m);
 });
 
-test('documents: list by pages, show, delete', async () => {
+test('documents are listed by pages, shown and deleted', async () => {
   const first = (await service('documents', 'list', '--status', 'ready', '--limit', '2', '--json')).json();
   expect(first).toMatchObject({ object: 'list', has_more: true });
   const next = (await service('documents', 'list', '--limit', '200', '--cursor', first.next_cursor, '--json')).json();
@@ -166,7 +166,7 @@ test('documents: list by pages, show, delete', async () => {
   expect(JSON.stringify(await search('spare key boiler'))).not.toContain('boiler.');
 });
 
-test('--no-wait leaves the work, and the next upload that waits does it', async () => {
+test('upload --no-wait leaves a job in the queue, and the next upload that waits processes it', async () => {
   const file = path.join(folder, 'later.txt');
   writeFileSync(file, 'The lighthouse was built in 1811.');
   const queued = await service('documents', 'upload', file, '--no-wait', '--json');
@@ -177,7 +177,7 @@ test('--no-wait leaves the work, and the next upload that waits does it', async 
   expect((await search('lighthouse'))[0].citation.file_name).toBe('later.txt');
 });
 
-test('Ctrl-C leaves nothing half-done: what was uploaded is queued, and finished by the next one', async () => {
+test('an upload stopped by Ctrl-C leaves whole files in the queue, and the next upload finishes them', async () => {
   const many = path.join(folder, 'many');
   mkdirSync(many);
   for (let index = 0; index < 60; index++) writeFileSync(path.join(many, `${index}.txt`), `Turbine number ${index}.\n`);
@@ -201,7 +201,7 @@ test('Ctrl-C leaves nothing half-done: what was uploaded is queued, and finished
   ).toHaveLength(60);
 });
 
-test('service serve works for uploads meanwhile, its first request works when pasted, and it stops on SIGTERM', async () => {
+test('serve processes uploads, prints a first request that works when it is pasted, and stops on SIGTERM', async () => {
   const serve = startService(['serve', '--port', '0'], env);
   const output = await until(async () => /curl .*\n/.test(serve.output().stdout) && serve.output().stdout, {
     what: 'ready',
@@ -252,7 +252,7 @@ test('serve --json prints one line', async () => {
   expect(await serve.finished).toMatchObject({ code: 0, stdout: output });
 });
 
-test.skipIf(!CAN_MAKE_TERMINAL)('on a terminal an upload shows a bar, without colours under NO_COLOR', async () => {
+test.skipIf(!CAN_MAKE_TERMINAL)('an upload on a terminal shows a bar, without colours if NO_COLOR is set', async () => {
   const upload = await runOnTerminal(['documents', 'upload', path.join(folder, 'deep'), '--on-duplicate', 'allow'], {
     ...env,
     NO_COLOR: '1',

@@ -13,7 +13,7 @@ import {
 } from '../support/gateway.ts';
 import { type Finished, runCommand } from './service.ts';
 
-// routing, models and usage on the command line, beside an API over the same installation.
+// The commands routing, models and usage, beside an API on the same installation.
 const plans = { enterprise: { quotas: { embed: 500 } } };
 
 let test: TestGateway;
@@ -50,7 +50,7 @@ const json = async (...args: string[]) => {
 const get = async (at: string) => (await test.call('GET', at, { key })).body;
 
 describe('routing', () => {
-  it('get --json prints what GET /v1/routing answers, before anything is set and after', async () => {
+  it('routing get --json prints the response of GET /v1/routing, before and after a change', async () => {
     expect(await json('routing', 'get')).toEqual(await get('/v1/routing'));
     await test.call('PUT', '/v1/routing', { key, json: { primary: SMALL, fallback: KOREAN, mode: 'fallback' } });
     const shown = await json('routing', 'get');
@@ -58,7 +58,7 @@ describe('routing', () => {
     expect(shown).toMatchObject({ primary: SMALL, fallback: KOREAN, mode: 'fallback' });
   });
 
-  it('set --json prints what PUT /v1/routing would, and the API sees it', async () => {
+  it('routing set --json prints the response of PUT /v1/routing, and the API uses it', async () => {
     const set = await json('routing', 'set', LARGE, '--fallback', MULTILINGUAL);
     expect(set).toMatchObject({ primary: LARGE, fallback: MULTILINGUAL, mode: 'fallback' });
     expect(await get('/v1/routing')).toEqual(set);
@@ -70,7 +70,7 @@ describe('routing', () => {
     expect(audit[0]?.['actor']).toMatch(/^operator:/);
   });
 
-  it('is one organization’s own', async () => {
+  it('routing belongs to one organization', async () => {
     await test.appliance.access.createOrganization({ name: 'acme', plan: 'free' });
     const before = await json('routing', 'get');
     expect(await json('routing', 'set', SMALL, '--org', 'acme')).toMatchObject({ primary: SMALL });
@@ -78,7 +78,7 @@ describe('routing', () => {
     expect(await json('routing', 'get')).toEqual(before);
   });
 
-  it('for people: fields on stdout, warnings on stderr', async () => {
+  it('routing set prints fields on stdout and warnings on stderr', async () => {
     const { code, stdout, stderr } = await service('routing', 'set', 'vendor-c/model-4', '--fallback', SMALL);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/primary\s+vendor-c\/model-4/)]);
     expect(stderr).toMatch(/^warning: no provider is configured for vendor-c\/model-4/m);
@@ -95,7 +95,7 @@ describe('routing', () => {
     [['set', SMALL, '--falback', KOREAN], /did you mean --fallback/],
     [['set', SMALL, KOREAN], /argument/i],
     [['get', SMALL], /not found/],
-  ])('%j is wrong usage, exit 2, and changes nothing', async (args, words) => {
+  ])('routing %j is wrong usage, exits with 2 and changes nothing', async (args, words) => {
     const before = await get('/v1/routing');
     const finished = await service('routing', ...args, '--json');
     expect([finished.code, finished.json().error.message]).toEqual([2, expect.stringMatching(words)]);
@@ -103,14 +103,14 @@ describe('routing', () => {
     expect(await get('/v1/routing')).toEqual(before);
   });
 
-  it('of an organization that is not there exits with 3', async () => {
+  it('routing of an unknown organization exits with 3', async () => {
     expect(await service('routing', 'get', '--org', 'nobody')).toMatchObject({ code: 3, stdout: '' });
     expect(await service('routing', 'set', SMALL, '--org', 'nobody')).toMatchObject({ code: 3, stdout: '' });
   });
 });
 
 describe('models', () => {
-  it('list --json prints what GET /v1/models answers', async () => {
+  it('models list --json prints the response of GET /v1/models', async () => {
     expect(await json('models', 'list')).toEqual(await get('/v1/models'));
     const table = await service('models', 'list');
     expect(table.stdout).toMatch(/^MODEL +KIND +DIMENSIONS +MAX TOKENS +AVAILABLE +CALIBRATED\n/);
@@ -118,7 +118,7 @@ describe('models', () => {
     expect(table.stdout).toMatch(/^vendor-c\/model-4 .* no provider +no$/m);
   });
 
-  it('test makes one real call to each model and says how it went', async () => {
+  it('models test makes one real call to each model and reports the result', async () => {
     const calls = test.upstream.calls.length;
     const tests = await json('models', 'test', SMALL, LARGE, 'local/lexical-1');
     const ok = { status: 'ok', norm: 1, tokens: expect.any(Number), latency_ms: expect.any(Number), error: null };
@@ -133,7 +133,7 @@ describe('models', () => {
     ]);
   });
 
-  it('test --all tries what has a provider, and is not metered', async () => {
+  it('models test --all tests each model with a provider, and is not metered', async () => {
     const before = await get('/v1/usage/summary');
     const tests = await json('models', 'test', '--all');
     expect(tests.map(({ model, status }: { model: string; status: string }) => [model, status])).toEqual([
@@ -147,7 +147,7 @@ describe('models', () => {
     expect(await get('/v1/usage/summary')).toEqual(before);
   });
 
-  it('test tries a model itself, never its fallback, and exits with 5 when one fails', async () => {
+  it('models test calls a model itself, never its fallback, and exits with 5 if one fails', async () => {
     await json('routing', 'set', SMALL, '--fallback', KOREAN);
     test.upstream.decide = () => ({
       kind: 'status',
@@ -172,7 +172,7 @@ describe('models', () => {
     expect(people.stdout).toMatch(/^MODEL +STATUS +MS +DIMENSIONS +NORM +TOKENS\n\S+small +failed/);
   });
 
-  it('test of a model without a provider exits with 5 and says so', async () => {
+  it('models test of a model without a provider exits with 5 and reports it', async () => {
     const finished = await service('models', 'test', 'vendor-c/model-4', '--json');
     expect([finished.code, finished.json()[0].status]).toEqual([5, 'not configured']);
   });
@@ -184,7 +184,7 @@ describe('models', () => {
     [['test', SMALL, 'vendor-z/none'], /unknown model/],
     [['test', '--al'], /did you mean --all/],
     [['list', SMALL], /not found/],
-  ])('%j is wrong usage, exit 2, before any call', async (args, words) => {
+  ])('models %j is wrong usage and exits with 2 before any call', async (args, words) => {
     const calls = test.upstream.calls.length;
     const finished = await service('models', ...args, '--json');
     expect([finished.code, finished.json().error.message]).toEqual([2, expect.stringMatching(words)]);
@@ -200,7 +200,7 @@ describe('usage', () => {
     expect((await send(['two', 'texts'], KOREAN)).status).toBe(200);
   });
 
-  it('--json prints what GET /v1/usage/summary answers', async () => {
+  it('usage --json prints the response of GET /v1/usage/summary', async () => {
     const summary = await get('/v1/usage/summary');
     expect(summary.axes.embed).toMatchObject({ limit: 500 });
     expect(await json('usage')).toEqual(summary);
@@ -209,7 +209,7 @@ describe('usage', () => {
     );
   });
 
-  it.each(['day', 'model', 'axis'])('by %s: bars in plain ASCII where the output is a pipe', async (by) => {
+  it.each(['day', 'model', 'axis'])('usage --by %s prints bars in plain ASCII if the output is a pipe', async (by) => {
     const { code, stdout } = await service('usage', '--by', by);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\x20-\x7e\n]+$/);
@@ -225,14 +225,14 @@ describe('usage', () => {
     [['--fom', '2026-02-01'], 2, /did you mean --from/],
     [['extra'], 2, /not found/],
     [['--org', 'nobody'], 3, /nobody/],
-  ])('%j exits with %i', async (args, code, words) => {
+  ])('usage %j exits with %i', async (args, code, words) => {
     const finished = await service('usage', ...args, '--json');
     expect([finished.code, finished.json().error.message]).toEqual([code, expect.stringMatching(words)]);
   });
 });
 
 it.each(['routing get', 'routing set', 'models list', 'models test', 'usage'])(
-  '%s --help says what it does, with examples',
+  '%s --help shows usage and examples',
   async (command) => {
     const { code, stdout } = await service(...command.split(' '), '--help');
     expect(code).toBe(0);

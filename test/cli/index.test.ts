@@ -10,7 +10,7 @@ import { syntheticTexts } from '../support/synthetic-models.ts';
 import { until } from '../support/until.ts';
 import { type Finished, runCommand, startService } from './service.ts';
 
-// index stats and reproject on the command line, beside a running installation.
+// The commands index stats and index reproject, beside a running installation.
 const ALPHA = 'vendor-a/alpha';
 const BETA = 'vendor-a/beta';
 const DOCUMENTS = 40;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await appliance.embedding.routing.set(operator, { primary: BETA, fallback: null, mode: 'single' });
   const worker = appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
-  // Long ones, so that there are several batches to be killed between.
+  // The texts are long, so that there are several batches and a kill can hit between two.
   const texts = Array.from({ length: DOCUMENTS }, (_, n) =>
     syntheticTexts(500, n + 50)
       .map(({ text }) => text)
@@ -50,7 +50,7 @@ afterAll(() => test.close());
 const service = (...args: string[]): Promise<Finished> => runCommand(args, env);
 const stats = async () => (await service('index', 'stats', '--bucket', 'default', '--json')).json().data[0];
 
-it('stats says what reproject will find', async () => {
+it('index stats shows the vectors that reproject will convert', async () => {
   const [{ chunks } = { chunks: 0 }] = await test.appliance.sql`
     SELECT sum(chunks_count)::int AS chunks FROM documents`;
   expect(await stats()).toEqual({
@@ -64,14 +64,14 @@ it('stats says what reproject will find', async () => {
   for (const word of ['default', `native:${BETA}@1`, 'kept']) expect(shown.stdout).toContain(word);
 });
 
-it('reproject refuses without a map, and tells which command makes one', async () => {
+it('index reproject refuses without a map, and names the command that makes one', async () => {
   const refused = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
   expect(refused.code).toBe(4);
   expect(refused.json().error).toMatchObject({ code: 'map_missing' });
   expect(refused.stderr).toContain(`service projections fit --model ${BETA}`);
 });
 
-it('a dry run changes nothing, and a real one asks first', async () => {
+it('index reproject changes nothing in a dry run, and otherwise asks first', async () => {
   await calibrate(test.appliance, ALPHA, { reference: true });
   await calibrate(test.appliance, BETA);
   const dry = await service('index', 'reproject', '--model', BETA, '--dry-run', '--json');
@@ -81,7 +81,7 @@ it('a dry run changes nothing, and a real one asks first', async () => {
   expect(await stats()).toMatchObject({ space: `native:${BETA}@1`, reprojecting_to: null });
 });
 
-it('a run that is killed is finished by the next one, without any call', { timeout: 90_000 }, async () => {
+it('index reproject finishes a killed run without any call to a provider', { timeout: 90_000 }, async () => {
   const { sql } = test.appliance;
   const before = await stats();
   const calls = test.upstream.calls.length;

@@ -30,13 +30,13 @@ function snapshotOf(jobs: readonly WatchedJob[], part: Partial<JobsSnapshot> = {
 
 const texts = (done: number) => ({ done, total: 1_000, unit: 'texts' as const });
 
-test('the first line says how things stand', () => {
+test('the first line has the counts of all states', () => {
   expect(describeChanges(null, snapshotOf([job('a')]))).toEqual([
     expect.stringMatching(/^2026-03-01T12:00:00\.000Z queued 2 {2}embedding 1 {2}ready 7 {2}failed 0 {2}cancelled 0 /),
   ]);
 });
 
-test('a line for each job that is new, moves on or finishes, and for each tenth of a bulk job', () => {
+test('each job that is new, changes its state or finishes has a line, and each tenth of a bulk job', () => {
   const before = snapshotOf([
     ...[job('bulk', { status: 'embedding', progress: texts(190) }), job('slow', { progress: texts(110) })],
     ...[job('moves', { status: 'extracting' }), job('waits'), job('retried', { status: 'embedding' })],
@@ -72,12 +72,12 @@ test('a line for each job that is new, moves on or finishes, and for each tenth 
   expect(describeChanges(after, { ...after, finished: [], finished_more: 0 })).toEqual([]);
 });
 
-test('jobs of a state that ends them, which are shown where that is asked for, are no changes', () => {
+test('finished jobs that are listed because their state is selected are no changes', () => {
   const ready = job('x', { status: 'ready', completed_at: AT });
   expect(describeChanges(snapshotOf([]), snapshotOf([ready]))).toEqual([]);
 });
 
-test('a database that goes away and comes back is told once each', () => {
+test('a database that stops and answers again has one line for each', () => {
   const well = snapshotOf([]);
   const away = snapshotOf([], { trouble: 'PostgreSQL is away' });
   expect(describeChanges(well, away)).toEqual([`${AT} PostgreSQL is away; trying again`]);

@@ -7,7 +7,7 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { runCommand } from './service.ts';
 
-// A command takes its time on a busy machine, and there are many here.
+// Commands are slow on a busy machine, and each test runs several.
 vi.setConfig({ testTimeout: 120_000 });
 
 let appliance: TestAppliance;
@@ -27,7 +27,7 @@ afterAll(async () => {
 const service = (...args: string[]) => runCommand(args, env);
 
 let uploads = 0;
-/** A job of a document of its own, in this state. */
+/** Create a job of a new document in this state. */
 async function jobIn(status: string): Promise<string> {
   const bytes = Buffer.from(`Text number ${++uploads}.\n`);
   const content = { bytes, fileName: `file ${uploads}.txt`, contentType: null };
@@ -41,7 +41,7 @@ async function jobIn(status: string): Promise<string> {
 const stateOf = async (id: string) =>
   (await appliance.appliance.sql`SELECT status FROM jobs WHERE id = ${id}`)[0]?.['status'];
 
-test('cancel: a queued job, one in progress only by force, a finished one not at all', async () => {
+test('jobs cancel cancels a queued job, one in progress only with --force, and no finished one', async () => {
   const queued = await jobIn('queued');
   const cancelled = await service('jobs', 'cancel', queued, '--json');
   expect([cancelled.code, cancelled.json()]).toEqual([0, { status: 'cancelled' }]);
@@ -56,7 +56,7 @@ test('cancel: a queued job, one in progress only by force, a finished one not at
   expect(await stateOf(running)).toBe('cancelled');
 });
 
-test('reprocess prints the new job, which a worker then does', async () => {
+test('jobs reprocess prints the new job, which is queued', async () => {
   const failed = await jobIn('failed');
   const again = await service('jobs', 'reprocess', failed, '--json');
   expect(again.code).toBe(0);
@@ -68,7 +68,7 @@ test('reprocess prints the new job, which a worker then does', async () => {
   );
 });
 
-test('delete asks, and removes the job only', async () => {
+test('jobs delete asks, and deletes only a job that is not in progress', async () => {
   const ready = await jobIn('ready');
   expect(await service('jobs', 'delete', ready)).toMatchObject({ code: 2, stdout: '' });
   const deleted = await service('jobs', 'delete', ready, '--yes', '--json');
@@ -79,7 +79,7 @@ test('delete asks, and removes the job only', async () => {
   expect(await stateOf(running)).toBe('indexing');
 });
 
-test('reap names stale jobs, and fails them unless it is a dry run', async () => {
+test('jobs reap lists stale jobs, and marks them as failed unless it is a dry run', async () => {
   const stale = await jobIn('extracting');
   const { sql } = appliance.appliance;
   await sql`UPDATE jobs SET checkpoint_at = now() - interval '20 minutes' WHERE id = ${stale}`;
@@ -103,7 +103,7 @@ test('reap names stale jobs, and fails them unless it is a dry run', async () =>
   expect(row?.['actor']).toMatch(/^operator:/);
 });
 
-test('download saves the file under its name, another, or on stdout, and overwrites nothing unasked', async () => {
+test('jobs download writes to a named file or to stdout, and overwrites only with --overwrite', async () => {
   const job = await jobIn('ready');
   const text = `Text number ${uploads}.\n`;
   const place = path.join(folder, 'downloads');
@@ -136,7 +136,7 @@ test('download saves the file under its name, another, or on stdout, and overwri
 });
 
 test.each(['cancel', 'reprocess', 'delete --yes', 'download', 'show'])(
-  '%s of an unknown job exits with 3',
+  'jobs %s of an unknown job exits with 3',
   async (command) => {
     const [name = '', ...flags] = command.split(' ');
     const foreign = await jobIn('ready');

@@ -11,7 +11,7 @@ import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, runService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
-// A command takes its time on a busy machine, and there are many here.
+// Commands are slow on a busy machine, and each test runs several.
 vi.setConfig({ testTimeout: 120_000 });
 
 let installation: TestAppliance;
@@ -63,7 +63,7 @@ const execJson = async (...args: string[]) => {
 const UPDATE = `UPDATE documents SET tag = 'x' WHERE team = 'a'`;
 
 describe('service metadata exec', () => {
-  test('prints what matches, with the names of the files', async () => {
+  test('metadata exec prints the documents that match, with their file names', async () => {
     const id = await upload('contract.txt', { team: 'a', year: '2020' });
     await upload('other.txt', { team: 'b' });
     const shown = await exec(`SELECT documents WHERE team = 'a'`);
@@ -78,7 +78,7 @@ describe('service metadata exec', () => {
     });
   });
 
-  test("with --json it prints the endpoint's answer", async () => {
+  test('metadata exec --json prints the response of the endpoint', async () => {
     const id = await upload('a.txt', { team: 'a' });
     const item = { id, searchable: true, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
     const counts = { bucket_id: bucketId, matched: 1, skipped: 0, reindex_queued: 0, indexed_vectors_deleted: 0 };
@@ -96,7 +96,7 @@ describe('service metadata exec', () => {
     });
   });
 
-  test('takes the statement from a file and from stdin', async () => {
+  test('metadata exec reads the statement from a file and from stdin', async () => {
     for (const year of ['1', '2', '3']) await upload(`${year}.txt`, { team: 'a', year });
     const file = path.join(folder, 'statement.txt');
     writeFileSync(file, `\ufeffUPDATE documents\r\nSET tag = 'it''s'\r\nWHERE team = 'a' AND year <= 2\r\n`);
@@ -107,7 +107,7 @@ describe('service metadata exec', () => {
     expect(await exec('--file', path.join(folder, 'none.txt'))).toMatchObject({ code: 3, stdout: '' });
   });
 
-  test('does in a script what the statement says, but removes nothing for good without the exact words', async () => {
+  test('metadata exec runs a statement of a script at once, but HARDDELETE only with the exact confirmation', async () => {
     const id = await upload('a.txt', { team: 'a' });
     for (const more of [[], ['--yes']]) {
       const unconfirmed = await exec(`HARDDELETE FROM documents WHERE team = 'a'`, ...more, '--json');
@@ -120,7 +120,7 @@ describe('service metadata exec', () => {
     expect(await execJson(UPDATE, '--no-reindex')).toMatchObject({ updated: 1 });
   });
 
-  test('takes --confirm with the exact words as the answer to HARDDELETE', async () => {
+  test('metadata exec accepts --confirm with the exact words for HARDDELETE', async () => {
     const id = await upload('a.txt', { team: 'a' });
     const statement = `HARDDELETE FROM documents WHERE team = 'a'`;
     const wrong = await exec(statement, '--confirm', `harddelete ${bucketId}`, '--json');
@@ -130,7 +130,7 @@ describe('service metadata exec', () => {
     expect(await statusOf(id)).toBe('deleting');
   });
 
-  test('tells what it did, and warns', async () => {
+  test('metadata exec prints counts and warnings', async () => {
     await upload('a.txt', { team: 'a' });
     await upload('b.txt', { team: 'a', tag: 'x' });
     const run = await exec(UPDATE, '--yes', '--no-reindex');
@@ -154,14 +154,14 @@ describe('service metadata exec', () => {
     ['a limit of none', ['SELECT documents', '--limit', '0'], /--limit/],
     ['a limit beyond 2,000', ['SELECT documents', '--limit', '2001'], /--limit/],
     ['DELETE', [`DELETE FROM documents WHERE a = 1`], /SOFTDELETE/],
-  ])('wrong usage exits with 2 before anything is opened: %s', async (_, args, message) => {
+  ])('metadata exec exits with 2 for wrong usage before an installation is opened: %s', async (_, args, message) => {
     const nowhere = { SERVICE_DATA_DIR: '/nowhere/at/all' };
     const refused = await runCommand(['metadata', 'exec', ...args, '--json'], nowhere);
     expect([refused.code, refused.json().error.message]).toEqual([2, expect.stringMatching(message)]);
     expect(refused.stderr).not.toContain('^');
   });
 
-  test('exits with 3 for a bucket that is not there', async () => {
+  test('metadata exec exits with 3 for an unknown bucket', async () => {
     const missing = await runCommand(['metadata', 'exec', 'SELECT documents', '--bucket', 'none', '--json'], env);
     expect([missing.code, missing.json().error.code]).toEqual([3, 'bucket_not_found']);
   });
@@ -179,17 +179,17 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('service metadata exec on a terminal', () =>
     return file;
   }
 
-  test('shows what a change touches, and asks', async () => {
+  test('metadata exec on a terminal shows the documents that would change, and asks', async () => {
     const id = await upload('contract.txt', { team: 'a' });
     const no = onTerminal(UPDATE);
     await no.shows('contract.txt');
     await no.shows(`This changes 1 document of bucket ${bucket}. Change them? [y/N]`);
-    no.press('\n');
+    no.pressKeys('\n');
     expect(await no.code).toBe(4);
     expect(await metadataOf(id)).toEqual({ team: 'a' });
     const yes = onTerminal(UPDATE, '--no-reindex');
     await yes.shows('[y/N]');
-    yes.press('y\n');
+    yes.pressKeys('y\n');
     await yes.shows('updated');
     expect(await yes.code).toBe(0);
     expect(await metadataOf(id)).toEqual({ team: 'a', tag: 'x' });
@@ -198,22 +198,22 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('service metadata exec on a terminal', () =>
     expect(await nothing.code).toBe(0);
   });
 
-  test('takes HARDDELETE only with the words typed out', async () => {
+  test('metadata exec on a terminal runs HARDDELETE only if the confirmation is typed', async () => {
     const id = await upload('contract.txt', { team: 'a' });
     const no = onTerminal(`HARDDELETE FROM documents WHERE team = 'a'`);
     await no.shows(`Type HARDDELETE ${bucketId} to do so:`);
-    no.press('y\n');
+    no.pressKeys('y\n');
     expect(await no.code).toBe(4);
     expect(await statusOf(id)).toBe('queued');
     const yes = onTerminal(`HARDDELETE FROM documents WHERE team = 'a'`);
     await yes.shows('to do so:');
-    yes.press(`HARDDELETE ${bucketId}\n`);
+    yes.pressKeys(`HARDDELETE ${bucketId}\n`);
     await yes.shows('job_id');
     expect(await yes.code).toBe(0);
     expect(await statusOf(id)).toBe('deleting');
   });
 
-  test('points at the fault', async () => {
+  test('metadata exec on a terminal points at the fault of a statement', async () => {
     const statement = `SELECT documents\nWHERE city = '서울' AND team ~ 'a'`;
     const shown = await runOnTerminal(['metadata', 'exec', '--file', fileOf(statement), '--bucket', bucket], env);
     const lines = stripVTControlCharacters(shown.stdout).split('\r\n');
@@ -224,7 +224,7 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('service metadata exec on a terminal', () =>
 });
 
 describe('service metadata keys', () => {
-  test('prints the reserved keys and the limits, without an installation', async () => {
+  test('metadata keys prints the reserved keys and the limits, without an installation', async () => {
     const nowhere = { SERVICE_DATA_DIR: '/nowhere/at/all' };
     const shown = await runCommand(['metadata', 'keys'], nowhere);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -238,7 +238,7 @@ describe('service metadata keys', () => {
 describe('service metadata history', () => {
   const history = (id: string, ...args: string[]) => runCommand(['metadata', 'history', id, ...args], env);
 
-  test('tells who changed what, by which statement, newest first', async () => {
+  test('metadata history shows who made which change by which statement, newest first', async () => {
     const id = await upload('a.txt', { team: 'a' });
     expect(await history(id)).toMatchObject({ code: 0, stdout: '', stderr: 'no changes\n' });
     await exec(UPDATE, '--yes', '--no-reindex');
@@ -262,7 +262,7 @@ describe('service metadata history', () => {
     expect(shown.stdout).not.toContain('metadata.tag');
   });
 
-  test('goes on when the document is gone for good', async () => {
+  test('metadata history still works after the document is deleted', async () => {
     const id = await upload('a.txt', { team: 'a' });
     const statement = `HARDDELETE FROM documents WHERE team = 'a'`;
     await exec(statement, '--confirm', `HARDDELETE ${bucketId}`);
@@ -271,7 +271,7 @@ describe('service metadata history', () => {
     expect(data).toMatchObject([{ actor: installation.operator.actor, statement, before: {}, after: {} }]);
   });
 
-  test('exits with 3 for a document that never was', async () => {
+  test('metadata history exits with 3 for a document that never existed', async () => {
     const missing = await history('doc_none', '--json');
     expect([missing.code, missing.json().error.code]).toEqual([3, 'document_not_found']);
   });

@@ -7,7 +7,7 @@ import { MetricsDifference } from '../../src/cli/metrics-difference.ts';
 import { parseMetrics, readMetrics } from '../../src/cli/read-metrics.ts';
 
 describe('the text format', () => {
-  it('is read as prom-client writes it', async () => {
+  it('the text format of prom-client is parsed', async () => {
     const registry = new Registry();
     const registers = [registry];
     new Counter({ name: 'a_total', help: 'a "help"\nof two lines', labelNames: ['x', 'y'], registers }).inc(
@@ -27,7 +27,7 @@ describe('the text format', () => {
     ]);
   });
 
-  it('may have times, infinities and lines that mean nothing', () => {
+  it('the text format may have times, infinities and lines that are no samples', () => {
     const text = 'a 1 1700000000000\n\nb{} +Inf\nc -Inf\nd NaN\n<html>\n{} 1\ne one\nf{__proto__="x"} 2\r\n';
     expect(parseMetrics(text).map(({ name, value }) => [name, value])).toEqual([
       ['a', 1],
@@ -53,17 +53,21 @@ describe('a server', () => {
   }
   const { signal } = new AbortController();
 
-  it('is asked at /metrics, whatever the path of its address', async () => {
+  it('a server is read at /metrics for any path of its address', async () => {
     const url = await serve((req, res) => res.end(`path{of="${req.url}"} 1\n`));
     expect(await readMetrics(`${url}/else`, signal)).toEqual([{ name: 'path', labels: { of: '/metrics' }, value: 1 }]);
   });
 
-  it('that refuses, fails, is none of ours or is not there is told apart', async () => {
+  it('servers that refuse, fail, are not this service or do not exist have different errors', async () => {
     const cases: [RequestListener, string, RegExp][] = [
       [(_, res) => res.writeHead(401).end(), 'metrics_refused', /only on its own machine/],
-      [(_, res) => res.writeHead(500).end('no'), 'server_unreachable', /answers 500/],
-      [(_, res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 'server_unreachable', /nothing/],
-      [(_, res) => res.end('x'.repeat(9 * 1024 * 1024)), 'server_unreachable', /no server of ours/],
+      [(_, res) => res.writeHead(500).end('no'), 'server_unreachable', /answered 500/],
+      [
+        (_, res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+        'server_unreachable',
+        /request failed/,
+      ],
+      [(_, res) => res.end('x'.repeat(9 * 1024 * 1024)), 'server_unreachable', /not that of this service/],
     ];
     for (const [listener, code, message] of cases) {
       const url = await serve(listener);
@@ -75,12 +79,12 @@ describe('a server', () => {
     }
     const silent = await serve(() => undefined);
     await expect(readMetrics(silent, signal, 50)).rejects.toMatchObject({
-      message: `no server at ${silent}: it does not answer`,
+      message: `cannot read the metrics of ${silent}: it did not answer in time`,
     });
     await expect(readMetrics('http://127.0.0.1:1', signal)).rejects.toMatchObject({ code: 'server_unreachable' });
   });
 
-  it('is left as soon as nobody wants to know', async () => {
+  it('a read ends as soon as its signal is aborted', async () => {
     const url = await serve(() => undefined);
     const abort = new AbortController();
     const pending = readMetrics(url, abort.signal);
@@ -92,7 +96,7 @@ describe('a server', () => {
 describe('a difference', () => {
   const reading = (atMs: number, text: string) => ({ atMs, samples: parseMetrics(text) });
 
-  it('is what counters grew by, also those that are new or began again', () => {
+  it('a difference is the growth of counters, new and reset ones included', () => {
     const since = new MetricsDifference([
       reading(0, 'n{k="a"} 10\nn{k="b"} 100\n'),
       reading(1, 'n{k="a"} 999\n'),
@@ -106,14 +110,14 @@ describe('a difference', () => {
     expect(since.now('n')).toBe(22);
   });
 
-  it('of one reading, or of none, is nothing', () => {
+  it('a difference of one reading or none is zero', () => {
     for (const readings of [[], [reading(5, 'n 10\nh_bucket{le="+Inf"} 7\n')]]) {
       const since = new MetricsDifference(readings);
       expect([since.grown('n'), since.perSecond('n'), since.quantileMs('h', 0.5)]).toEqual([0, 0, null]);
     }
   });
 
-  it('has the quantiles of what a histogram saw in between', () => {
+  it('a difference has the quantiles of the values that a histogram recorded in between', () => {
     const buckets = (counts: readonly number[]) =>
       ['0.1', '0.2', '1', '+Inf'].map((le, i) => `h_bucket{le="${le}"} ${counts[i]}\n`).join('');
     const since = new MetricsDifference([

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => appliance.close());
 
 let uploads = 0;
-/** A job whose worker is gone. */
+/** Create a job whose worker is gone. */
 async function lostJob(): Promise<string> {
   const content = { bytes: Buffer.from(`Text ${++uploads}.`), fileName: 'a.txt', contentType: null };
   const { sql, ingest } = appliance.appliance;
@@ -32,7 +32,7 @@ async function lostJob(): Promise<string> {
 const stateOf = async (id: string) =>
   (await appliance.appliance.sql`SELECT status FROM jobs WHERE id = ${id}`)[0]?.['status'];
 
-test('reaper --once brings back jobs whose worker is gone and removes what is left', async () => {
+test('reaper --once queues jobs of dead workers again and removes orphaned files', async () => {
   const { objects } = appliance.appliance;
   const lost = await lostJob();
   const orphan = 'documents/org_gone/doc_00000000000000000000000000/original';
@@ -46,7 +46,7 @@ test('reaper --once brings back jobs whose worker is gone and removes what is le
   expect(await objects.head(orphan)).toBeNull();
 });
 
-test('reaper runs until it is told to stop, and refuses a time that is none', async () => {
+test('reaper runs until it is stopped, and refuses a wrong interval', async () => {
   const running = startService(['reaper', '--every', '1s'], env);
   await until(async () => running.output().stdout === 'reaping every 1s\n', { what: 'ready' });
   const lost = await lostJob();

@@ -3,7 +3,7 @@ import { makeDataDir } from '../support/appliance.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { CAN_MAKE_TERMINAL, type Finished, runCommand, runOnTerminal, runService } from './service.ts';
 
-// Organizations, users, keys, tokens, buckets, jobs, settings: commands that read and write records.
+// Commands that read and write records: organizations, users, keys, tokens, buckets, jobs, settings.
 let database: TestDatabase;
 let dataDir: ReturnType<typeof makeDataDir>;
 let env: NodeJS.ProcessEnv;
@@ -30,7 +30,7 @@ async function audited(action: string): Promise<{ actor: string; target: string 
   return database.sql`select actor, target from audit_log where action = ${action} order by id`;
 }
 
-test('organizations: create, list, change the plan', async () => {
+test('organizations are created and listed, and their plan is changed', async () => {
   const acme = await json('orgs', 'create', 'acme', '--plan', 'business');
   expect(acme).toEqual({ id: expect.stringMatching(/^org_/), name: 'acme', plan: 'business' });
   expect(await json('orgs', 'set-plan', 'acme', 'free')).toEqual({ ...acme, plan: 'free' });
@@ -47,7 +47,7 @@ test('organizations: create, list, change the plan', async () => {
   });
 });
 
-test('users: create, list, change the role', async () => {
+test('users are created and listed, and their role is changed', async () => {
   const user = await json('users', 'create', 'Ana@Example.com', '--role', 'admin', '--department', 'sales');
   expect(user).toMatchObject({ email: 'ana@example.com', role: 'admin', auth_level: 7, department: 'sales' });
   expect(await json('users', 'set-role', 'ana@example.com', 'member', '--auth-level', '4')).toMatchObject({
@@ -60,7 +60,7 @@ test('users: create, list, change the role', async () => {
   expect(await service('users', 'create', 'no email')).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('keys: the key is shown once, to the one who makes it', async () => {
+test('an API key is shown only when it is created', async () => {
   const created = await json(
     'keys',
     'create',
@@ -94,7 +94,7 @@ test('keys: the key is shown once, to the one who makes it', async () => {
   expect((await service('keys', 'list')).stdout).not.toContain(created.key.slice(13));
 });
 
-test('keys: rotate and revoke', async () => {
+test('API keys are rotated and revoked', async () => {
   const first = await json('keys', 'create', '--name', 'old');
   const second = await json('keys', 'rotate', first.id, '--grace', '1h');
   expect(second).toMatchObject({ name: 'old', key: expect.not.stringContaining(first.key) });
@@ -108,7 +108,7 @@ test('keys: rotate and revoke', async () => {
   expect((await audited('key.revoke')).map((row) => row.target)).toEqual([second.id]);
 });
 
-test('tokens: for a user who is made when there is none', async () => {
+test('a token is created for a user, who is added if there is none', async () => {
   const token = await json('tokens', 'create', '--user', 'ben@example.com', '--role', 'owner', '--ttl', '2h');
   expect(token).toEqual({ token: expect.stringMatching(/^\S+\.\S+\.\S+$/), expires_at: expect.any(String) });
   expect((await json('users', 'list')).data).toContainEqual(
@@ -118,7 +118,7 @@ test('tokens: for a user who is made when there is none', async () => {
   expect(await service('tokens', 'create', '--user', 'ben@example.com', '--ttl', 'soon')).toMatchObject({ code: 2 });
 });
 
-test('buckets: create, list, delete with everything in it', async () => {
+test('buckets are created, listed and deleted with their contents', async () => {
   const bucket = await json('buckets', 'create', 'manuals');
   expect(bucket).toMatchObject({ id: expect.stringMatching(/^bkt_/), name: 'manuals' });
   expect(await service('buckets', 'create', 'manuals')).toMatchObject({ code: 4 });
@@ -131,7 +131,7 @@ test('buckets: create, list, delete with everything in it', async () => {
   expect(await service('buckets', 'delete', 'manuals', '--yes')).toMatchObject({ code: 3 });
 });
 
-test('what is not there exits with 3, in another organization too', async () => {
+test('commands for records that do not exist exit with 3', async () => {
   for (const args of [
     ['jobs', 'show', 'job_0'],
     ['documents', 'show', 'doc_0'],
@@ -150,7 +150,7 @@ test('what is not there exits with 3, in another organization too', async () => 
   }
 });
 
-test('embed --json prints what the endpoint answers', async () => {
+test('embed --json prints the response of the endpoint', async () => {
   const answer = await json('embed', 'one text', '두 번째 글', '--dimensions', '8');
   expect(answer).toMatchObject({
     object: 'list',
@@ -173,7 +173,7 @@ test('embed --json prints what the endpoint answers', async () => {
   expect(await service('embed', 'x', '--model', 'vendor-c/model-4')).toMatchObject({ code: 5, stdout: '' });
 });
 
-test('environment variables stand for flags, and flags win over them', async () => {
+test('environment variables set flags, and flags override them', async () => {
   const fromEnvironment = await runCommand(['embed', 'x'], { ...env, SERVICE_JSON: 'yes', SERVICE_DIMENSIONS: '4' });
   expect(fromEnvironment.json().data[0].embedding).toHaveLength(4);
   const scopes = await runCommand(['keys', 'create', '--json'], {
@@ -186,14 +186,14 @@ test('environment variables stand for flags, and flags win over them', async () 
   expect(flag).toMatchObject({ code: 0 });
 });
 
-test('lists for people: a table on stdout, words on stderr, no colours in a pipe', async () => {
+test('lists are tables on stdout, and an empty list is a message on stderr', async () => {
   const table = await service('orgs', 'list');
   expect(table.stdout).toMatch(/^ID +NAME +PLAN +CREATED +SUSPENDED\n/);
   const empty = await service('jobs', 'list');
   expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'no jobs\n' });
 });
 
-test('config check shows what is in force and from where, never a secret', async () => {
+test('config check shows the value and the source of each setting, and no secret', async () => {
   const secrets = { SERVICE_CRON_SECRET: 'a-cron-secret-of-ours', SERVICE_PORT: '9000' };
   const { settings } = (await runCommand(['config', 'check', '--json'], { ...env, ...secrets })).json();
   expect(settings).toContainEqual({ name: 'port', value: 9000, from: 'environment' });
@@ -214,14 +214,14 @@ test('config check shows what is in force and from where, never a secret', async
   expect(wrong.stdout + wrong.stderr).not.toContain('short-secret');
 });
 
-test('db status and db migrate', async () => {
+test('db status and db migrate find nothing to do on an up-to-date database', async () => {
   const status = await json('db', 'status');
   expect(status).toMatchObject({ server_version: expect.stringMatching(/^\d+/), pending: 0 });
   expect(status.migrations[0]).toMatchObject({ version: 1, applied_at: expect.stringMatching(/Z$/) });
   expect(await json('db', 'migrate')).toEqual({ applied: [] });
 });
 
-test('db status changes nothing, db migrate brings a database up', async () => {
+test('db status changes nothing, and db migrate creates the schema', async () => {
   const fresh = await createTestDatabase({ isEmpty: true });
   try {
     const freshEnv = { ...env, DATABASE_URL: fresh.url };
@@ -236,7 +236,7 @@ test('db status changes nothing, db migrate brings a database up', async () => {
   }
 });
 
-test('doctor passes on a healthy installation and says what is down on another', async () => {
+test('doctor passes on a healthy installation, and reports the part of another that is down', async () => {
   const healthy = await service('doctor');
   expect(healthy.code).toBe(0);
   expect(healthy.stdout).toMatch(/^✔ database: PostgreSQL \d+/m);
@@ -256,7 +256,7 @@ test('doctor passes on a healthy installation and says what is down on another',
   expect(checks.find((check: { name: string }) => check.name === 'objects')).toMatchObject({ status: 'ok' });
 });
 
-test('a database that is away exits with 5 and one document', async () => {
+test('a command without its database exits with 5 and prints one JSON document', async () => {
   const finished = await runService(['jobs', 'list', '--json'], {
     ...env,
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x',
@@ -265,16 +265,19 @@ test('a database that is away exits with 5 and one document', async () => {
   expect(finished.json().error.code).toBe('postgres_unavailable');
 });
 
-test.skipIf(!CAN_MAKE_TERMINAL)('on a terminal: colours unless NO_COLOR, and a question before harm', async () => {
-  const coloured = await runOnTerminal(['orgs', 'list'], env);
-  expect(coloured.stdout).toContain('\u001b[1m');
-  const plain = await runOnTerminal(['orgs', 'list'], { ...env, NO_COLOR: '1' });
-  expect(plain).toMatchObject({ code: 0, stdout: expect.stringContaining('default') });
-  expect(plain.stdout).not.toContain('\u001b');
+test.skipIf(!CAN_MAKE_TERMINAL)(
+  'commands on a terminal use colours unless NO_COLOR is set, and ask before they delete',
+  async () => {
+    const coloured = await runOnTerminal(['orgs', 'list'], env);
+    expect(coloured.stdout).toContain('\u001b[1m');
+    const plain = await runOnTerminal(['orgs', 'list'], { ...env, NO_COLOR: '1' });
+    expect(plain).toMatchObject({ code: 0, stdout: expect.stringContaining('default') });
+    expect(plain.stdout).not.toContain('\u001b');
 
-  await json('buckets', 'create', 'asked');
-  const no = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'n\n');
-  expect(no).toMatchObject({ code: 4, stdout: expect.stringContaining('[y/N]') });
-  const yes = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'y\n');
-  expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted bucket asked') });
-});
+    await json('buckets', 'create', 'asked');
+    const no = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'n\n');
+    expect(no).toMatchObject({ code: 4, stdout: expect.stringContaining('[y/N]') });
+    const yes = await runOnTerminal(['buckets', 'delete', 'asked'], env, 'y\n');
+    expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted bucket asked') });
+  },
+);

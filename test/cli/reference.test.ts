@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { generateReference, linkProject, MANIFEST, readReference } from '../docs/cli-reference.ts';
 
-test('docs/cli and oclif.manifest.json are those of the commands', async () => {
+test('docs/cli and oclif.manifest.json match the commands', async () => {
   const generated = await generateReference();
   expect(readReference(), 'not current: run "npm run docs:cli" and commit what it writes').toEqual(generated);
 });
@@ -17,7 +17,7 @@ const RUN = `
   await (await import(module)).runCommandLine(new URL(root), argv);
 `;
 
-test('a command that the manifest does not have yet runs all the same', async () => {
+test('a command that is missing in the manifest runs all the same', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'stale-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   linkProject(folder);

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { redisAvailable, startRedis } from '../support/redis.ts';
 import { type Finished, runCommand } from './service.ts';
 
-// What commands print never holds a credential of the settings, whatever the vendors answer.
+// Commands never print a credential of the settings, for any response of the vendors.
 let database: TestDatabase;
 let dataDir: ReturnType<typeof makeDataDir>;
 let upstream: EchoUpstream;
@@ -27,7 +27,7 @@ afterAll(async () => {
   dataDir.remove();
 });
 
-/** With the log at its loudest. */
+/** Run a command with these settings and the most verbose log level. */
 function run(args: string[], settings: string): Promise<Finished> {
   const file = path.join(dataDir.dataDir, 'settings.yaml');
   writeFileSync(file, settings);
@@ -35,7 +35,7 @@ function run(args: string[], settings: string): Promise<Finished> {
   return runCommand(args, { ...env, SERVICE_LOG_LEVEL: 'trace' });
 }
 
-function expectSilence(what: string, { stdout, stderr }: Finished): void {
+function expectNoSecrets(what: string, { stdout, stderr }: Finished): void {
   expectClean(`stdout of ${what}`, stdout);
   expectClean(`stderr of ${what}`, stderr);
 }
@@ -53,19 +53,19 @@ describe('while every vendor repeats its key', () => {
     [['usage', '--json'], 0],
     [['embed', 'a text', '--model', 'vendor-a/text-embedding-3-small'], 5],
     [['search', 'a text', '--json'], 0],
-  ])('%j', async (args, code) => {
+  ])('%j prints no credential although every vendor repeats its key', async (args, code) => {
     const finished = await run(args, stringify(canarySettings(upstream.url)));
     expect([finished.code, finished.stderr]).toEqual([code, expect.any(String)]);
-    expectSilence(args.join(' '), finished);
+    expectNoSecrets(args.join(' '), finished);
   });
 
-  it('the keys did arrive', () => {
+  it('the keys were sent to the vendors', () => {
     const { openaiTwo: _second, redis: _redis, cron: _cron, vision: _vision, ...sent } = CANARY;
     for (const key of Object.values(sent)) expect(upstream.credentials).toContain(key);
   });
 });
 
-it.skipIf(!redisAvailable())('a password that Redis refuses', async () => {
+it.skipIf(!redisAvailable())('a password that Redis refuses is not printed', async () => {
   const redis = await startRedis({ password: 'another' });
   try {
     const settings = stringify({ redis_url: redis.url.replace('another', CANARY.redis) });
@@ -73,8 +73,8 @@ it.skipIf(!redisAvailable())('a password that Redis refuses', async () => {
     expect(doctor.code).toBe(5);
     const found = doctor.json().checks.find((check: { name: string }) => check.name === 'redis');
     expect(found).toMatchObject({ status: 'down' });
-    expectSilence('doctor', doctor);
-    expectSilence('embed', await run(['embed', 'a text', '--json'], settings));
+    expectNoSecrets('doctor', doctor);
+    expectNoSecrets('embed', await run(['embed', 'a text', '--json'], settings));
   } finally {
     await redis.drop();
   }
@@ -105,10 +105,10 @@ describe('settings that are not valid', () => {
     ['a secret that is too short', { secret_key: key }, 'secret_key'],
     ['broken YAML', `providers: {vendor-a: {api_key: "${key}`, 'YAML'],
     ['a variable that is not set', `providers: {vendor-a: {api_key: "${key}\${NOT_SET}"}}`, 'NOT_SET'],
-  ])('%s: the place is shown, the value is not', async (what, settings, place) => {
+  ])('config check shows the place of %s, and not its value', async (what, settings, place) => {
     const text = typeof settings === 'string' ? settings : stringify(settings);
     const finished = await run(['config', 'check', '--json'], text);
     expect([finished.code, finished.stderr]).toEqual([2, expect.stringContaining(place)]);
-    expectSilence(what, finished);
+    expectNoSecrets(what, finished);
   });
 });

@@ -28,7 +28,7 @@ afterEach(() => {
   server.close();
 });
 
-test('tells what happened between two readings, by the names that the service gives its metrics', async () => {
+test('the gauge computes the load between two readings from the metrics of the service', async () => {
   metrics.httpRequests.inc({ operation: 'search', status: '200' }, 1_000);
   cache.count('memory', 500, 500);
   const first = await gauge.read(signal);
@@ -64,7 +64,7 @@ test('tells what happened between two readings, by the names that the service gi
   ]);
 });
 
-test('a server that goes away is told as trouble, and begins anew when it is back', async () => {
+test('a server that stops is reported as trouble, and its rates begin at 0 when it is back', async () => {
   await gauge.read(signal);
   metrics.httpRequests.inc({ operation: 'search', status: '200' }, 5);
   await gauge.read(signal);
@@ -72,14 +72,14 @@ test('a server that goes away is told as trouble, and begins anew when it is bac
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   expect(await gauge.read(signal)).toMatchObject({
-    trouble: `no server at http://127.0.0.1:${port}: nothing answers`,
+    trouble: `cannot read the metrics of http://127.0.0.1:${port}: the request failed; is a server running there?`,
     requests: { per_second: 0 },
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
   expect(await gauge.read(signal)).toMatchObject({ trouble: null, requests: { per_second: 0 } });
 });
 
-test('a server on all addresses is asked on its own machine', () => {
+test('a server that listens on all addresses is read at the loopback address', () => {
   expect(localServerUrl({ host: '0.0.0.0', port: 8080 })).toBe('http://127.0.0.1:8080');
   expect(localServerUrl({ host: '::', port: 8080 })).toBe('http://[::1]:8080');
   expect(localServerUrl({ host: 'box.example', port: 1 })).toBe('http://box.example:1');

@@ -7,9 +7,9 @@ import type { CommandCall } from '../support/command-child.ts';
 
 const SERVICE = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const COMMAND_CHILD = fileURLToPath(new URL('../support/command-child.ts', import.meta.url));
-/** Far beyond what any command of the tests takes, so that a hang fails as one. */
+/** Time limit far beyond that of any command in the tests, so that a hang is reported as one. */
 const COMMAND_MS_MAX = 50_000;
-/** Commands never print it. */
+/** Marker of the end of a command's output; commands never print it. */
 const END_OF_COMMAND = '\0';
 
 export interface Finished {
@@ -23,12 +23,12 @@ export interface Finished {
 
 export interface Running {
   readonly child: ChildProcess;
-  /** What has come so far. */
+  /** Return the output so far. */
   output(): { stdout: string; stderr: string };
   readonly finished: Promise<Finished>;
 }
 
-/** Starts `bin/service` as a shell does, with nothing of the test's own environment but `env` and the search path. */
+/** Start `bin/service` as a shell does, with only `env`, the search path and HOME as its environment. */
 export function startService(args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Running {
   const { PATH, HOME } = process.env;
   const child = spawn(SERVICE, args, {
@@ -50,18 +50,18 @@ export function startService(args: readonly string[], env: NodeJS.ProcessEnv, in
   return { child, output: () => ({ stdout, stderr }), finished };
 }
 
-/** Runs `bin/service` as a shell does, to its end: about a second. `runCommand` is for what needs no process of its own. */
+/** Run `bin/service` as a shell does, which takes about a second. Use `runCommand` unless a new process is needed. */
 export async function runService(args: readonly string[], env: NodeJS.ProcessEnv, input?: string): Promise<Finished> {
   return startService(args, env, input).finished;
 }
 
-/** The process of `runCommand`, and the end of the last command that it was given. */
+/** Process of `runCommand`, and the end of the last command that it was given. */
 let commandChild: { readonly child: ChildProcess; readonly exited: Promise<null> } | null = null;
 let lastCommand: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command line in a process that ran others before, with `env` as all of its environment and nothing on stdin:
- * the same code and the same streams as `runService` without the start of Node, which is nearly all of its time.
+ * Run a command line in a process that is reused, with `env` as its whole environment and nothing on stdin. Code and
+ * streams are those of `runService`, without the start of Node, which takes nearly all of the time.
  * Commands run one after the other, in the order of the calls.
  */
 export function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
@@ -92,7 +92,7 @@ function startCommandChild() {
   return { child, exited: new Promise<null>((resolve) => child.once('exit', () => resolve(null))) };
 }
 
-/** What one command writes to a stream of a child, which stays open. */
+/** Read the output of one command from a stream of a child, which stays open. */
 function readCommand(stream: Readable): Promise<string> {
   let all = '';
   return new Promise((resolve) => {
@@ -109,12 +109,12 @@ function readCommand(stream: Readable): Promise<string> {
   });
 }
 
-/** Whether this host can make a terminal for a test (util-linux). */
+/** True if this host can make a terminal for a test (util-linux). */
 export const CAN_MAKE_TERMINAL = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes(
   'util-linux',
 );
 
-/** The same on a terminal of 100 columns, as `script` makes one; stdout is what the terminal shows. */
+/** Run `bin/service` on a terminal of 100 columns, made by `script`; stdout is the content of the terminal. */
 export async function runOnTerminal(args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Promise<Finished> {
   const { PATH, HOME } = process.env;
   const command = `stty cols 100 rows 30; exec ${[SERVICE, ...args].map((arg) => `'${arg}'`).join(' ')}`;

@@ -13,7 +13,7 @@ const columns: Column<Row>[] = [
   ['last', () => 'end'],
 ];
 
-test('columns line up in terminal cells, where a Korean letter takes two', () => {
+test('columns are aligned in terminal cells, of which a Korean letter takes two', () => {
   const table = renderTable(
     [
       { id: '휴가 정책', name: 'a' },
@@ -37,12 +37,12 @@ test('only columns that may be cut are cut to fit a terminal', () => {
   expect(renderTable(rows, columns, null)).toContain(rows[0]?.name);
 });
 
-test('nothing becomes a dash, and control characters never reach the terminal', () => {
+test('a missing value is a dash, and control characters are replaced', () => {
   const table = renderTable([{ id: 'a\u001b[31mb\nc', name: null }], columns, null);
   expect(table.split('\n')[1]).toBe('a [31mb c  -     end');
 });
 
-test('fields of one thing', () => {
+test('renderFields prints one field on each line', () => {
   expect(renderFields({ id: 'x', scopes: ['a', 'b'], policy: { max: 1 }, none: null, long_name: 2 })).toBe(
     ['id         x', 'scopes     a, b', 'policy     {"max":1}', 'none       -', 'long_name  2'].join('\n'),
   );

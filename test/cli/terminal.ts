@@ -5,27 +5,27 @@ import { stripVTControlCharacters } from 'node:util';
 import { until } from '../support/until.ts';
 
 const SERVICE = fileURLToPath(new URL('../../bin/service', import.meta.url));
-/** Far beyond what any command of the tests takes, so that a hang fails as one. */
+/** Time limit far beyond that of any command in the tests, so that a hang is reported as one. */
 const COMMAND_MS_MAX = 50_000;
 
 export interface TerminalRun {
   readonly pid: number;
-  /** Everything that was written to the terminal so far, as it was. */
+  /** Return all output to the terminal so far, with control sequences. */
   raw(): string;
-  /** Wait until this was written after the last thing that was waited for; control sequences do not count. */
+  /** Wait until this text appears after the text of the last wait; control sequences are ignored. */
   shows(text: string): Promise<void>;
-  press(keys: string): void;
+  pressKeys(keys: string): void;
   readonly code: Promise<number | null>;
 }
 
-/** Starts `bin/service` on a terminal of its own, as `script` makes one (see CAN_MAKE_TERMINAL), for as long as it takes. */
+/** Start `bin/service` on a new terminal, made by `script` (see CAN_MAKE_TERMINAL). */
 export function startOnTerminal(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { columns, rows }: { columns: number; rows: number },
 ): TerminalRun {
   const { PATH, HOME } = process.env;
-  // Its own exit code is what is asked for, and that the terminal is as it was after it.
+  // The shell returns the exit code of the command, and prints the mode of the terminal after it.
   const service = [SERVICE, ...args].map((arg) => `'${arg}'`).join(' ');
   const command = `stty cols ${columns} rows ${rows}; ${service}; code=$?; stty -a | grep -o '.icanon'; exit $code`;
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
@@ -50,7 +50,7 @@ export function startOnTerminal(
       };
       seen = (await until(find, { withinMs: COMMAND_MS_MAX, what: `"${text}" on the terminal` })).end;
     },
-    press: (keys) => child.stdin.write(keys),
+    pressKeys: (keys) => child.stdin.write(keys),
     code: once(child, 'close').then(([code]) => code),
   };
 }

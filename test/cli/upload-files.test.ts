@@ -34,10 +34,10 @@ async function upload(files: { path: string; sourcePath: string }[], signal = ne
   const { appliance, operator } = service;
   const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
   const outcomes: FileOutcome[] = [];
-  const told: FileOutcome[] = [];
-  const run = { outcomes, onOutcome: (outcome: FileOutcome) => told.push(outcome), signal };
+  const reported: FileOutcome[] = [];
+  const run = { outcomes, onOutcome: (outcome: FileOutcome) => reported.push(outcome), signal };
   await uploadFiles(appliance, operator, { bucketId: bucket.id, request }, files, run);
-  expect(told).toEqual(outcomes);
+  expect(reported).toEqual(outcomes);
   return outcomes.sort((a, b) => (a.source_path < b.source_path ? -1 : 1));
 }
 
@@ -46,7 +46,7 @@ async function countDocuments(): Promise<number> {
   return buckets.reduce((sum, bucket) => sum + (bucket.document_count ?? 0), 0);
 }
 
-test('what is wrong with one file stops no other, and every file stays as it was', async () => {
+test('a fault of one file does not stop the others, and every file stays as it was', async () => {
   const files = [
     makeFile('good.md', '# Title\n\nA passage.'),
     makeFile('empty.txt', ''),
@@ -71,10 +71,10 @@ test('what is wrong with one file stops no other, and every file stays as it was
   expect(page.data[0]).toMatchObject({ file_name: 'good.md', source_path: 'from/good.md', status: 'queued' });
 });
 
-test('a file that must not be read is its own failure', async () => {
+test('a file without read permission is a failed outcome', async () => {
   const secret = makeFile('secret.txt', 'nobody may read this');
   chmodSync(secret.path, 0);
-  // Root can read everything; somebody else is asked.
+  // Root can read everything, so another user reads.
   const isRoot = process.getuid?.() === 0;
   const { appliance, operator } = service;
   const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
@@ -94,7 +94,7 @@ test('a file that must not be read is its own failure', async () => {
   ]);
 });
 
-test('an abort leaves what was uploaded and drops the rest whole', async () => {
+test('an abort keeps the uploaded files and drops the others completely', async () => {
   const before = await countDocuments();
   const abort = new AbortController();
   const files = Array.from({ length: 40 }, (_, index) => makeFile(`many-${index}.txt`, `text ${index}`));
@@ -111,7 +111,7 @@ test('an abort leaves what was uploaded and drops the rest whole', async () => {
   expect((await countDocuments()) - before).toBe(outcomes.length);
 });
 
-test('waiting ends with every job, linked and cancelled ones too', async () => {
+test('waitForJobs ends when all jobs have ended, those of linked files and cancelled ones included', async () => {
   const { appliance, operator } = service;
   const [kept] = await upload([makeFile('kept.md', '# Kept\n\nThe passage to keep.')]);
   const [twin] = await upload([makeFile('twin.md', '# Kept\n\nThe passage to keep.')]);

@@ -27,7 +27,7 @@ const summary: UsageSummary = {
 };
 const terminal = { width: 80, color: false };
 
-test('by axis: what is used of the limit and what is left', () => {
+test('the chart by axis shows the used part of the limit and the rest', () => {
   expect(`\n${renderUsage(summary, terminal, 'axis')}\n`).toBe(`
 Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 
@@ -37,7 +37,7 @@ embed_image                              0 images, 0 requests, not in the plan
 `);
 });
 
-test('by day: every day from the first with use to the last, bars in proportion to the most', () => {
+test('the chart by day shows every day from the first to the last with usage, in proportion to the largest', () => {
   expect(`\n${renderUsage(summary, terminal, 'day')}\n`).toBe(`
 Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 
@@ -48,7 +48,7 @@ Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 `);
 });
 
-test('by model, in ASCII where the output is no terminal', () => {
+test('the chart by model is ASCII if the output is no terminal', () => {
   expect(`\n${renderUsage(summary, { width: null, color: false }, 'model')}\n`).toBe(`
 Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 
@@ -64,7 +64,7 @@ embed_image                                            0 images, 0 requests, not
 `);
 });
 
-test('on a narrow terminal bars give way to figures', () => {
+test('bars are shortened or left out on a narrow terminal', () => {
   expect(`\n${renderUsage(summary, { width: 46, color: false }, 'day')}\n`).toBe(`
 Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 
@@ -83,7 +83,7 @@ Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 `);
 });
 
-test('colours change nothing but colours, and warn from 80 % and at the limit', () => {
+test('colours do not change the text, and they warn from 80 % and at the limit', () => {
   for (const by of ['axis', 'day', 'model'] as const) {
     const coloured = renderUsage(summary, { width: 80, color: true }, by);
     expect(coloured).not.toBe(stripVTControlCharacters(coloured));
@@ -98,7 +98,7 @@ test('colours change nothing but colours, and warn from 80 % and at the limit', 
   expect(barOf(0)).toContain('\u001b[31m█');
 });
 
-test('no use at all', () => {
+test('a chart without usage says that nothing was used', () => {
   const axes = { embed: none, embed_batch: none, embed_image: none };
   const unused = { ...summary, axes, by_day: [], by_model: [] };
   expect(renderUsage(unused, terminal, 'day')).toBe(

@@ -9,15 +9,15 @@ import { waitingBackends } from '../support/waiting-backends.ts';
 import { CAN_MAKE_TERMINAL, runCommand, startService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
-// `jobs watch` and `top`, in pipes and on terminals, over a database whose jobs the tests move themselves.
-// Each test starts up to three whole processes, one after the other, beside others that do the same.
+// `jobs watch` and `top`, in pipes and on terminals, on a database whose jobs the tests change themselves.
+// Each test starts up to three processes, one after the other, while other test files do the same.
 vi.setConfig({ testTimeout: 90_000 });
 let installation: TestApi;
 let env: NodeJS.ProcessEnv;
 const SHOW_CURSOR = '\u001b[?25h';
 const HIDE_CURSOR = '\u001b[?25l';
-const OTHER_SCREEN = '\u001b[?1049h';
-const OWN_SCREEN = '\u001b[?1049l';
+const ALTERNATE_SCREEN = '\u001b[?1049h';
+const MAIN_SCREEN = '\u001b[?1049l';
 
 beforeAll(async () => {
   installation = await openTestApi({ worker: false });
@@ -28,18 +28,18 @@ beforeEach(async () => {
   await installation.appliance.sql`DELETE FROM jobs`;
 });
 
-async function put(fileName: string, status = 'queued'): Promise<string> {
+async function addJob(fileName: string, status = 'queued'): Promise<string> {
   const { sql } = installation.appliance;
   const [bucket] = await sql`SELECT id FROM buckets LIMIT 1`;
   const { id } = await enqueueJob(sql, {
     ...{ id: newId('job'), kind: 'ingest', orgId: installation.operator.orgId, bucketId: bucket?.['id'] as string },
     ...{ priority: 2, s3Key: 'k', fileName, fileSizeBytes: 1, processingType: 'test', documentId: 'doc_0' },
   });
-  await move(id, status);
+  await setStatus(id, status);
   return id;
 }
 
-async function move(id: string, status: string, error: string | null = null) {
+async function setStatus(id: string, status: string, error: string | null = null) {
   const isFinished = ['ready', 'failed', 'cancelled'].includes(status);
   await installation.appliance.sql`
     UPDATE jobs SET status = ${status}, error_message = ${error}, chunks_count = ${status === 'ready' ? 12 : null},
@@ -53,9 +53,9 @@ async function statusOf(id: string) {
 }
 
 describe('jobs watch in a pipe', () => {
-  test('--json is one document: how things stand', async () => {
-    const id = await put('a.md');
-    await put('b.md', 'failed');
+  test('jobs watch --json prints the current state as one document', async () => {
+    const id = await addJob('a.md');
+    await addJob('b.md', 'failed');
     const all = await runCommand(['jobs', 'watch', '--json'], env);
     expect(all).toMatchObject({ code: 0, stderr: '' });
     expect(all.json()).toMatchObject({
@@ -66,41 +66,41 @@ describe('jobs watch in a pipe', () => {
     expect(failed.json().jobs).toMatchObject([{ file_name: 'b.md' }]);
   });
 
-  test('is a line for each change, until nothing is live any more', async () => {
-    const [first, second] = [await put('a.md'), await put('휴가 규정.md', 'extracting')];
+  test('jobs watch in a pipe prints a line for each change, until no job is live', async () => {
+    const [first, second] = [await addJob('a.md'), await addJob('휴가 규정.md', 'extracting')];
     const watch = startService(['jobs', 'watch', '--until-done'], env);
     const shows = (text: string) =>
       until(async () => watch.output().stdout.includes(text), { what: text, withinMs: 40_000 });
     await shows('queued 1  extracting 1  ready 0');
-    await move(second, 'embedding');
+    await setStatus(second, 'embedding');
     await shows(`${second}  embedding  휴가 규정.md\n`);
-    await move(second, 'failed', 'the file is\nencrypted');
+    await setStatus(second, 'failed', 'the file is\nencrypted');
     await shows(`${second}  failed  휴가 규정.md  the file is encrypted\n`);
-    await move(first, 'ready');
+    await setStatus(first, 'ready');
     const { code, stdout, stderr } = await watch.finished;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toHaveLength(4);
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('--until-done with --json waits and then prints one document', async () => {
-    const id = await put('a.md');
+  test('jobs watch --until-done --json waits and then prints one document', async () => {
+    const id = await addJob('a.md');
     const watch = startService(['jobs', 'watch', '--until-done', '--json'], env);
-    await hasLooked();
-    await move(id, 'ready');
+    await hasReadJobs();
+    await setStatus(id, 'ready');
     const finished = await watch.finished;
     expect(finished).toMatchObject({ code: 0 });
     expect(finished.json()).toMatchObject({ live: 0, jobs: [], counts: { ready: 1 } });
   });
 
-  test('ends on SIGTERM as other commands do', async () => {
+  test('jobs watch ends on SIGTERM like other commands', async () => {
     const watch = startService(['jobs', 'watch'], env);
     await until(async () => watch.output().stdout.includes('queued 0'), { what: 'the first line', withinMs: 40_000 });
     watch.child.kill('SIGTERM');
     expect(await watch.finished).toMatchObject({ code: 130, stderr: 'service: interrupted\n' });
   });
 
-  test('wrong flags exit with 2, what is not there with 3', async () => {
+  test('jobs watch exits with 2 for wrong flags, and with 3 for an unknown bucket or organization', async () => {
     const exits = async (...flags: string[]) => (await runCommand(['jobs', 'watch', '--json', ...flags], env)).code;
     expect(await Promise.all([exits('--status', 'done'), exits('--kind', 'other'), exits('--interval', '0')])).toEqual([
       2, 2, 2,
@@ -108,8 +108,8 @@ describe('jobs watch in a pipe', () => {
     expect(await Promise.all([exits('--bucket', 'nowhere'), exits('--org', 'nobody')])).toEqual([3, 3]);
   });
 
-  /** Wait until a command has read the jobs for the first time: it is held up there, let go, and has committed. */
-  async function hasLooked() {
+  /** Wait until a command has read the jobs for the first time: a lock holds it there, is released, and it commits. */
+  async function hasReadJobs() {
     const { sql } = installation.appliance;
     const pid = await sql.begin(async (tx) => {
       await tx`LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE`;
@@ -118,69 +118,69 @@ describe('jobs watch in a pipe', () => {
     });
     const isIdle = async () =>
       (await sql`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid} AND state = 'idle'`).length === 1;
-    await until(isIdle, { what: 'the end of its first look' });
+    await until(isIdle, { what: 'the end of its first reading' });
   }
 });
 
 describe.skipIf(!CAN_MAKE_TERMINAL)('jobs watch on a terminal', () => {
-  test('shows jobs, cancels one on request, and leaves finished ones as lines', async () => {
-    const queued = await put('아주 긴 이름의 휴가 규정 안내문 최종본 2026년 개정판.md');
-    const running = await put('running.md', 'embedding');
+  test('jobs watch on a terminal shows jobs, cancels one on request, and prints finished ones as lines', async () => {
+    const queued = await addJob('아주 긴 이름의 휴가 규정 안내문 최종본 2026년 개정판.md');
+    const running = await addJob('running.md', 'embedding');
     const screen = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
     await screen.shows('queued 1  embedding 1');
     await screen.shows('> running.md');
-    screen.press('jc');
+    screen.pressKeys('jc');
     await screen.shows('cancel this job?  아주');
-    screen.press('y');
+    screen.pressKeys('y');
     await screen.shows('cancelled 아주');
     expect(await statusOf(queued)).toBe('cancelled');
-    await move(running, 'failed', 'the provider is away');
+    await setStatus(running, 'failed', 'the provider is away');
     await screen.shows('the provider is away');
-    screen.press('ff\r');
+    screen.pressKeys('ff\r');
     await screen.shows('only failed');
     await screen.shows('> running.md');
-    screen.press('\r');
+    screen.pressKeys('\r');
     await screen.shows('the provider is away (unknown');
-    screen.press('qq');
+    screen.pressKeys('qq');
     expect(await screen.code).toBe(0);
     const raw = screen.raw();
     expect(raw).toContain('queued 0  ready 0  failed 1  cancelled 1');
     expect(raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(raw.lastIndexOf(HIDE_CURSOR));
-    expect(raw).not.toContain(OTHER_SCREEN);
+    expect(raw).not.toContain(ALTERNATE_SCREEN);
     expect(raw).toMatch(/[^-]icanon\s*$/);
     const [audit] = await installation.appliance.sql`SELECT actor FROM audit_log WHERE target = ${queued}`;
     expect(audit?.['actor']).toMatch(/^operator:/);
   });
 
-  test('has no colours where NO_COLOR is set, and ends by itself', async () => {
-    const id = await put('a.md', 'embedding');
+  test('jobs watch --until-done has no colours if NO_COLOR is set, and ends by itself', async () => {
+    const id = await addJob('a.md', 'embedding');
     const plain = startOnTerminal(
       ['jobs', 'watch', '--until-done'],
       { ...env, NO_COLOR: '1' },
       { columns: 200, rows: 50 },
     );
     await plain.shows(id);
-    await move(id, 'ready');
+    await setStatus(id, 'ready');
     expect(await plain.code).toBe(0);
     const styles = plain.raw().match(new RegExp(`${'\u001b'}\\[[\\d;]*m`, 'g'));
     expect(styles).toBeNull();
     expect(plain.raw()).toContain('12 chunks');
 
     const coloured = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
-    await coloured.shows('no jobs wait');
+    await coloured.shows('no jobs are queued');
     expect(coloured.raw()).toContain('\u001b[1m');
-    coloured.press('q');
+    coloured.pressKeys('q');
     expect(await coloured.code).toBe(0);
   });
 
-  test.each(['Ctrl-C', 'SIGTERM', 'a database that is gone for good'])(
-    '%s gives the terminal back as it was',
+  test.each(['Ctrl-C', 'SIGTERM', 'a database without its tables'])(
+    '%s ends jobs watch and restores the terminal',
     async (how) => {
       const screen = startOnTerminal(['jobs', 'watch'], env, { columns: 80, rows: 24 });
-      await screen.shows('no jobs wait');
-      // Keys are read from before the second frame on; until then Ctrl-C is a signal, to the shell too.
-      await screen.shows('no jobs wait');
-      if (how === 'Ctrl-C') screen.press('\u0003');
+      await screen.shows('no jobs are queued');
+      // Keys are read before the second frame; until then Ctrl-C is a signal, also for the shell.
+      await screen.shows('no jobs are queued');
+      if (how === 'Ctrl-C') screen.pressKeys('\u0003');
       else if (how === 'SIGTERM') process.kill(lastDescendant(screen.pid), 'SIGTERM');
       else await installation.appliance.sql`ALTER TABLE jobs RENAME TO hidden`;
       try {
@@ -196,9 +196,9 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('jobs watch on a terminal', () => {
 });
 
 describe('top', () => {
-  test('in a pipe is one reading, as tables or as one document', async () => {
+  test('top in a pipe prints one reading, as tables or as one document', async () => {
     const { sql } = installation.appliance;
-    await put('a.md');
+    await addJob('a.md');
     await touchWorker(sql, { id: 'wrk_test', kind: 'ingest', host: 'box/1', pid: 4_711 });
     const flags = ['top', '--url', installation.api.url];
     const tables = await runCommand(flags, env);
@@ -213,30 +213,33 @@ describe('top', () => {
     expect(json.json().server.requests.per_second).toBeGreaterThan(0);
   });
 
-  test('says that no server answers, which is no failure', async () => {
+  test('top reports that no server answers, which is no failure', async () => {
     const finished = await runCommand(['top', '--url', 'http://127.0.0.1:1'], env);
-    expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining('no server at http://127.0.0.1:1') });
+    expect(finished).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cannot read the metrics of http://127.0.0.1:1'),
+    });
     expect(await runCommand(['top', '--url', 'ftp://x'], env)).toMatchObject({ code: 2 });
   });
 
   test.skipIf(!CAN_MAKE_TERMINAL).each([
     ['q', 0],
     ['\u0003', 130],
-  ])('on a terminal has a screen of its own, and %j gives the other one back', async (keys, code) => {
-    await put('a.md');
+  ])('top on a terminal uses the alternate screen, and %j restores the main one', async (keys, code) => {
+    await addJob('a.md');
     const screen = startOnTerminal(['top', '--url', installation.api.url], env, { columns: 80, rows: 24 });
     for (const text of ['service top', 'ingest', 'q quit', 'q quit']) await screen.shows(text);
-    screen.press(keys);
+    screen.pressKeys(keys);
     expect(await screen.code).toBe(code);
     const raw = screen.raw();
-    expect(raw.indexOf(OTHER_SCREEN)).toBeGreaterThan(-1);
-    expect(raw.lastIndexOf(OWN_SCREEN)).toBeGreaterThan(raw.lastIndexOf('q quit'));
+    expect(raw.indexOf(ALTERNATE_SCREEN)).toBeGreaterThan(-1);
+    expect(raw.lastIndexOf(MAIN_SCREEN)).toBeGreaterThan(raw.lastIndexOf('q quit'));
     expect(raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(raw.lastIndexOf(HIDE_CURSOR));
     expect(raw).toMatch(/[^-]icanon\s*$/);
   });
 });
 
-/** The service itself, below the shells that stand before it. */
+/** Return the process of the service itself, below the shells that started it. */
 function lastDescendant(pid: number): number {
   const child = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
   return child > 0 ? lastDescendant(child) : pid;

@@ -1,8 +1,9 @@
 /**
- * Writes the command reference, docs/cli/, and oclif.manifest.json: `node test/docs/cli-reference.ts`.
+ * Script that writes the command reference, docs/cli/, and oclif.manifest.json: `node test/docs/cli-reference.ts`.
  *
- * oclif makes both from the commands, in a folder of its own: `oclif readme` writes into the README.md it finds, and
- * ours has only a link. That folder, an environment of its own and a fixed width keep machine and user out of them.
+ * oclif makes both from the commands, in a temporary folder: `oclif readme` writes into the README.md of its folder,
+ * and that of the project has only a link. The folder, a separate environment and a fixed width make the result
+ * independent of machine and user.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -20,25 +21,27 @@ export const MANIFEST = 'oclif.manifest.json';
 
 const INDEX = `# Commands of service
 
-One page for each command or group of commands, generated from the commands themselves by \`npm run docs:cli\`.
+This reference has one page for each command or group of commands. \`npm run docs:cli\` generates it from the commands.
 \`service COMMAND --help\` prints the same.
 
 - Exit codes: 0 done, 1 unexpected fault, 2 wrong usage, 3 not found, 4 refused, 5 a dependency is down, 130 interrupted.
 - With \`--json\` a command prints exactly one JSON document on stdout; progress and messages go to stderr.
-- The environment variable of a flag, shown as \`env\`, is used where the flag is not given. Of a flag that may be given
+- The environment variable of a flag, shown as \`env\`, is used if the flag is not given. For a flag that may be given
   several times it holds the values separated by commas.
 
 <!-- commands -->
 `;
 
-/** A folder that oclif takes for the project, and that it may write to: package.json, commands and dependencies. */
+/**
+ * Link package.json, commands and dependencies into a folder, which oclif then uses as the project and may write to.
+ */
 export function linkProject(folder: string): void {
   for (const name of ['package.json', 'commands', 'node_modules']) {
     symlinkSync(path.join(ROOT, name), path.join(folder, name));
   }
 }
 
-/** The text of each generated file by its path from the root of the repository, in the order of the paths. */
+/** Generate the files: the text of each by its path from the root of the repository, in the order of the paths. */
 export async function generateReference(): Promise<Record<string, string>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reference-'));
   try {
@@ -57,7 +60,7 @@ export async function generateReference(): Promise<Record<string, string>> {
   }
 }
 
-/** The generated files as they are in the repository. */
+/** Read the generated files as they are in the repository. */
 export function readReference(): Record<string, string> {
   const pages = readdirSync(path.join(ROOT, PAGES)).map((name) => `${PAGES}/${name}`);
   return Object.fromEntries(
@@ -67,12 +70,12 @@ export function readReference(): Record<string, string> {
 
 async function runOclif(folder: string, ...args: string[]): Promise<void> {
   const { PATH } = process.env;
-  // Without the last one oclif asks the registry for a newer version of itself.
+  // Without OCLIF_SKIP_NEW_VERSION_CHECK oclif asks the registry for a newer version of itself.
   const env = { PATH, HOME: folder, COLUMNS, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' };
   await promisify(execFile)(process.execPath, [OCLIF, ...args], { cwd: folder, env, timeout: OCLIF_MS_MAX });
 }
 
-/** oclif marks what it inserted, and begins it with a heading of its own. */
+/** Remove the marks that oclif puts around inserted text, and the heading with which it begins. */
 function withoutTags(page: string): string {
   return page
     .replace(/<!-- commands(stop)? -->\n(# Command Topics\n\n)?/g, '')
@@ -80,7 +83,10 @@ function withoutTags(page: string): string {
     .concat('\n');
 }
 
-/** oclif lists commands in the order in which it found their files, which differs from run to run. */
+/**
+ * Sort the commands of a manifest: oclif lists them in the order in which it finds files, which differs between runs.
+ */
+
 function sortCommands(manifest: string): string {
   const { commands, ...rest } = JSON.parse(manifest) as { commands: Record<string, unknown> };
   const sorted = Object.fromEntries(Object.entries(commands).sort(([one], [other]) => (one < other ? -1 : 1)));
