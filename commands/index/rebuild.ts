@@ -5,7 +5,7 @@ import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 export default class IndexRebuild extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Build the search index of a bucket anew from the chunks stored with its documents, after it was lost or damaged.\n' +
+    'Rebuild the search index of a bucket from the chunks stored with its documents, after it was lost or damaged.\n' +
     'No provider is called. Searches use the present index, if there is one, until the new one replaces it. ' +
     'An interrupted run continues where it stopped.';
   static override examples = [
@@ -41,7 +41,7 @@ export default class IndexRebuild extends BaseCommand {
         });
         for (const id of report.left_out)
           this.logToStderr(`warning: the document ${id} was left out; reprocess its job`);
-        this.log(`${report.documents} documents, ${report.chunks} chunks indexed anew`);
+        this.log(`indexed ${report.chunks} chunks of ${report.documents} documents`);
         return report;
       } finally {
         progress.close();

@@ -42,7 +42,7 @@ export default class IndexReproject extends BaseCommand {
       const report = await showReprojection(plan, (onProgress) =>
         reprojectBucket(reprojection, operator, request, { signal, onProgress }),
       );
-      this.log(`${report.documents} documents, ${report.chunks} chunks projected anew`);
+      this.log(`projected ${report.chunks} chunks of ${report.documents} documents`);
       return { ...report, dry_run: false };
     });
   }

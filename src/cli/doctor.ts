@@ -132,7 +132,7 @@ async function check(name: string, probe: () => Promise<string>): Promise<Check>
   }
 }
 
-/** Describe an error on one line with its cause, which tells an operator more than the message for callers. */
+/** Describe an error on one line with its cause, which helps an operator more than the message for callers. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [reason = ''] = error.cause instanceof Error ? error.cause.message.split('\n') : [];
