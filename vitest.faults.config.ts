@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { readSeed } from './test/support/dice.ts';
+import { readSeed } from './test/support/random.ts';
 
 /** What computes most, by name of the file: first and last, so that they run beside what mostly waits. */
 const FIRST = 'kill-api';

@@ -9,7 +9,7 @@ import {
   newApiKey,
   parseApiKey,
 } from '../../src/access/api-key-format.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 test('a new key has the documented form and parses to its public id', () => {
   for (let i = 0; i < 200; i++) {

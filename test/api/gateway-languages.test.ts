@@ -6,8 +6,8 @@ import type { Model } from '../../src/models/catalog.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import type { ActiveMap } from '../../src/projection/projections.ts';
 import { resizeVectors } from '../../src/projection/resize.ts';
-import { SEED } from '../support/dice.ts';
 import { KOREAN, MULTILINGUAL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { SEED } from '../support/random.ts';
 
 // The alias over backends that are calibrated in one space: a batch in several languages is split and put together
 // again.

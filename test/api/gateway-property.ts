@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { TaskType } from '../../src/models/task-types.ts';
 import type { Answer } from '../support/api.ts';
-import { SEED } from '../support/dice.ts';
 import type { FakeUpstream, UpstreamCallSeen } from '../support/fake-upstream.ts';
 import { KOREAN, LARGE, MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
+import { SEED } from '../support/random.ts';
 
 // Any mix of texts that are cached, under way, new, repeated and in several languages, sent by several clients at
 // once, is answered as if each text had been sent alone to an installation that never saw another.

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/api.ts';
-import { SEED } from '../support/dice.ts';
 import { KOREAN, MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
+import { SEED } from '../support/random.ts';
 
 // Texts at and beyond every limit, and texts that are hardly texts, through real vendors.
 const plans = { free: { quotas: { embed: 1, embed_image: 0 } } };

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FitSummary } from '../../src/projection/fit-projection.ts';
 import { retire } from '../../src/projection/manage-maps.ts';
 import { calibrate } from '../support/calibrate.ts';
-import { SEED } from '../support/dice.ts';
 import { drawText } from '../support/draw-text.ts';
 import { encodePng } from '../support/encode-image.ts';
 import { FakeVision } from '../support/fake-vision.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { SEED } from '../support/random.ts';
 
 // Every vector that leaves the service has gone through its model's projection, and says so.
 

@@ -3,8 +3,8 @@ import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { rollDice } from '../support/dice.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { createRandom } from '../support/random.ts';
 
 const DOCUMENTS = 1_000;
 const DOCUMENT_CHARS = 4_000;
@@ -13,12 +13,12 @@ const WORDS = 'harbour tide lens bearing granite orchard ferry ledger saline pyl
 );
 
 function makeDocument(index: number): { id: string; fileName: string; text: string } {
-  const dice = rollDice(index + 1);
+  const random = createRandom(index + 1);
   let text = `Report ${index}\n\n`;
   while (text.length < DOCUMENT_CHARS) {
-    const words = Array.from({ length: 8 + dice.int(10) }, () => {
-      const word = dice.pick(WORDS);
-      return dice.real() < 0.3 ? `${word}${dice.int(1000)}` : word;
+    const words = Array.from({ length: 8 + random.int(10) }, () => {
+      const word = random.pick(WORDS);
+      return random.real() < 0.3 ? `${word}${random.int(1000)}` : word;
     });
     text += `The ${words.join(' ')}. `;
   }

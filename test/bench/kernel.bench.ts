@@ -8,7 +8,7 @@ import { loadMap, project } from '../../src/projection/kernel/loaded-map.ts';
 import { matmul, transposeTimes } from '../../src/projection/kernel/matmul.ts';
 import { packPanels } from '../../src/projection/kernel/pack-panels.ts';
 import { compileFirstValid, KERNEL_BUILDS } from '../../src/projection/kernel/wasm-kernel.ts';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 
 const PROJECTIONS: readonly [rows: number, native: number, dimensions: number][] = [
   [1, 1536, 1024],
@@ -17,10 +17,10 @@ const PROJECTIONS: readonly [rows: number, native: number, dimensions: number][]
   [100, 3072, 3072],
 ];
 
-const dice = rollDice(1);
+const random = createRandom(1);
 
 function randomValues(length: number): Float32Array {
-  return new Float32Array(length).map(() => dice.real() - 0.5);
+  return new Float32Array(length).map(() => random.real() - 0.5);
 }
 
 /** `transposedWeights` is [columns x k]; columns are a multiple of 4. */

@@ -3,7 +3,7 @@
  * Both sides start from the Float32Array that the projection leaves and end with the bytes for the socket.
  */
 import { renderEmbeddingList } from '../../src/printing/print-floats.ts';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 
 const ROUNDS = 40;
 const SHAPES: readonly [texts: number, dimensions: number][] = [
@@ -27,11 +27,11 @@ function unitVectors(n: number, d: number): Float32Array {
   return vectors;
 }
 
-const dice = rollDice(1);
+const random = createRandom(1);
 
 /** Box-Muller transform. */
 function normalSample(): number {
-  return Math.sqrt(-2 * Math.log(1 - dice.real())) * Math.cos(2 * Math.PI * dice.real());
+  return Math.sqrt(-2 * Math.log(1 - random.real())) * Math.cos(2 * Math.PI * random.real());
 }
 
 function stringify(vectors: Float32Array, d: number): Buffer {

@@ -15,7 +15,7 @@ import { packPanels } from '../../src/projection/kernel/pack-panels.ts';
 import { projectRows } from '../../src/projection/kernel/project-rows.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 import { syntheticTexts } from '../support/synthetic-models.ts';
 
 const DOCUMENTS = 1_000;
@@ -35,7 +35,7 @@ try {
   const operator = await appliance.access.operator('default');
   const [bucket] = await sql`SELECT id FROM buckets`;
   const bucketId = bucket?.['id'] as string;
-  const random = rollDice(1).real;
+  const random = createRandom(1).real;
   const numbers = (count: number) => Float32Array.from({ length: count }, () => random() - 0.5);
   const words = syntheticTexts(WORDS_OF_CHUNK / 5)
     .map(({ text }) => text)

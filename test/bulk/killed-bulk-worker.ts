@@ -3,8 +3,8 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { getBulkJob } from '../../src/bulk/bulk-jobs.ts';
 import { chunkKey } from '../../src/bulk/object-keys.ts';
-import { throwDice } from '../support/dice.ts';
 import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { createTestRandom } from '../support/random.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +18,7 @@ const CHUNK_TEXTS = 100;
 export class KilledBulkWorker {
   readonly #test: TestGateway;
   readonly #key: string;
-  readonly #dice = throwDice('kill a worker of bulk jobs');
+  readonly #dice = createTestRandom('kill a worker of bulk jobs');
   readonly #ids: string[] = [];
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];

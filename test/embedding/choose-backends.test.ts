@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AliasSettings, chooseBackends, needsLanguageDetector } from '../../src/embedding/choose-backends.ts';
 import { loadLanguageDetector } from '../../src/language/detect-language.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 const KOREAN = '항만 사무소는 매년 가을에 조석표를 발간한다.';
 const ENGLISH = 'The harbour office publishes its tide tables every autumn.';

@@ -6,7 +6,7 @@ import type { RedisCache } from '../../src/embedding/cache/redis-cache.ts';
 import { type NativeReply, openNativeVectors } from '../../src/embedding/native-vectors.ts';
 import type { TaskType } from '../../src/models/task-types.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 import { scriptedProvider, testModel, tokensOf, unavailable, vectorOf } from './scripted-provider.ts';
 
 const VOCABULARY = ['a', 'b', 'c', 'd', 'bad', '\ud800', '\udc00', '\ufffd'];

@@ -5,7 +5,7 @@ import { cancelJob } from '../../src/jobs/operations.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
-import { type Dice, throwDice } from '../support/dice.ts';
+import { createTestRandom, type SeededRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { submitTexts, textsOf } from './bulk-jobs.ts';
 import { type Fleet, openFleet } from './fleet.ts';
@@ -31,13 +31,17 @@ interface Raced {
 }
 
 /** Cancel jobs about when they finish; `one` is told how long after the upstream's answer. */
-async function race(count: number, dice: Dice, one: (i: number, afterMs: number) => Promise<Raced>): Promise<Raced[]> {
+async function race(
+  count: number,
+  random: SeededRandom,
+  one: (i: number, afterMs: number) => Promise<Raced>,
+): Promise<Raced[]> {
   const raced: Raced[] = [];
   let middleMs = FIRST_CANCEL_MS;
   const queue = Array.from({ length: count }, (_, i) => i).values();
   const lane = async () => {
     for (const i of queue) {
-      const outcome = await one(i, dice.int(2 * middleMs));
+      const outcome = await one(i, random.int(2 * middleMs));
       middleMs = Math.max(1, middleMs * (outcome.isCancelled ? 1.05 : 0.95));
       raced.push(outcome);
     }
@@ -82,7 +86,7 @@ it('bulk jobs cancelled while they finish end in one state, and cancelled ones s
   await worker.start(new AbortController().signal);
   const raced = await race(
     Math.max(RACES_MIN, scaled(BULK_RACES)),
-    throwDice('cancel bulk jobs'),
+    createTestRandom('cancel bulk jobs'),
     async (i, afterMs) => {
       const name = `race-${i}`;
       const answer = answered(name);
@@ -130,7 +134,7 @@ it('ingests cancelled while they finish end in one state, and nothing of cancell
   await worker.start(new AbortController().signal);
   const raced = await race(
     Math.max(RACES_MIN, scaled(INGEST_RACES)),
-    throwDice('cancel ingests'),
+    createTestRandom('cancel ingests'),
     async (i, afterMs) => {
       const name = `race-${i}`;
       const answer = answered(name);

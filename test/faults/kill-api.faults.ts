@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { openStoredInput } from '../../src/bulk/input.ts';
 import { inputKey } from '../../src/bulk/object-keys.ts';
-import { throwDice } from '../support/dice.ts';
+import { createTestRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { type Fleet, openFleet, TINY } from './fleet.ts';
 import { routeToUpstream } from './ingest-jobs.ts';
@@ -33,7 +33,7 @@ it('what was answered by a 2xx is there after the API was killed right then', as
   fleet = await openFleet();
   await routeToUpstream(fleet);
   const { sql, objects } = fleet.appliance;
-  const dice = throwDice('kill the API');
+  const random = createTestRandom('kill the API');
   const kills = scaled(KILLS);
   const key = await fleet.key({ scopes: ['embed', 'documents:write'] });
   const answered = new Map<Submitted, { id: string; jobId: string }>();
@@ -43,12 +43,12 @@ it('what was answered by a 2xx is there after the API was killed right then', as
   const make = (): Submitted => {
     const name = `thing-${serial++}`;
     const idempotencyKey = randomUUID();
-    if (dice.int(2) === 0) {
-      const texts = Array.from({ length: 1 + dice.int(250) }, (_, i) => `${name} text ${i}`);
+    if (random.int(2) === 0) {
+      const texts = Array.from({ length: 1 + random.int(250) }, (_, i) => `${name} text ${i}`);
       const json = { texts, model: TINY.id };
       return { kind: 'bulk', path: '/v1/embed/jobs', json, idempotencyKey, sha256: '', texts };
     }
-    const text = `${name} `.repeat(1 + dice.int(5_000));
+    const text = `${name} `.repeat(1 + random.int(5_000));
     const sha256 = createHash('sha256').update(text).digest('hex');
     const json = { filename: `${name}.txt`, text };
     return { kind: 'upload', path: '/v1/buckets/default/documents', json, idempotencyKey, sha256, texts: [] };

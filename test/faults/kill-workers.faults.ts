@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { throwDice } from '../support/dice.ts';
+import { createTestRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { checkBulkJob, feedBulkJobs, TEXTS, textsOf } from './bulk-jobs.ts';
 import { BULK_POINTS, INGEST_POINTS } from './fail-points.ts';
@@ -34,10 +34,10 @@ function report(promise: string, kills: Kills, counts: { lost: number; doubled: 
 
 it('bulk jobs whose workers are killed at any point are all finished, with each text once', async () => {
   fleet = await openFleet();
-  const dice = throwDice('kill workers of bulk jobs');
-  fleet.upstream.decide = () => ({ kind: 'delay', ms: 40 + dice.int(80) });
+  const random = createTestRandom('kill workers of bulk jobs');
+  fleet.upstream.decide = () => ({ kind: 'delay', ms: 40 + random.int(80) });
   const feed = feedBulkJobs(fleet, 4);
-  const kills = await killWorkers(fleet, dice, 'bulk', BULK_POINTS, scaled(BULK_KILLS));
+  const kills = await killWorkers(fleet, random, 'bulk', BULK_POINTS, scaled(BULK_KILLS));
   const jobs = await feed.stop();
   const stuck = kills.stuck + (await finishAll('embed'));
 
@@ -59,10 +59,10 @@ it('bulk jobs whose workers are killed at any point are all finished, with each 
 it('documents whose ingest workers are killed at any point are all found, with each chunk once', async () => {
   fleet = await openFleet();
   await routeToUpstream(fleet);
-  const dice = throwDice('kill workers of ingests');
-  fleet.upstream.decide = () => ({ kind: 'delay', ms: 10 + dice.int(40) });
+  const random = createTestRandom('kill workers of ingests');
+  fleet.upstream.decide = () => ({ kind: 'delay', ms: 10 + random.int(40) });
   const feed = feedDocuments(fleet, 24);
-  const kills = await killWorkers(fleet, dice, 'ingest', INGEST_POINTS, scaled(INGEST_KILLS));
+  const kills = await killWorkers(fleet, random, 'ingest', INGEST_POINTS, scaled(INGEST_KILLS));
   const documents = await feed.stop();
   const stuck = kills.stuck + (await finishAll('ingest'));
   const { lost, doubled, leftovers } = await checkDocuments(fleet, documents);

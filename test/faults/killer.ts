@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { postgresUrl } from '../../src/platform/postgres.ts';
-import type { Dice } from '../support/dice.ts';
 import { openPostgresWiretap } from '../support/postgres-wiretap.ts';
+import type { SeededRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { type FailPoint, holdAt } from './fail-points.ts';
 import { type Fleet, LEASE_MS, UPSTREAM_KEYS } from './fleet.ts';
@@ -30,7 +30,7 @@ export interface Kills {
  */
 export async function killWorkers(
   fleet: Fleet,
-  dice: Dice,
+  random: SeededRandom,
   kind: JobKind,
   points: readonly FailPoint[],
   count: number,
@@ -45,9 +45,9 @@ export async function killWorkers(
 
   const oneLife = async (upstreamKey: string) => {
     const tap = await openPostgresWiretap(fleet.connection);
-    const point = dice.pick(points);
-    const isRemote = dice.int(2) === 1;
-    const anywhereMs = dice.int(ANYWHERE_MS);
+    const point = random.pick(points);
+    const isRemote = random.int(2) === 1;
+    const anywhereMs = random.int(ANYWHERE_MS);
     const nextArrival = holdAt(point, tap, (listener) => listeners.set(upstreamKey, listener));
     const worker = await fleet.spawn(['worker', command], { databaseUrl: postgresUrl(tap.connection), upstreamKey });
     const rows = await sql`SELECT id FROM workers WHERE pid = ${worker.pid}`;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
-import { throwDice } from '../support/dice.ts';
+import { createTestRandom } from '../support/random.ts';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -30,8 +30,8 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     fleet = await openFleet({ settings: { redis_url: redis.url, cron_secret: CRON_SECRET } });
     await routeToUpstream(fleet);
     const { sql } = fleet.appliance;
-    const dice = throwDice('many processes');
-    fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 + dice.int(40) });
+    const random = createTestRandom('many processes');
+    fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 + random.int(40) });
     const spawn = (args: readonly string[]) => fleet.spawn(args, { redisUrl: redis.url });
     const apis = await Promise.all([0, 1].map(() => spawn(['serve', '--port', '0', '--no-workers'])));
     const commands = [
@@ -80,7 +80,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     const killing = (async () => {
       while (!isOver()) {
         await delay(KILL_EVERY_MS);
-        const victim = dice.int(workers.length);
+        const victim = random.int(workers.length);
         await (workers[victim] as ServiceProcess).end('SIGKILL');
         kills++;
         workers[victim] = await spawn(commands[victim] as readonly string[]);

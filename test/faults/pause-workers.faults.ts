@@ -4,8 +4,8 @@ import { cancelJob } from '../../src/jobs/operations.ts';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { mapPostgresError, postgresUrl } from '../../src/platform/postgres.ts';
-import { throwDice } from '../support/dice.ts';
 import { openPostgresWiretap, type PostgresWiretap } from '../support/postgres-wiretap.ts';
+import { createTestRandom } from '../support/random.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { checkBulkJob, submitTexts, textsOf } from './bulk-jobs.ts';
@@ -55,8 +55,8 @@ it('workers that are paused for two leases write nothing when they come back', a
   fleet = await openFleet();
   await routeToUpstream(fleet);
   const { sql } = fleet.appliance;
-  const dice = throwDice('pause workers');
-  fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 + dice.int(40) });
+  const random = createTestRandom('pause workers');
+  fleet.upstream.decide = () => ({ kind: 'delay', ms: 20 + random.int(40) });
   const listeners = new Map<string, () => void>();
   fleet.upstream.onAnswered = ({ apiKey }) => listeners.get(apiKey ?? '')?.();
   const bulkJobs = new Map<string, string>();
@@ -123,7 +123,7 @@ it('workers that are paused for two leases write nothing when they come back', a
     const victims = await Promise.all(
       kinds.map((kind, i) => {
         // One of each round with the lock on the index in its hand.
-        const point = i === 1 ? LOCK_POINT : dice.pick(kind === 'bulk' ? BULK_POINTS : INGEST_POINTS);
+        const point = i === 1 ? LOCK_POINT : random.pick(kind === 'bulk' ? BULK_POINTS : INGEST_POINTS);
         return pauseOne(kind, UPSTREAM_KEYS[1 + i] as string, point);
       }),
     );
@@ -131,7 +131,7 @@ it('workers that are paused for two leases write nothing when they come back', a
     const pausedMs = performance.now();
     const others = await Promise.all([fleet.spawn(['worker', 'embed']), fleet.spawn(['worker', 'ingest'])]);
     for (const { id } of victims.flatMap(({ jobs }) => jobs)) {
-      if (dice.int(4) === 0 && (await cancel(id)) === 'yes') cancelled.add(id);
+      if (random.int(4) === 0 && (await cancel(id)) === 'yes') cancelled.add(id);
     }
     await until(async () => (await unfinished()).length === 0, { withinMs: LOCKS_MS, everyMs: 100 }).catch(
       () => stuck++,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { drawSteps } from '../random/operations.ts';
 import { play } from '../random/play.ts';
 import { shrink } from '../random/shrink.ts';
-import { rollDice, throwDice } from '../support/dice.ts';
+import { createRandom, createTestRandom } from '../support/random.ts';
 import { reportFigures } from './report-figures.ts';
 import { scaled } from './scaled.ts';
 
@@ -14,13 +14,13 @@ const KILL_EVERY = 25;
 it('whatever is done to documents at once and in whatever order, lists, searches and stores agree with it', {
   timeout: LASTS_MS + SHRINKS_MS + 120_000,
 }, async () => {
-  const dice = throwDice('random operations');
+  const random = createTestRandom('random operations');
   const endMs = performance.now() + scaled(LASTS_MS);
   const sum = { seeds: 0, steps: 0, operations: 0, settles: 0, documents: 0, searches: 0 };
   let story: string | null = null;
   while (story === null && performance.now() < endMs) {
-    const seed = dice.int(2 ** 31);
-    const steps = drawSteps(rollDice(seed), STEPS, KILL_EVERY);
+    const seed = random.int(2 ** 31);
+    const steps = drawSteps(createRandom(seed), STEPS, KILL_EVERY);
     const played = await play(steps);
     sum.seeds++;
     for (const key of ['steps', 'operations', 'settles', 'documents', 'searches'] as const) sum[key] += played[key];

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { type ChunkArtifact, decodeArtifact, encodeArtifact, encodeOnThread } from '../../src/ingest/artifact.ts';
 import { fromHalves, toHalves, unitRowsOf } from '../../src/ingest/half-floats.ts';
 import { openThreads } from '../../src/platform/threads.ts';
-import { rollDice, SEED } from '../support/dice.ts';
+import { createRandom, SEED } from '../support/random.ts';
 
 /** Pseudo-random unit rows. */
 function unitRows(rows: number, dimension: number, seed = 1): Float32Array {
-  const { real } = rollDice(seed);
+  const { real } = createRandom(seed);
   const values = new Float32Array(rows * dimension).map(() => 2 * real() - 1);
   return unitRowsOf(toHalves(values), dimension);
 }

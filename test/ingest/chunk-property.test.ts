@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
 import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 /** Token counter with one token per word. */
 const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;

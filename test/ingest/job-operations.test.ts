@@ -11,7 +11,7 @@ import type { Service } from '../../src/platform/lifecycle.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { throwDice } from '../support/dice.ts';
+import { createTestRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
 let test: TestAppliance;
@@ -204,7 +204,7 @@ it('an ingest that is cancelled at any moment has one outcome, its chunks are ne
   timeout: 120_000,
 }, async () => {
   const { appliance, operator } = test;
-  const dice = throwDice('ingest against cancel');
+  const dice = createTestRandom('ingest against cancel');
   await start(appliance.jobs.worker('ingest'));
   const one = async (i: number) => {
     const { id, job } = await upload(`Marmot ${i} whistles at dawn.`);

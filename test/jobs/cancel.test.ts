@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { cancelJob } from '../../src/jobs/operations.ts';
 import { IN_PROGRESS } from '../../src/jobs/schema.ts';
 import { enqueueJob } from '../../src/jobs/store.ts';
-import { throwDice } from '../support/dice.ts';
+import { createTestRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
 import { caller, code, mine, newJob, operationsUnderTest, RESULT } from './operations-under-test.ts';
@@ -91,7 +91,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
   timeout: 120_000,
 }, async () => {
   const RACES = 1_000;
-  const dice = throwDice('cancel against completion');
+  const dice = createTestRandom('cancel against completion');
   await under.sql`CREATE TABLE IF NOT EXISTS visible_work (job_id text PRIMARY KEY)`;
   await under.sql`DELETE FROM visible_work`;
   /** Terminal states that were reported for each job. */

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { TERM_BYTES_MAX } from '../../src/language/words.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 describe('analyse', () => {
   it.each([

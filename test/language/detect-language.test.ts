@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { detectByScript, detectLanguage, loadLanguageDetector } from '../../src/language/detect-language.ts';
 import { SCRIPT_LANGUAGES } from '../../src/language/scripts.ts';
 import { paragraphs } from '../models/varied-texts.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 describe('detectLanguage before its detector is loaded', () => {
   it('answers at once where the script tells, and later where words must', async () => {

@@ -5,7 +5,7 @@ import type { Caller } from '../../src/access/caller.ts';
 import type { JobNotifier } from '../../src/jobs/notifier.ts';
 import { editDocuments } from '../../src/metadata/edit-documents.ts';
 import { BulkEdit } from '../../src/metadata/schema.ts';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 import { countLeaves, limit, literal, QUOTED, seed, tree } from './draw-statements.ts';
 import {
   evaluate,
@@ -65,7 +65,7 @@ const change = fc
     seed,
   })
   .map((drawn) => {
-    const draw = rollDice(drawn.seed).int;
+    const draw = createRandom(drawn.seed).int;
     const set = drawn.assignments?.map(({ key: target, value }) => `${printKey(target)}=${printLiteral(value, draw)}`);
     const head = set ? `UPDATE documents SET ${set.join(', ')}` : 'SOFTDELETE FROM documents';
     const tail = drawn.limit === null ? '' : ` LIMIT ${drawn.limit}`;

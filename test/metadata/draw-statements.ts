@@ -1,6 +1,6 @@
 /** Arbitraries of fast-check for statements of the whole grammar. */
 import fc from 'fast-check';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 import { type Key, keyword, type Literal, print, space, type Tree } from './interpreter.ts';
 import { FIELD_NAMES, FIELD_TEXTS, TEXTS, USER_KEYS } from './sample-documents.ts';
 
@@ -114,7 +114,7 @@ interface Model {
 export const selection: fc.Arbitrary<Model> = fc
   .record({ tree: tree.filter((drawn) => countLeaves(drawn) <= 50), limit, seed })
   .map((drawn) => {
-    const draw = rollDice(drawn.seed).int;
+    const draw = createRandom(drawn.seed).int;
     const head = ['SELECT', 'DOCUMENTS', 'WHERE'].map((word) => keyword(word, draw) + space(draw)).join('');
     const tail = drawn.limit === null ? '' : `${space(draw)}${keyword('LIMIT', draw)} ${drawn.limit}`;
     return { ...drawn, text: `${head}${print(drawn.tree, draw)}${tail}${draw(2) ? ';' : ''}` };

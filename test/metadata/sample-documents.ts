@@ -1,7 +1,7 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 import type { PlainDocument } from './interpreter.ts';
 
 export const ORG_ID = 'org_statements';
@@ -129,7 +129,7 @@ export const FIELD_TEXTS = [
 
 /** Make `count` documents in order of their ids, also some that are being deleted or hidden from CALLER. */
 export function makeDocuments(count: number): PlainDocument[] {
-  const { int: draw, pick } = rollDice(1);
+  const { int: draw, pick } = createRandom(1);
   return Array.from({ length: count }, (_, at) => {
     const id = `doc_${String(at).padStart(5, '0')}`;
     const created = new Date(Date.UTC(2026, 0, 1) + draw(90) * 86_400_000 + draw(86_400_000)).toISOString();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SEED } from '../support/dice.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { SEED } from '../support/random.ts';
 import { checkEffects } from './check-effects.ts';
 import { checkMatches } from './check-matches.ts';
 import { checkNoise } from './check-noise.ts';

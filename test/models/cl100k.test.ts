@@ -3,7 +3,7 @@ import { countTokens as countByLibrary } from 'gpt-tokenizer/encoding/cl100k_bas
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CL100K_TOKEN_BYTES_MAX, loadCl100k } from '../../src/models/cl100k.ts';
 import type { CountText } from '../../src/models/tokens.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
 let countText: CountText;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadCl100k } from '../../src/models/cl100k.ts';
 import { type CountText, countTokens, tokenUpperBound } from '../../src/models/tokens.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
 /** Retrieval collections of real texts, beside the checkout where there are any. */

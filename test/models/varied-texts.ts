@@ -1,5 +1,5 @@
 /** Paragraphs of at least 50 words in several registers of English and Korean, put together from a vocabulary. */
-import { type Dice, rollDice } from '../support/dice.ts';
+import { createRandom, type SeededRandom } from '../support/random.ts';
 
 const words = (list: string) => list.trim().split(/\s+/);
 
@@ -37,35 +37,35 @@ const KO = {
   particle: words('은 는 이 가 을 를 에 에서 으로 와 의 도 만 부터 까지 에게 보다 처럼'),
 };
 
-function pick(dice: Dice, list: readonly string[]): string {
+function pick(dice: SeededRandom, list: readonly string[]): string {
   return dice.pick(list);
 }
 
-function whole(dice: Dice, from: number, to: number): number {
+function whole(dice: SeededRandom, from: number, to: number): number {
   return from + dice.int(to - from + 1);
 }
 
-function koPhrase(dice: Dice): string {
+function koPhrase(dice: SeededRandom): string {
   return pick(dice, KO.noun) + pick(dice, KO.particle);
 }
 
-function koClause(dice: Dice): string {
+function koClause(dice: SeededRandom): string {
   const parts = [pick(dice, KO.adjective), koPhrase(dice), koPhrase(dice)];
   if (dice.real() < 0.4) parts.unshift(pick(dice, KO.adverb));
   return [...parts, pick(dice, KO.verb)].join(' ');
 }
 
-function enClause(dice: Dice): string {
+function enClause(dice: SeededRandom): string {
   const ending = pick(dice, ['s', 'd', '']);
   return `the ${pick(dice, EN.adjective)} ${pick(dice, EN.noun)} ${pick(dice, EN.verb)}${ending} ${pick(dice, ['a', 'the', 'every', 'its'])} ${pick(dice, EN.noun)} ${pick(dice, ['of', 'near', 'without', 'because of', 'after'])} ${pick(dice, ['the', 'our', 'an earlier'])} ${pick(dice, EN.noun)}`;
 }
 
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const camel = (dice: Dice) => pick(dice, EN.verb) + upperFirst(pick(dice, EN.noun));
+const camel = (dice: SeededRandom) => pick(dice, EN.verb) + upperFirst(pick(dice, EN.noun));
 
 /** One sentence, line or row of each register. */
-const REGISTERS: Readonly<Record<string, (dice: Dice) => string>> = {
+const REGISTERS: Readonly<Record<string, (dice: SeededRandom) => string>> = {
   'English prose': (dice) =>
     `${upperFirst(enClause(dice))}, ${pick(dice, ['and', 'but', 'although', 'so that'])} ${enClause(dice)}. `,
   'English news': (dice) =>
@@ -94,7 +94,7 @@ export const REGISTER_NAMES: readonly string[] = Object.keys(REGISTERS);
 
 /** @returns paragraphs of 50 to 200 words in one register; the same for the same seed */
 export function paragraphs(register: string, count: number, seed: number): string[] {
-  const dice = rollDice(seed);
+  const dice = createRandom(seed);
   const next = REGISTERS[register];
   if (!next) throw new Error(`no register ${register}`);
   return Array.from({ length: count }, () => {

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { listenChannel, mapPostgresError, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
-import { throwDice } from '../support/dice.ts';
 import { clusterUnderTest, exitOf, expectGone, isRoot, startChild, withSql } from '../support/embedded-cluster.ts';
+import { createTestRandom } from '../support/random.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -30,10 +30,10 @@ async function copyWithoutLinks(): Promise<string> {
   return copy;
 }
 
-test('20 processes open and release one server at once, some are killed, and it never stops while one uses it', async () => {
-  const first = await cluster.open(); // creates the cluster, which is not part of this test
-  await first.release();
-  const dice = throwDice('20 processes');
+test('20 processes open and release one server at once, some are killed, and it never stops under another', async () => {
+  const keeper = await cluster.open(); // makes the cluster; the rest is about use
+  await keeper.release();
+  const dice = createTestRandom('20 processes');
   const start = (rounds: number) =>
     startChild('embedded-postgres-child.ts', cluster.dataDir, rounds, 30, dice.int(2 ** 31));
   const lasting = Array.from({ length: 14 }, () => start(4));

@@ -3,15 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { withFileLock } from '../../src/platform/embedded-postgres/file-lock.ts';
-import { throwDice } from '../support/dice.ts';
 import { clusterUnderTest, exitOf, startChild } from '../support/embedded-cluster.ts';
+import { createTestRandom } from '../support/random.ts';
 
 const cluster = clusterUnderTest();
 
 test('a file lock lets one process in at a time while holders are killed', { timeout: 240_000 }, async () => {
   const [lock, journal] = [path.join(cluster.root, 'a.lock'), path.join(cluster.root, 'journal')];
   await writeFile(journal, '');
-  const dice = throwDice('file lock');
+  const dice = createTestRandom('file lock');
   const start = (rounds: number) => startChild('file-lock-child.ts', lock, journal, rounds, dice.int(2 ** 31));
   const lasting = Array.from({ length: 6 }, () => start(60));
   for (let killed = 0; killed < 12; killed++) {

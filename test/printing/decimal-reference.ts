@@ -1,7 +1,7 @@
 /**
  * Reference of shortest float32 decimals, slow and exact, and floats to test with.
  */
-import { rollDice } from '../support/dice.ts';
+import { createRandom } from '../support/random.ts';
 
 const INFINITY_BITS = 0x7f80_0000;
 
@@ -81,7 +81,7 @@ export function fromBits(bits: number): number {
 
 /** Generate finite floats of evenly distributed bit patterns: every exponent, both signs. */
 export function randomFloats(count: number, seed: number): Float32Array {
-  const next = rollDice(seed).bits;
+  const next = createRandom(seed).bits;
   const bits = new Uint32Array(count).map(() => {
     const pattern = next();
     // Infinities and NaNs become finite by clearing an exponent bit.
@@ -92,7 +92,7 @@ export function randomFloats(count: number, seed: number): Float32Array {
 
 /** Generate values of about the magnitude of those in unit vectors of 1,024 dimensions. */
 export function unitVector(count: number, seed: number): Float32Array {
-  const { real } = rollDice(seed);
+  const { real } = createRandom(seed);
   return new Float32Array(count).map(() => {
     let sum = 0;
     for (let i = 0; i < 4; i++) sum += real() - 0.5;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DIMENSIONS_MAX, resizeVectors } from '../../src/projection/resize.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 const norm = (vector: Float32Array) => Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0));
 

@@ -1,4 +1,4 @@
-import type { Dice } from '../support/dice.ts';
+import type { SeededRandom } from '../support/random.ts';
 
 /** Which of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
 export type Ref = number;
@@ -106,21 +106,25 @@ const KINDS: Readonly<Record<string, number>> = {
 const WEIGHTS = Object.values(KINDS).reduce((sum, weight) => sum + weight, 0);
 
 /** The same steps for the same seed. @param killEvery steps from one killed worker process to the next; null: none is */
-export function drawSteps(dice: Dice, count: number, killEvery: number | null): Step[] {
+export function drawSteps(random: SeededRandom, count: number, killEvery: number | null): Step[] {
   return Array.from({ length: count }, (_, at) => {
-    const hot = { document: drawRef(dice), job: drawRef(dice) };
-    const kinds = Array.from({ length: 1 + dice.int(OPERATIONS_AT_ONCE) }, () => drawKind(dice));
-    const operations = kinds.map((kind) => drawOperation(dice, kind, hot));
+    const hot = { document: drawRef(random), job: drawRef(random) };
+    const kinds = Array.from({ length: 1 + random.int(OPERATIONS_AT_ONCE) }, () => drawKind(random));
+    const operations = kinds.map((kind) => drawOperation(random, kind, hot));
     if (killEvery !== null && at % killEvery === killEvery - 1) operations.push({ kind: 'kill' });
     return {
-      operations: operations.map((operation) => ({ operation, afterMs: dice.int(AFTER_MS), node: dice.int(NODES) })),
-      settles: dice.int(STEPS_PER_ERA) === 0 || at === count - 1,
+      operations: operations.map((operation) => ({
+        operation,
+        afterMs: random.int(AFTER_MS),
+        node: random.int(NODES),
+      })),
+      settles: random.int(STEPS_PER_ERA) === 0 || at === count - 1,
     };
   });
 }
 
-function drawKind(dice: Dice): string {
-  let left = dice.int(WEIGHTS);
+function drawKind(random: SeededRandom): string {
+  let left = random.int(WEIGHTS);
   for (const [kind, weight] of Object.entries(KINDS)) {
     left -= weight;
     if (left < 0) return kind;
@@ -129,35 +133,35 @@ function drawKind(dice: Dice): string {
 }
 
 /** The newest most often: those are in work. */
-function drawRef(dice: Dice): Ref {
-  const at = dice.int(1_000) / 1_000;
+function drawRef(random: SeededRandom): Ref {
+  const at = random.int(1_000) / 1_000;
   return at * at;
 }
 
-function drawOperation(dice: Dice, kind: string, hot: { document: Ref; job: Ref }): Operation {
-  const chance = (percent: number) => dice.int(100) < percent;
-  const document = () => (chance(HOT_PERCENT) ? hot.document : drawRef(dice));
-  const job = () => (chance(HOT_PERCENT) ? hot.job : drawRef(dice));
+function drawOperation(random: SeededRandom, kind: string, hot: { document: Ref; job: Ref }): Operation {
+  const chance = (percent: number) => random.int(100) < percent;
+  const document = () => (chance(HOT_PERCENT) ? hot.document : drawRef(random));
+  const job = () => (chance(HOT_PERCENT) ? hot.job : drawRef(random));
   const bucket = chance(75) ? 0 : 1;
   const caller: CallerName = chance(70) ? 'high' : 'low';
   const reindex = chance(50);
-  const group = dice.pick(GROUPS);
-  const common = { bucket, caller, where: drawWhere(dice), level: null, reindex };
+  const group = random.pick(GROUPS);
+  const common = { bucket, caller, where: drawWhere(random), level: null, reindex };
   switch (kind) {
     case 'upload':
     case 'again':
       return {
         ...{ kind: 'upload', bucket, caller, again: kind === 'again' ? hot.document : null },
         isBad: chance(8),
-        onDuplicate: dice.pick(['link', 'reject', 'allow']),
-        collection: dice.pick([null, 0, 1]),
-        metadata: { team: group, ...drawPatch(dice) },
-        level: dice.pick([1, 1, 2, 3, 4, 9]),
+        onDuplicate: random.pick(['link', 'reject', 'allow']),
+        collection: random.pick([null, 0, 1]),
+        metadata: { team: group, ...drawPatch(random) },
+        level: random.pick([1, 1, 2, 3, 4, 9]),
       };
     case 'edit':
-      return { kind, caller, document: document(), metadata: drawPatch(dice), level: drawLevel(dice), reindex };
+      return { kind, caller, document: document(), metadata: drawPatch(random), level: drawLevel(random), reindex };
     case 'bulk':
-      return { kind, ...common, metadata: drawPatch(dice), level: drawLevel(dice), searchable: null };
+      return { kind, ...common, metadata: drawPatch(random), level: drawLevel(random), searchable: null };
     case 'softdelete':
       return { kind: 'bulk', ...common, metadata: {}, searchable: false };
     case 'enable':
@@ -170,10 +174,10 @@ function drawOperation(dice: Dice, kind: string, hot: { document: Ref; job: Ref 
     case 'delete':
       return { kind, document: document() };
     case 'harddelete':
-      return { kind, bucket, documents: [document(), document()], where: drawWhere(dice) };
+      return { kind, bucket, documents: [document(), document()], where: drawWhere(random) };
     case 'search': {
-      const narrow = dice.pick(['not', 'not', 'collection', 'filter'] as const);
-      return { kind, caller, document: document(), mode: dice.pick(['keyword', 'hybrid']), narrow };
+      const narrow = random.pick(['not', 'not', 'collection', 'filter'] as const);
+      return { kind, caller, document: document(), mode: random.pick(['keyword', 'hybrid']), narrow };
     }
     case 'list':
       return { kind, bucket, caller };
@@ -181,39 +185,39 @@ function drawOperation(dice: Dice, kind: string, hot: { document: Ref; job: Ref 
     case 'optimize':
       return { kind, bucket };
     case 'restart':
-      return { kind, worker: dice.int(NODES) };
+      return { kind, worker: random.int(NODES) };
     default:
       return { kind: kind as 'housekeeping' | 'purge' | 'abandon' };
   }
 }
 
-function drawLevel(dice: Dice): number | null {
-  return dice.pick([null, null, null, 1, 3, 4, 9]);
+function drawLevel(random: SeededRandom): number | null {
+  return random.pick([null, null, null, 1, 3, 4, 9]);
 }
 
-function drawPatch(dice: Dice): Patch {
+function drawPatch(random: SeededRandom): Patch {
   const patches: readonly (() => Patch)[] = [
-    () => ({ note: `n${dice.int(1_000)}` }),
-    () => ({ note: `n${dice.int(1_000)}` }),
-    () => ({ team: dice.pick(GROUPS) }),
-    () => ({ team: null, note: `n${dice.int(1_000)}` }),
-    () => ({ scope: dice.pick(['legal', 'common', null]) }),
+    () => ({ note: `n${random.int(1_000)}` }),
+    () => ({ note: `n${random.int(1_000)}` }),
+    () => ({ team: random.pick(GROUPS) }),
+    () => ({ team: null, note: `n${random.int(1_000)}` }),
+    () => ({ scope: random.pick(['legal', 'common', null]) }),
     () => ({}),
   ];
-  return dice.pick(patches)();
+  return random.pick(patches)();
 }
 
-function drawWhere(dice: Dice): Where {
-  const group = dice.pick(GROUPS);
+function drawWhere(random: SeededRandom): Where {
+  const group = random.pick(GROUPS);
   const wheres: readonly Where[] = [
     { kind: 'group', group, negated: false },
     { kind: 'group', group, negated: false },
     { kind: 'group', group, negated: true },
     { kind: 'no group' },
-    { kind: 'level above', level: 2 + dice.int(4) },
-    { kind: 'searchable', searchable: dice.int(2) === 0, group },
+    { kind: 'level above', level: 2 + random.int(4) },
+    { kind: 'searchable', searchable: random.int(2) === 0, group },
   ];
-  return dice.pick(wheres);
+  return random.pick(wheres);
 }
 
 export function writeWhere(where: Where): string {

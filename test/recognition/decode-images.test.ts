@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage, IMAGE_BYTES_MAX, ImageFault } from '../../src/recognition/decode-images.ts';
-import { throwDice } from '../support/dice.ts';
 import { drawText } from '../support/draw-text.ts';
 import {
   encodeAnimatedWebp,
@@ -11,6 +10,7 @@ import {
   pngOf,
   withExifOrientation,
 } from '../support/encode-image.ts';
+import { createTestRandom } from '../support/random.ts';
 
 const bitmap = drawText(['A'], { letterPx: 20, marginPx: 4 });
 const png = encodePng(bitmap);
@@ -151,7 +151,7 @@ describe('decoding an image', () => {
   });
 
   it('survives headers of random bytes', () => {
-    const dice = throwDice('headers of random bytes');
+    const dice = createTestRandom('headers of random bytes');
     for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
       for (let round = 0; round < 300; round++) {
         const broken = Buffer.from(file);

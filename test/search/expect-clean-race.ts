@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { SEED } from '../support/dice.ts';
 import { type IndexPlace, runIndexRace } from '../support/index-race.ts';
 import type { TestDatabase } from '../support/postgres.ts';
+import { SEED } from '../support/random.ts';
 
 /** Run two writers and a reader of one index, and expect every row to be there once, at any time and at the end. */
 export async function expectCleanRace(database: TestDatabase, place: IndexPlace, operations: number): Promise<void> {

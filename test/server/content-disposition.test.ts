@@ -2,7 +2,7 @@ import { validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { attachment } from '../../server/content-disposition.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 test.each([
   ['report.pdf', 'attachment; filename="report.pdf"'],

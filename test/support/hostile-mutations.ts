@@ -1,45 +1,45 @@
 /** Damage done to good files, the same for the same seed. */
-import { type Dice, rollDice } from './dice.ts';
+import { createRandom, type SeededRandom } from './random.ts';
 
-type Mutation = (bytes: Buffer, dice: Dice, other: Buffer) => Buffer;
+type Mutation = (bytes: Buffer, random: SeededRandom, other: Buffer) => Buffer;
 
 /** What goes wrong with files, and what those do who look for faults in readers. */
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
-  'flipped bits': (bytes, dice) => {
+  'flipped bits': (bytes, random) => {
     const copy = Buffer.from(bytes);
     for (let i = 0; i < 1 + copy.length / 200; i++) {
-      const place = dice.int(copy.length);
-      copy.writeUInt8(copy.readUInt8(place) ^ (1 << dice.int(8)), place);
+      const place = random.int(copy.length);
+      copy.writeUInt8(copy.readUInt8(place) ^ (1 << random.int(8)), place);
     }
     return copy;
   },
-  'an end cut off': (bytes, dice) => bytes.subarray(0, 1 + dice.int(bytes.length - 1)),
-  'a hole of zeros': (bytes, dice) => {
+  'an end cut off': (bytes, random) => bytes.subarray(0, 1 + random.int(bytes.length - 1)),
+  'a hole of zeros': (bytes, random) => {
     const copy = Buffer.from(bytes);
-    const start = dice.int(copy.length);
-    return copy.fill(0, start, Math.min(copy.length, start + 1 + dice.int(copy.length / 4)));
+    const start = random.int(copy.length);
+    return copy.fill(0, start, Math.min(copy.length, start + 1 + random.int(copy.length / 4)));
   },
-  'a piece repeated': (bytes, dice) => {
-    const start = dice.int(bytes.length);
-    const piece = bytes.subarray(start, start + 1 + dice.int(500));
+  'a piece repeated': (bytes, random) => {
+    const start = random.int(bytes.length);
+    const piece = bytes.subarray(start, start + 1 + random.int(500));
     return Buffer.concat([
       bytes.subarray(0, start),
-      ...Array.from({ length: 1 + dice.int(50) }, () => piece),
+      ...Array.from({ length: 1 + random.int(50) }, () => piece),
       bytes.subarray(start),
     ]);
   },
-  'a number made huge': (bytes, dice) => {
+  'a number made huge': (bytes, random) => {
     const copy = Buffer.from(bytes);
     for (let i = 0; i < 4; i++) {
-      const place = dice.int(Math.max(1, copy.length - 4));
-      copy.fill(dice.real() < 0.5 ? 0xff : 0x7f, place, place + 4);
+      const place = random.int(Math.max(1, copy.length - 4));
+      copy.fill(random.real() < 0.5 ? 0xff : 0x7f, place, place + 4);
     }
     return copy;
   },
-  'a piece of another file': (bytes, dice, other) => {
-    const start = dice.int(bytes.length);
-    const from = dice.int(other.length);
-    const piece = other.subarray(from, from + 1 + dice.int(2000));
+  'a piece of another file': (bytes, random, other) => {
+    const start = random.int(bytes.length);
+    const from = random.int(other.length);
+    const piece = other.subarray(from, from + 1 + random.int(2000));
     return Buffer.concat([bytes.subarray(0, start), piece, bytes.subarray(start)]);
   },
 };
@@ -47,14 +47,14 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
 export const MUTATION_NAMES = Object.keys(MUTATIONS);
 
 export function mutate(name: string, bytes: Buffer, seed: number, other: Buffer): Buffer {
-  return (MUTATIONS[name] as Mutation)(bytes, rollDice(seed), other);
+  return (MUTATIONS[name] as Mutation)(bytes, createRandom(seed), other);
 }
 
 /** Damage to a part of an archive before it is packed, which damage to the archive would only unpack to garbage. */
 export function mutateXml(xml: string, seed: number): string {
-  const dice = rollDice(seed);
+  const random = createRandom(seed);
   const tags = [...xml.matchAll(/<[^<>]+>/g)];
-  const tag = () => tags[dice.int(tags.length)] as RegExpExecArray;
+  const tag = () => tags[random.int(tags.length)] as RegExpExecArray;
   switch (seed % 5) {
     case 0: {
       const lost = tag();
@@ -62,13 +62,13 @@ export function mutateXml(xml: string, seed: number): string {
     }
     case 1: {
       const { index } = tag();
-      return `${xml.slice(0, index)}${tag()[0].repeat(1 + dice.int(20))}${xml.slice(index)}`;
+      return `${xml.slice(0, index)}${tag()[0].repeat(1 + random.int(20))}${xml.slice(index)}`;
     }
     case 2:
-      return xml.replace(/="\d+"/g, () => `="${['-1', '99999999999', 'NaN', '1e308', ''][dice.int(5)]}"`);
+      return xml.replace(/="\d+"/g, () => `="${['-1', '99999999999', 'NaN', '1e308', ''][random.int(5)]}"`);
     case 3:
-      return xml.replace(/="[^"]{1,40}"/g, (value) => (dice.real() < 0.1 ? `="${'A'.repeat(50_000)}"` : value));
+      return xml.replace(/="[^"]{1,40}"/g, (value) => (random.real() < 0.1 ? `="${'A'.repeat(50_000)}"` : value));
     default:
-      return xml.replace(/>[^<]+</g, () => `>${'&#x10FFFF;\u{1f600}\ud7a3'.repeat(dice.int(200))}<`);
+      return xml.replace(/>[^<]+</g, () => `>${'&#x10FFFF;\u{1f600}\ud7a3'.repeat(random.int(200))}<`);
   }
 }

@@ -6,8 +6,8 @@ import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables } from '../../src/search/lance.ts';
-import { rollDice } from './dice.ts';
 import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
+import { createRandom } from './random.ts';
 
 // One process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It says `ready`, and begins at the word `go`.
 const CHUNKS_MAX = 6;
@@ -29,7 +29,7 @@ process.disconnect();
 
 async function write(): Promise<void> {
   const writer = new IndexWriter({ sql, direct: sql, tables, logger: openLogger('warn') });
-  const dice = rollDice(task.seed * 10 + task.number);
+  const random = createRandom(task.seed * 10 + task.number);
   const signal = new AbortController().signal;
   /** Written and not on the way out: generation -> document. */
   const mine = new Map<number, string>();
@@ -37,8 +37,8 @@ async function write(): Promise<void> {
 
   const append = async () => {
     const id = ++serial * 10 + task.number;
-    const document = `doc_${task.number}_${dice.int(task.operations)}`;
-    const chunks = 1 + dice.int(CHUNKS_MAX);
+    const document = `doc_${task.number}_${random.int(task.operations)}`;
+    const chunks = 1 + random.int(CHUNKS_MAX);
     await register(sql, { id, document, chunks });
     await writer.append(RACE_BUCKET, generation({ id, document, chunks }), 'space-1');
     await setState(sql, [id], 'written');
@@ -53,8 +53,8 @@ async function write(): Promise<void> {
     await setState(sql, ids, 'dropped');
   };
   const operate = async () => {
-    const chance = dice.real();
-    const [id, document] = [...mine][dice.int(mine.size)] ?? [];
+    const chance = random.real();
+    const [id, document] = [...mine][random.int(mine.size)] ?? [];
     if (chance < 0.65 || id === undefined || document === undefined) return append();
     if (chance < 0.85) return drop([id], () => writer.dropGenerations(RACE_BUCKET, [id], signal));
     const all = [...mine].flatMap(([each, of]) => (of === document ? [each] : []));

@@ -1,9 +1,9 @@
 import { beforeEach } from 'vitest';
-import { SEED, wereDiceThrown } from './dice.ts';
+import { SEED, wasSeedUsed } from './random.ts';
 
 beforeEach(({ onTestFailed, task }) =>
   onTestFailed(() => {
-    if (wereDiceThrown())
+    if (wasSeedUsed())
       process.stderr.write(`"${task.name}" failed with TEST_SEED=${SEED}, which repeats its choices\n`);
   }),
 );

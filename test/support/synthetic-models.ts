@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Model } from '../../src/models/catalog.ts';
 import type { CalibrationText } from '../../src/projection/calibration.ts';
-import { rollDice } from './dice.ts';
+import { createRandom } from './random.ts';
 
 const LATENT = 48;
 
 /** Numbers in -1..1, the same for the same seed. */
 function numbers(count: number, seed: number): Float32Array {
-  const { real } = rollDice(seed);
+  const { real } = createRandom(seed);
   return Float32Array.from({ length: count }, () => real() * 2 - 1);
 }
 
@@ -57,7 +57,7 @@ const VOCABULARY = (
 
 /** Distinct texts of a few words each. */
 export function syntheticTexts(count: number, seed = 1): CalibrationText[] {
-  const { pick } = rollDice(seed);
+  const { pick } = createRandom(seed);
   return Array.from({ length: count }, (_, nth) => ({
     text: `${Array.from({ length: 6 }, () => pick(VOCABULARY)).join(' ')} ${nth}`,
     kind: nth % 2 === 0 ? ('passage' as const) : ('query' as const),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ENTRY_OVERHEAD_BYTES, MemoryCache } from '../../../src/embedding/cache/memory-cache.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 
 const entryBytes = (dimensions: number) => dimensions * 4 + ENTRY_OVERHEAD_BYTES;
 /** What the cache gives for a key: its tokens and numbers, of which there may be up to 2,000. */

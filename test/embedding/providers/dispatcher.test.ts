@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../../../src/embedding/providers/dispatcher.ts';
 import type { ProviderCall, ProviderReply } from '../../../src/embedding/providers/provider.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 import { callOf, modelOf } from './provider-under-test.ts';
 
 /** A call that went out and waits to be answered. */

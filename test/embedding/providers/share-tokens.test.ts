@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shareTokens } from '../../../src/embedding/providers/share-tokens.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 
 describe('shareTokens', () => {
   it('adds up to the total exactly, in whole numbers, at least one each', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDeck, expand, parseTemplate, type Vocabulary } from '../../../src/projection/corpus/grammar.ts';
-import { rollDice } from '../../support/dice.ts';
+import { createRandom } from '../../support/random.ts';
 
 const vocabulary: Vocabulary = {
   random: () => 0.99,
@@ -42,7 +42,7 @@ describe('expand', () => {
 
 describe('createDeck', () => {
   it('draws all before any comes again', () => {
-    const deck = createDeck([1, 2, 3, 4, 5], rollDice(3).real);
+    const deck = createDeck([1, 2, 3, 4, 5], createRandom(3).real);
     for (let round = 0; round < 4; round++) {
       expect(Array.from({ length: 5 }, deck).toSorted()).toEqual([1, 2, 3, 4, 5]);
     }

@@ -7,7 +7,7 @@ import {
   particleAfter,
   verbForm,
 } from '../../../src/projection/corpus/korean-forms.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 
 describe('particleAfter', () => {
   it.each([

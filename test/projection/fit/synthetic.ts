@@ -1,8 +1,8 @@
-import { rollDice } from '../../support/dice.ts';
+import { createRandom } from '../../support/random.ts';
 
 /** Standard normal numbers (Box and Muller), the same for the same seed. */
 export function gaussians(count: number, seed: number): Float64Array {
-  const random = rollDice(seed).real;
+  const random = createRandom(seed).real;
   return Float64Array.from(
     { length: count },
     () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matmul, timesTranspose, transposeTimes } from '../../../src/projection/kernel/matmul.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 import { largestError, norm, product, randomValues, transposed } from './reference.ts';
 
 type Product = (a: Float32Array, b: Float32Array, m: number, k: number, n: number) => Float32Array;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadMap, project } from '../../../src/projection/kernel/loaded-map.ts';
 import { packPanels } from '../../../src/projection/kernel/pack-panels.ts';
 import { compileFirstValid, KERNEL_BUILDS } from '../../../src/projection/kernel/wasm-kernel.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 import { largestError, norm, projection, randomValues, unitRows } from './reference.ts';
 
 describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {

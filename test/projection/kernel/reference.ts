@@ -1,9 +1,9 @@
 /** Slow and exact: everything in float64. Matrices are row-major. */
-import { rollDice } from '../../support/dice.ts';
+import { createRandom } from '../../support/random.ts';
 
 /** A random Float32Array of values in (-1, 1), the same for the same seed. */
 export function randomValues(length: number, seed: number): Float32Array {
-  const { real } = rollDice(seed);
+  const { real } = createRandom(seed);
   return new Float32Array(length).map(() => 2 * real() - 1);
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundaryOf, MultipartParser, type PartHeaders } from '../../../server/body/multipart.ts';
 import { AppError } from '../../../src/platform/errors.ts';
-import { SEED } from '../../support/dice.ts';
+import { SEED } from '../../support/random.ts';
 
 interface Part {
   headers: PartHeaders;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../../server/route.ts';
-import { type Dice, throwDice } from '../../support/dice.ts';
-import { parseResponse, postJson, RawClient, startTestServer, type TestServer } from '../support.ts';
+import { createTestRandom, type SeededRandom } from '../../support/random.ts';
+import { type Frame, parseResponse, postJson, RawClient, startFrame } from '../support.ts';
 
 const declaration = {
   method: 'POST',
@@ -187,8 +187,8 @@ describe('a JSON body', () => {
         return { body: {} };
       },
     });
-    const server = await startTestServer([strict]);
-    const dice = throwDice('bodies of random bytes');
+    const frame = await startFrame([strict]);
+    const dice = createTestRandom('bodies of random bytes');
     const seed = JSON.stringify({ input: ['텍스트', 'b'], metadata: { a: { b: [1, null, true, 1e9, '\ud800'] } } });
     const statuses = new Set<number>();
     for (let i = 0; i < 200; i++) {
@@ -207,11 +207,11 @@ describe('a JSON body', () => {
   });
 });
 
-function randomBytes(dice: Dice): Uint8Array {
+function randomBytes(dice: SeededRandom): Uint8Array {
   return Uint8Array.from({ length: dice.int(300) }, () => dice.int(256));
 }
 
-function mutate(text: string, dice: Dice): Uint8Array {
+function mutate(text: string, dice: SeededRandom): Uint8Array {
   let bytes = Buffer.from(text);
   for (let edits = 1 + dice.int(4); edits > 0; edits--) {
     const at = dice.int(bytes.length);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { placeByIndex, placeInOrder } from '../../../../src/embedding/providers/protocols/vectors.ts';
-import { SEED } from '../../../support/dice.ts';
 import { base64Of } from '../../../support/fake-upstream/vectors.ts';
+import { SEED } from '../../../support/random.ts';
 
 /** Values of every size, so that squares and sums are put to the test; no row is all zeros. */
 const row = (dimensions: number) =>
