@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/api.ts';
 import { KOREAN, LARGE, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 
-// Whatever is sent to the embedding family, the answer is a 2xx or a 4xx in its error shape, and the next request is
-// served as if nothing had been.
+// The embedding family answers any request with a 2xx or with a 4xx in its error shape, and serves the next request
+// normally.
 let test: TestGateway;
 let key: string;
 
@@ -18,12 +18,12 @@ afterAll(async () => {
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
+/** Route of the family that reads a JSON body, with a valid body. */
 interface Target {
   readonly method: string;
   readonly path: string;
   readonly json: Readonly<Record<string, unknown>>;
 }
-/** Every route of the family that reads a body, with a body that is good. */
 const EMBEDDINGS: Target = { method: 'POST', path: '/v1/embeddings', json: { input: ['a', 'b'], model: SMALL } };
 const BATCH: Target = { method: 'POST', path: '/v1/embed/batch', json: { texts: ['a', 'b'], model: SMALL } };
 const IMAGE: Target = { method: 'POST', path: '/v1/embed/image', json: { images: [PNG], model: 'local/lexical-1' } };
@@ -33,7 +33,7 @@ const ROUTING: Target = {
   json: { primary: SMALL, fallback: KOREAN, mode: 'fallback' },
 };
 const TARGETS = [EMBEDDINGS, BATCH, IMAGE, ROUTING];
-const named = TARGETS.map((target) => [`${target.method} ${target.path}`, target] as const);
+const targetsByName = TARGETS.map((target) => [`${target.method} ${target.path}`, target] as const);
 
 const sendJson = ({ method, path }: Target, json: unknown) => test.call(method, path, { key, json });
 const sendRaw = ({ method, path }: Target, body: string | Uint8Array, headers: Record<string, string> = {}) =>
@@ -54,55 +54,55 @@ function expectRefusal(answer: Answer, status = 400, param?: string | null): voi
       request_id: headers.get('x-request-id'),
     },
   ]);
-  // Nothing that was sent is repeated at length.
+  // The answer does not repeat long parts of the request.
   expect(JSON.stringify(body).length).toBeLessThan(2000);
 }
 
 const nest = (depth: number, [open, close]: readonly [string, string]) => open.repeat(depth) + close.repeat(depth);
 
-describe.each(named)('%s: bodies that are no good JSON', (_name, target) => {
-  const good = JSON.stringify(target.json).slice(1, -1);
+describe.each(targetsByName)('bodies of %s that are not valid JSON', (_name, target) => {
+  const valid = JSON.stringify(target.json).slice(1, -1);
   it.each<[string, string | Uint8Array]>([
     ['nothing', ''],
-    ['half an object', `{${good}`],
-    ['two objects', `{${good}}{${good}}`],
+    ['half an object', `{${valid}`],
+    ['two objects', `{${valid}}{${valid}}`],
     ['a list', '[]'],
     ['a string', '"input"'],
     ['null', 'null'],
     ['a number', '1e999'],
-    ['NaN', `{${good},"dimensions":NaN}`],
+    ['NaN', `{${valid},"dimensions":NaN}`],
     ['single quotes', "{'input':'a'}"],
-    ['a comment', `{${good}/* */}`],
+    ['a comment', `{${valid}/* */}`],
     [
       'bad UTF-8',
-      Buffer.concat([Buffer.from(`{${good},"user":"`), Buffer.from([0xc3, 0x28, 0xff]), Buffer.from('"}')]),
+      Buffer.concat([Buffer.from(`{${valid},"user":"`), Buffer.from([0xc3, 0x28, 0xff]), Buffer.from('"}')]),
     ],
-    ['UTF-16', Buffer.from(`{${good}}`, 'utf16le')],
-    ['a control character in a string', `{${good},"user":"\u0000"}`],
-    ['10,000 levels of lists', `{${good},"x":${nest(10_000, ['[', ']'])}}`],
-    ['10,000 levels of objects', `{${good},"x":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`],
+    ['UTF-16', Buffer.from(`{${valid}}`, 'utf16le')],
+    ['a control character in a string', `{${valid},"user":"\u0000"}`],
+    ['10,000 levels of lists', `{${valid},"x":${nest(10_000, ['[', ']'])}}`],
+    ['10,000 levels of objects', `{${valid},"x":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`],
     ['1,000,000 levels, never closed', '{"a":['.repeat(500_000)],
-    ['200,000 values', `{${good},"x":[${'0,'.repeat(200_000)}0]}`],
-    ['__proto__', `{${good},"__proto__":{"model":"${LARGE}"}}`],
-    ['__proto__ inside', `{${good},"x":{"y":[{"__proto__":{"admin":true}}]}}`],
-    ['constructor.prototype', `{${good},"constructor":{"prototype":{"admin":true}}}`],
-  ])('%s', async (_what, body) => {
+    ['200,000 values', `{${valid},"x":[${'0,'.repeat(200_000)}0]}`],
+    ['__proto__', `{${valid},"__proto__":{"model":"${LARGE}"}}`],
+    ['__proto__ inside', `{${valid},"x":{"y":[{"__proto__":{"admin":true}}]}}`],
+    ['constructor.prototype', `{${valid},"constructor":{"prototype":{"admin":true}}}`],
+  ])('a body that is not valid JSON is refused: %s', async (_label, body) => {
     expectRefusal(await sendRaw(target, body));
   });
 
-  it('no body, another type, another encoding, another method', async () => {
+  it('a missing body, another content type, another encoding and another method are refused', async () => {
     const { method, path } = target;
     expectRefusal(await test.call(method, path, { key, headers: { 'Content-Type': 'application/json' } }));
-    expectRefusal(await sendRaw(target, `{${good}}`, { 'Content-Type': 'text/plain' }), 415);
-    expectRefusal(await sendRaw(target, `{${good}}`, { 'Content-Type': 'application/json; charset=utf-16' }), 415);
-    expectRefusal(await sendRaw(target, `{${good}}`, { 'Content-Encoding': 'gzip' }), 415);
+    expectRefusal(await sendRaw(target, `{${valid}}`, { 'Content-Type': 'text/plain' }), 415);
+    expectRefusal(await sendRaw(target, `{${valid}}`, { 'Content-Type': 'application/json; charset=utf-16' }), 415);
+    expectRefusal(await sendRaw(target, `{${valid}}`, { 'Content-Encoding': 'gzip' }), 415);
     expectRefusal(await test.call('DELETE', path, { key }), 405);
   });
 
-  it('the last of two members counts, and unknown ones are ignored', async () => {
+  it('the last of two members of one name counts, and unknown members are ignored', async () => {
     const { status } = await sendRaw(
       target,
-      `{"model":7,"primary":7,"texts":8,"input":9,"images":0,${good},"hasOwnProperty":1}`,
+      `{"model":7,"primary":7,"texts":8,"input":9,"images":0,${valid},"hasOwnProperty":1}`,
     );
     expect(status).toBe(200);
   });
@@ -127,7 +127,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     new Array(101).fill('a'),
   ],
 };
-/** Which values of each member are wrong; null is "not given" where a member is optional and nullable. */
+/** Wrong values of each member. For an optional, nullable member null means "not given". */
 const FIELDS: readonly (readonly [Target, string, readonly unknown[]])[] = [
   [EMBEDDINGS, 'input', [...(WRONG['texts'] as unknown[]), '']],
   [EMBEDDINGS, 'model', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none', 'constructor', '../x', 'a\u0000b']],
@@ -151,9 +151,9 @@ const FIELDS: readonly (readonly [Target, string, readonly unknown[]])[] = [
   [ROUTING, 'mode', [7, true, [], {}, '', 'random', null]],
 ];
 
-describe('wrong values', () => {
+describe('requests with wrong values', () => {
   it.each(FIELDS.map(([target, field, values]) => [`${target.path} ${field}`, target, field, values] as const))(
-    '%s',
+    'a wrong value is refused and named: %s',
     async (_name, target, field, values) => {
       for (const value of values) {
         const answer = await sendJson(target, { ...target.json, [field]: value });
@@ -179,18 +179,18 @@ describe('wrong values', () => {
     ['to', '?to=1767225600'],
     ['to', '?to=+275760-09-13'],
     [null, '?from=%00'],
-  ])('of a period: %s in %s', async (param, query) => {
+  ])('a wrong period of a usage summary is refused, naming %s: %s', async (param, query) => {
     expectRefusal(await test.call('GET', `/v1/usage/summary${query}`, { key }), 400, param);
   });
 
   it.each(['/v1/models/no/such', '/v1/models/%2e%2e%2fx', '/v1/models/constructor', `/v1/models/${'x'.repeat(3000)}`])(
-    'of a model id: %#',
+    'an unknown model id is a 404: %#',
     async (path) => {
       expectRefusal(await test.call('GET', path, { key }), 404);
     },
   );
 
-  it('bad escapes in a path', async () => {
+  it('a path with bad escapes is refused', async () => {
     const { status, body } = await test.call('GET', '/v1/models/%ff%zz', { key });
     expect([400, 404]).toContain(status);
     expect(body.error.type).toBe('invalid_request_error');

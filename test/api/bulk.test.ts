@@ -38,7 +38,7 @@ const status = (id: string, as = key) => test.call('GET', `/v1/embed/jobs/${id}`
 const cancel = (id: string, as = key) => test.call('POST', `/v1/embed/jobs/${id}/cancel`, { key: as });
 const result = (id: string, query = '', as = key) =>
   test.call('GET', `/v1/embed/jobs/${id}/result${query}`, { key: as });
-const ended = (id: string) =>
+const awaitEnd = (id: string) =>
   until(
     async () => {
       const { body } = await status(id);
@@ -47,7 +47,7 @@ const ended = (id: string) =>
     { what: 'the end of the job' },
   );
 
-/** An organization of its own on a plan, with a key; nobody works on its jobs while `hold` says so. */
+/** Create an organization on a plan. @returns a key of it */
 async function organization(name: string, plan: 'starter' | 'pro' | 'free' | 'enterprise'): Promise<string> {
   await test.appliance.access.createOrganization({ name, plan });
   return test.key({ org: name, scopes: ['embed'] });
@@ -65,7 +65,7 @@ async function withoutWorker(use: () => Promise<void>): Promise<void> {
 }
 
 describe('POST /v1/embed/jobs', () => {
-  it('embeds all texts in the order of the input, and pages through them', async () => {
+  it('a job embeds all texts in the order of the input, and its result is read page by page', async () => {
     const texts = fresh(250);
     const submitted = await submit({ texts, model: SMALL, dimensions: 64, task_type: 'clustering' });
     expect(submitted.status).toBe(200);
@@ -78,7 +78,7 @@ describe('POST /v1/embed/jobs', () => {
     });
     expect(submitted.body.usage.tokens).toBeGreaterThan(500);
     const { id } = submitted.body;
-    const view = await ended(id);
+    const view = await awaitEnd(id);
     expect(view).toEqual({
       id,
       status: 'ready',
@@ -128,9 +128,9 @@ describe('POST /v1/embed/jobs', () => {
     });
   });
 
-  it('takes one text, and 10,000 of 2 kB', async () => {
+  it('a job takes one text, and 10,000 texts of 2 kB', async () => {
     const one = await submit({ texts: ['alone'] });
-    expect((await ended(one.body.id)).status).toBe('ready');
+    expect((await awaitEnd(one.body.id)).status).toBe('ready');
     expect((await result(one.body.id)).body.data).toHaveLength(1);
     const texts = fresh(10_000, 'long '.repeat(400));
     await withoutWorker(async () => {
@@ -145,9 +145,9 @@ describe('POST /v1/embed/jobs', () => {
     });
   });
 
-  it('is a job among the organization’s jobs', async () => {
+  it('a bulk job is listed among the jobs of the organization', async () => {
     const { body } = await submit({ texts: fresh(3), model: SMALL });
-    await ended(body.id);
+    await awaitEnd(body.id);
     const admin = await test.call('GET', `/v1/jobs/${body.id}`, { key });
     expect(admin.body).toMatchObject({
       bucket_id: 'embed_bulk',
@@ -164,7 +164,7 @@ describe('POST /v1/embed/jobs', () => {
   it.each([
     ['enterprise', 0],
     ['free', 3],
-  ] as const)('takes its priority from the plan %s', async (plan, priority) => {
+  ] as const)('a job takes its priority from the plan %s', async (plan, priority) => {
     const own = await organization(`priority-${plan}`, plan);
     const { body } = await submit({ texts: ['a'], model: SMALL }, own);
     const job = await test.call('GET', `/v1/jobs/${body.id}`, { key: own });
@@ -178,7 +178,7 @@ describe('POST /v1/embed/jobs', () => {
     ['an empty text', { texts: ['a', ''] }, 'texts[1]', 'empty'],
     ['a number', { texts: ['a', 'b', 7] }, 'texts[2]', 'strings'],
     ['a string', { texts: 'a' }, 'texts', 'list'],
-    ['null', { texts: null }, 'texts', 'list'],
+    ['null as texts', { texts: null }, 'texts', 'list'],
     [
       'a text over the limit of the model',
       { texts: ['a', 'b', 'word '.repeat(9_000)], model: SMALL },
@@ -194,14 +194,14 @@ describe('POST /v1/embed/jobs', () => {
     ['an unknown model', { texts: ['a'], model: 'vendor-z/none' }, 'model', 'unknown'],
     ['bad dimensions', { texts: ['a'], dimensions: 0 }, 'dimensions', ''],
     ['a bad task type', { texts: ['a'], task_type: 'guess' }, 'task_type', ''],
-  ])('refuses %s', async (_, json, param, words) => {
+  ])('a job with %s is refused', async (_, json, param, words) => {
     const { status: code, body } = await submit(json);
     expect(code).toBe(400);
     expect(body.error).toMatchObject({ param, type: 'invalid_request_error' });
     expect(body.error.message).toContain(words);
   });
 
-  it('refuses what is no JSON on a thread as at home', async () => {
+  it('a large body that is not valid JSON is refused like a small one', async () => {
     const body = `{"texts": ["${'x'.repeat(300_000)}"`;
     const headers = { 'Content-Type': 'application/json' };
     const reply = await test.call('POST', '/v1/embed/jobs', { key, body, headers });
@@ -209,22 +209,22 @@ describe('POST /v1/embed/jobs', () => {
     expect(reply.body.error.code).toBe('invalid_json');
   });
 
-  it('needs the scope embed, and a provider', async () => {
+  it('a job needs the scope embed and a configured provider', async () => {
     expect((await submit({ texts: ['a'] }, await test.key({ scopes: ['search'] }))).status).toBe(403);
     const { status: code, body } = await submit({ texts: ['a'], model: 'vendor-b/embedding-001' });
     expect(code).toBe(502);
     expect(body.error.code).toBe('provider_unavailable');
   });
 
-  it('warns where dimensions are not honoured', async () => {
+  it('a job whose dimensions are not honoured is accepted with a warning', async () => {
     const { body, headers } = await submit({ texts: fresh(2), model: KOREAN, dimensions: 64 });
     expect(headers.get('x-service-warning')).toBe('dimensions-ignored');
-    const view = await ended(body.id);
+    const view = await awaitEnd(body.id);
     expect(view.metadata.dimensions).toBe(64);
     expect((await result(body.id)).body.dimensions).toBe(1024);
   });
 
-  it('answers the same key and body with the first job, and refuses another body', async () => {
+  it('a repeated idempotency key with the same body gets the first job, and with another body is refused', async () => {
     const texts = fresh(2);
     const headers = { 'Idempotency-Key': 'bulk-1' };
     const first = await submit({ texts, model: SMALL }, key, headers);
@@ -241,23 +241,23 @@ describe('POST /v1/embed/jobs', () => {
   });
 });
 
-describe('the alias in a job', () => {
-  it('sends texts of all languages to one backend while the backends cannot be compared', async () => {
+describe('jobs with the alias', () => {
+  it('the alias sends texts of all languages to one backend while the backends cannot be compared', async () => {
     const english = fresh(150, 'The ferry leaves the harbour at seven in the morning');
     const korean = fresh(150, '배는 아침 일곱 시에 항구를 떠납니다');
     const { body } = await submit({ texts: [...english, ...korean] });
     expect(body.model).toBe('service-embed-1-small');
-    const view = await ended(body.id);
+    const view = await awaitEnd(body.id);
     expect(view.metadata.model).toBe('service-embed-1-small');
     expect((await result(body.id)).body.model).toBe(MULTILINGUAL);
     const ofOne = await submit({ texts: fresh(101, '배는 아침 일곱 시에 항구를 떠납니다') });
-    await ended(ofOne.body.id);
+    await awaitEnd(ofOne.body.id);
     expect((await result(ofOne.body.id)).body.model).toBe(KOREAN);
   });
 });
 
-describe('cancel', () => {
-  it('ends a queued job, and only that', async () => {
+describe('cancelling a bulk job', () => {
+  it('cancelling ends a queued job, and is refused the second time', async () => {
     await withoutWorker(async () => {
       const { body } = await submit({ texts: fresh(5), model: SMALL });
       expect(await cancel(body.id)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
@@ -269,21 +269,21 @@ describe('cancel', () => {
     });
   });
 
-  it('is a 400 once the job runs or is over', async () => {
+  it('cancelling is a 400 once the job runs or has ended', async () => {
     test.upstream.decide = () => ({ kind: 'delay', ms: 300 });
     const { body } = await submit({ texts: fresh(5), model: SMALL });
     await until(async () => (await status(body.id)).body.status === 'embedding');
     expect((await cancel(body.id)).status).toBe(400);
     expect((await result(body.id)).status).toBe(409);
-    await ended(body.id);
+    await awaitEnd(body.id);
     expect((await cancel(body.id)).status).toBe(400);
   });
 });
 
-describe('what is not one’s own', () => {
-  it.each(['GET', 'POST', 'result'])('is a 404 (%s)', async (call) => {
+describe('jobs of another organization', () => {
+  it.each(['GET', 'POST', 'result'])('a job of another organization is a 404 (%s)', async (call) => {
     const { body } = await submit({ texts: fresh(2), model: SMALL });
-    await ended(body.id);
+    await awaitEnd(body.id);
     const other = await test.key({ org: 'bulk-other', scopes: ['embed'] });
     for (const id of [body.id, 'job_none', 'x%2Fy']) {
       const reply =
@@ -297,15 +297,18 @@ describe('what is not one’s own', () => {
     }
   });
 
-  it.each(['?limit=0', '?limit=1001', '?offset=-1', '?limit=x', '?offset=1.5'])('is a 400 for %s', async (query) => {
-    expect((await result('job_none', query)).status).toBe(400);
-  });
+  it.each(['?limit=0', '?limit=1001', '?offset=-1', '?limit=x', '?offset=1.5'])(
+    'a bad page of a result is a 400: %s',
+    async (query) => {
+      expect((await result('job_none', query)).status).toBe(400);
+    },
+  );
 });
 
 describe('usage of a job', () => {
   const usage = async (as: string) => (await test.call('GET', '/v1/usage/summary', { key: as })).body;
 
-  it('is reserved at submit, and settled once at the end', async () => {
+  it('usage is reserved when a job is submitted, and settled once at its end', async () => {
     const own = await organization('bulk-quota', 'starter');
     await withoutWorker(async () => {
       expect((await submit({ texts: fresh(300), model: SMALL }, own)).status).toBe(200);
@@ -324,7 +327,7 @@ describe('usage of a job', () => {
     expect(after.by_model).toMatchObject([{ model: SMALL, requests: 1 }]);
   });
 
-  it('counts without a limit too, and is refused where the plan has none of it', async () => {
+  it('usage is counted without a limit too, and a job is refused if the plan does not include bulk embedding', async () => {
     const own = await organization('bulk-unlimited', 'enterprise');
     const { body } = await submit({ texts: fresh(120), model: SMALL }, own);
     await until(
@@ -337,7 +340,7 @@ describe('usage of a job', () => {
     expect(refused.body.error.code).toBe('axis_not_in_plan');
   });
 
-  it('is given back for what was not embedded when the job fails, and the job says where', async () => {
+  it('a failed job releases the usage of texts it did not embed, and its error names the failed texts', async () => {
     const own = await organization('bulk-failing', 'starter');
     test.upstream.decide = ({ texts }) =>
       texts.some((text) => text.includes('poison'))
@@ -358,7 +361,7 @@ describe('usage of a job', () => {
   });
 });
 
-it('stores nothing of a body that never came whole', async () => {
+it('a body that is cut off stores nothing', async () => {
   const socket = connect(new URL(test.api.url).port as unknown as number, '127.0.0.1');
   await once(socket, 'connect');
   socket.write(

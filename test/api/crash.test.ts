@@ -27,7 +27,7 @@ async function serve(): Promise<{ url: string; key: string }> {
     const { url, key_file: keyFile } = JSON.parse(line) as { url: string; key_file: string };
     return { url, key: readFileSync(keyFile, 'utf8').trim() };
   }
-  throw new Error('serve ended without a word');
+  throw new Error('`service serve` ended before it printed its address');
 }
 
 async function stop(signal: NodeJS.Signals): Promise<void> {

@@ -16,7 +16,12 @@ const BETA = 'vendor-e/beta';
 const GAMMA = 'vendor-a/gamma';
 /** Texts that ingest embeds in one call. */
 const EMBED_BATCH_TEXTS = 64;
-const own = (id: string, dimensions: number) => ({ id, vendor: id.split('/')[0], dimensions, max_tokens: 8192 });
+const customModel = (id: string, dimensions: number) => ({
+  id,
+  vendor: id.split('/')[0],
+  dimensions,
+  max_tokens: 8192,
+});
 
 let test: TestGateway;
 let worker: Service;
@@ -25,7 +30,7 @@ let key: string;
 beforeAll(async () => {
   test = await openTestGateway(
     {
-      models: [own(ALPHA, 160), own(BETA, 96), own(GAMMA, 128)],
+      models: [customModel(ALPHA, 160), customModel(BETA, 96), customModel(GAMMA, 128)],
       alias: { 'service-embed-1-small': { default: ALPHA, ko: BETA } },
       workers: { retries_max: 0 },
     },
@@ -87,7 +92,7 @@ const BY_BETA = {
   compiler: 'thread socket buffer cache query schema',
   항구: '항구 밀물 닻 화물 섬 폭풍',
 };
-/** Words of a document, not in its order, so that only their meaning finds it. */
+/** Take some words of each document in another order, so that only their meaning finds the document. */
 const queriesOf = (texts: Readonly<Record<string, string>>) =>
   Object.entries(texts).map(([name, text]) => [name, text.split(' ').slice(1, 4).reverse().join(' ')] as const);
 
@@ -99,7 +104,7 @@ describe('two calibrated models', () => {
     expect(jobs.map((job) => job.status)).toEqual(['ready', 'ready', 'ready']);
   });
 
-  it('are exchanged under a bucket, and nothing is embedded again', async () => {
+  it('a bucket is searched with another calibrated model, and nothing is embedded again', async () => {
     await route(BETA);
     const before = test.upstream.calls.length;
     for (const [name, query] of queriesOf(BY_ALPHA)) {
@@ -111,7 +116,7 @@ describe('two calibrated models', () => {
     expect(sent.map((call) => [call.model, call.texts.length])).toEqual(Array(3).fill(['beta', 1]));
   });
 
-  it('share a bucket: each finds the documents of both', async () => {
+  it('two calibrated models share a bucket: each finds the documents of both', async () => {
     await route(BETA);
     await ingest('manuals', BY_BETA);
     const rows = await test.appliance.sql`SELECT DISTINCT embed_model, space FROM generations ORDER BY 1`;
@@ -129,7 +134,7 @@ describe('two calibrated models', () => {
     }
   });
 
-  it('an alias embeds a document in two languages by one of them, that of most of its first texts', async () => {
+  it('an alias embeds a document in two languages with one backend, chosen by the language of most of its first texts', async () => {
     await newBucket('bilingual');
     await route('service-embed-1-small');
     const english = Array.from({ length: 400 }, (_, n) => `The ferry pilot reads the tide number ${n} in the storm.`);
@@ -157,7 +162,7 @@ describe('two calibrated models', () => {
 describe('an uncalibrated model', () => {
   beforeEach(() => route(GAMMA));
 
-  it('searches a calibrated bucket by keyword, and says so', async () => {
+  it('an uncalibrated model searches a calibrated bucket by keyword only, with a warning', async () => {
     const found = await search('manuals', 'tide pilot anchor', 'hybrid');
     expect(found.names[0]).toBe('harbour');
     expect(found.warnings.join()).toContain('searched by keyword only');
@@ -166,7 +171,7 @@ describe('an uncalibrated model', () => {
     );
   });
 
-  it('is kept out of a calibrated bucket by a failed job that names the command to run', async () => {
+  it('a document of an uncalibrated model fails in a calibrated bucket, and its job names the command to run', async () => {
     const [job] = await ingest('manuals', { stranger: 'rope sail island' });
     expect(job).toMatchObject({
       status: 'failed',
@@ -178,7 +183,7 @@ describe('an uncalibrated model', () => {
     expect((await search('manuals', 'rope sail island', 'keyword')).names).not.toContain('stranger');
   });
 
-  it('has a bucket of its own, which keeps calibrated models out and names both commands', async () => {
+  it('a document of a calibrated model fails in a bucket of an uncalibrated model, and its job names both commands', async () => {
     await newBucket('native');
     expect((await ingest('native', { one: 'rope sail island' })).map((job) => job.status)).toEqual(['ready']);
     expect((await search('native', 'island sail')).names).toEqual(['one']);
@@ -190,7 +195,7 @@ describe('an uncalibrated model', () => {
   });
 });
 
-it('a bucket of which nothing is left takes vectors of another space', async () => {
+it('a bucket whose documents are all deleted takes vectors of another space', async () => {
   await newBucket('emptied');
   await route(GAMMA);
   const [old] = await ingest('emptied', { old: 'rope sail island' });

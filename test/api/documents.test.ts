@@ -31,7 +31,7 @@ async function ready(jobId: string) {
 }
 
 describe('upload, search, delete over HTTP', () => {
-  it('multipart: 202, a job, a document, an answer', async () => {
+  it('a multipart upload gets a 202 and a job, and its document is found, read and deleted', async () => {
     const fields = {
       metadata: '{"team":"harbour","year":2024}',
       privacy_level: '2',
@@ -82,13 +82,13 @@ describe('upload, search, delete over HTTP', () => {
     ['text', { text: 'Plain words here.' }],
     ['content', { content: 'Other plain words.' }],
     ['content_base64', { content_base64: Buffer.from('Encoded words.').toString('base64') }],
-  ])('JSON with %s', async (_kind, content) => {
+  ])('a JSON upload with %s is accepted', async (_kind, content) => {
     const { status, body } = await upload({ filename: 'note.txt', ...content });
     expect(status).toBe(202);
     await ready(body.job_id);
   });
 
-  it('answers the same Idempotency-Key with the same document, and refuses another body', async () => {
+  it('a repeated Idempotency-Key with the same body gets the same document, and with another body is refused', async () => {
     const headers = { 'Idempotency-Key': 'once' };
     const json = { filename: 'once.txt', text: 'Only once.', on_duplicate: 'allow' };
     const first = await upload(json, headers);
@@ -98,7 +98,7 @@ describe('upload, search, delete over HTTP', () => {
     expect((await upload({ ...json, text: 'Other.' }, headers)).status).toBe(422);
   });
 
-  it('lists page by page, newest first', async () => {
+  it('documents are listed page by page, newest first', async () => {
     for (let i = 0; i < 3; i++) await upload({ filename: `page-${i}.txt`, text: `Page ${i}` });
     const first = await test.call('GET', `${DOCUMENTS}?limit=2`, { key });
     expect(first.body).toMatchObject({ object: 'list', has_more: true, next_cursor: expect.any(String) });
@@ -108,13 +108,13 @@ describe('upload, search, delete over HTTP', () => {
     expect(new Set(names).size).toBe(4);
   });
 
-  it('clamps the privacy level to what the uploader may see, and says so', async () => {
+  it('the privacy level of an upload is clamped to what the uploader may see, with a warning', async () => {
     const { body } = await upload({ filename: 'secret.txt', text: 'Very secret.', privacy_level: 9 });
     expect(body.warnings.join()).toContain('lowered from 9 to 5');
     expect((await test.call('GET', `${DOCUMENTS}/${body.id}`, { key })).body.privacy_level).toBe(5);
     const low = await test.key({ authLevel: 4 });
     expect((await test.call('GET', `${DOCUMENTS}/${body.id}`, { key: low })).status).toBe(404);
-    // Nor by its job, nor by the answer to the same bytes.
+    // Neither its job nor the answer to an upload of the same bytes shows the document.
     expect((await test.call('GET', `/v1/jobs/${body.job_id}`, { key: low })).status).toBe(404);
     const jobs = (await test.call('GET', '/v1/jobs', { key: low })).body;
     expect(jobs.map((job: { id: string }) => job.id)).not.toContain(body.job_id);
@@ -125,7 +125,7 @@ describe('upload, search, delete over HTTP', () => {
     expect([guess.body.duplicate_of, guess.body.id === body.id]).toEqual([undefined, false]);
   });
 
-  it('hides the jobs of another department, and what jobs told of a document that is gone', async () => {
+  it('jobs of another department are hidden, and jobs of a deleted document lose its name and metadata', async () => {
     const admin = await test.key({ scopes: ['documents:write', 'platform_admin'], authLevel: 5 });
     const json = { filename: 'salaries.txt', text: 'Numbers.', metadata: { scope: 'hr', why: 'cut' } };
     const { body } = await test.call('POST', DOCUMENTS, { key: admin, json });
@@ -139,7 +139,7 @@ describe('upload, search, delete over HTTP', () => {
     expect(job.file_name).toBe('deleted');
   });
 
-  it('does not replay an answer to another caller', async () => {
+  it('an answer is not replayed to another caller', async () => {
     const headers = { 'Idempotency-Key': 'shared' };
     const json = { filename: 'mine.txt', text: 'Mine alone.', on_duplicate: 'allow' };
     const mine = await upload(json, headers);
@@ -152,14 +152,14 @@ describe('upload, search, delete over HTTP', () => {
     ['no content', { filename: 'a.txt' }],
     ['two contents', { filename: 'a.txt', text: 'a', content: 'b' }],
     ['no name', { text: 'a' }],
-    ['a path', { filename: '../../etc/passwd', text: 'a' }],
-    ['NUL in the name', { filename: 'a\u0000.txt', text: 'a' }],
+    ['a path as name', { filename: '../../etc/passwd', text: 'a' }],
+    ['NUL in its name', { filename: 'a\u0000.txt', text: 'a' }],
     ['a long name', { filename: `${'n'.repeat(300)}.txt`, text: 'a' }],
     ['an empty file', { filename: 'a.txt', text: '' }],
     ['a name of dots', { filename: '..', text: 'a' }],
     ['bad base64', { filename: 'a.txt', content_base64: '***' }],
-    ['chunks too small', { filename: 'a.txt', text: 'a', chunk_size: 10 }],
-    ['overlap too large', { filename: 'a.txt', text: 'a', chunk_size: 100, chunk_overlap: 51 }],
+    ['a chunk size that is too small', { filename: 'a.txt', text: 'a', chunk_size: 10 }],
+    ['an overlap that is too large', { filename: 'a.txt', text: 'a', chunk_size: 100, chunk_overlap: 51 }],
     ['a reserved key', { filename: 'a.txt', text: 'a', metadata: { document_id: 'x' } }],
     ['a system key', { filename: 'a.txt', text: 'a', metadata: { 'schift.x': 'x' } }],
     ['a server-written key', { filename: 'a.txt', text: 'a', metadata: { internal_accessible: 'true' } }],
@@ -175,15 +175,15 @@ describe('upload, search, delete over HTTP', () => {
     ['a long value', { filename: 'a.txt', text: 'a', metadata: { a: 'x'.repeat(513) } }],
     ['a control character', { filename: 'a.txt', text: 'a', metadata: { a: 'x\u0007' } }],
     ['a privacy level that is no number', { filename: 'a.txt', text: 'a', privacy_level: true }],
-    ['no overlap', { filename: 'a.txt', text: 'a', chunk_overlap: null }],
+    ['null as overlap', { filename: 'a.txt', text: 'a', chunk_overlap: null }],
     ['a bad privacy level', { filename: 'a.txt', text: 'a', privacy_level: 11 }],
-  ])('refuses %s with 400', async (_what, json) => {
+  ])('an upload with %s is refused with 400', async (_label, json) => {
     const { status, body } = await upload(json);
     expect(status).toBe(400);
     expect(body.detail).toMatch(/\S+ \S+/);
   });
 
-  it('refuses what is too large, of another type, or not there', async () => {
+  it('an upload that is too large, of another content type or to an unknown bucket is refused', async () => {
     const large = multipart('large.txt', 'x'.repeat(1_000_001));
     expect((await test.call('POST', DOCUMENTS, { key, body: large })).status).toBe(413);
     const text = await test.call('POST', DOCUMENTS, { key, body: 'hi', headers: { 'Content-Type': 'text/plain' } });
@@ -235,12 +235,12 @@ describe('buckets, collections, jobs', () => {
     expect(left).toEqual([]);
   });
 
-  it.each(['', 'a b', 'bkt_x', '../x', 'x'.repeat(64)])('refuses %j as a bucket name', async (name) => {
+  it.each(['', 'a b', 'bkt_x', '../x', 'x'.repeat(64)])('a bucket named %j is refused', async (name) => {
     const admin = await test.key({ scopes: ['buckets:manage'] });
     expect((await test.call('POST', '/v1/buckets', { key: admin, json: { name } })).status).toBe(400);
   });
 
-  it('lists jobs newest first with filters, and refuses bad ones', async () => {
+  it('jobs are listed newest first with filters, and bad filters are refused', async () => {
     const { body } = await test.call('GET', '/v1/jobs?limit=3', { key });
     expect(body).toHaveLength(3);
     expect(body.map((job: { created_at: string }) => job.created_at)).toEqual(
@@ -274,7 +274,7 @@ describe('buckets, collections, jobs', () => {
     [{ query: 'x', filter: { a: '\u0000' } }, 'U+0000'],
     [{ query: 'x', collection: '\u0000' }, 'U+0000'],
     [{ query: 'x', score_threshold: 2 }, 'score_threshold'],
-  ])('search refuses %j', async (json, word) => {
+  ])('a search for %j is refused', async (json, word) => {
     const { status, body } = await test.call('POST', '/v2/buckets/default/search', { key, json });
     expect(status).toBe(400);
     expect(body.detail).toContain(word);

@@ -17,7 +17,7 @@ const embed = (json: unknown, headers: Record<string, string> = {}) =>
 const norm = (vector: number[]) => Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0));
 
 describe('POST /v1/embeddings', () => {
-  it('answers a string with one unit vector of 1,024', async () => {
+  it('a string is answered with one unit vector of 1,024 dimensions', async () => {
     const { status, body, headers } = await embed({ input: 'hello world' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ object: 'list', model: 'local/lexical-1', data: [{ object: 'embedding', index: 0 }] });
@@ -29,7 +29,7 @@ describe('POST /v1/embeddings', () => {
     expect(headers.get('x-request-id')).toMatch(/\S+/);
   });
 
-  it('keeps the order of a list, and gives each text what it gets alone', async () => {
+  it('vectors come in the order of the list, and each text gets the vector it gets alone', async () => {
     const texts = ['first text', '두 번째 글', 'first text', 'a'.repeat(5000)];
     const { body } = await embed({ input: texts });
     expect(body.data.map((item: { index: number }) => item.index)).toEqual([0, 1, 2, 3]);
@@ -40,7 +40,7 @@ describe('POST /v1/embeddings', () => {
   });
 
   it.each([1, 2, 256, 1024, 1500, 4096])(
-    'gives %i dimensions: the normalised prefix of the larger',
+    'a vector of %i dimensions is the normalised prefix of the full one',
     async (dimensions) => {
       const full = (await embed({ input: 'a quick brown fox' })).body.data[0].embedding as number[];
       const { body, headers } = await embed({ input: 'a quick brown fox', dimensions });
@@ -71,7 +71,7 @@ describe('POST /v1/embeddings', () => {
     ['an unknown task type', { input: 'a', task_type: 'guess' }, 'task_type'],
     ['a model that is no text', { input: 'a', model: 7 }, 'model'],
     ['too many tokens', { input: 'word '.repeat(30_000) }, 'input[0]'],
-  ])('refuses %s', async (_what, json, param) => {
+  ])('a request with %s is refused', async (_label, json, param) => {
     const { status, body, headers } = await embed(json);
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ type: 'invalid_request_error', param, code: expect.any(String) });
@@ -79,12 +79,12 @@ describe('POST /v1/embeddings', () => {
     expect(body.request_id).toBe(headers.get('x-request-id'));
   });
 
-  it('names the bulk endpoint for more than 100 texts, and says that items must be strings', async () => {
+  it('the error for more than 100 texts names the bulk endpoint, and the error for numbers asks for strings', async () => {
     expect((await embed({ input: new Array(101).fill('a') })).body.error.message).toContain('/v1/embed/jobs');
     expect((await embed({ input: [1] })).body.error.message).toContain('must be strings');
   });
 
-  it('accepts what it ignores', async () => {
+  it('members that are ignored are accepted', async () => {
     const json = {
       input: 'a',
       encoding_format: 'base64',
@@ -98,32 +98,35 @@ describe('POST /v1/embeddings', () => {
     expect(Array.isArray(body.data[0].embedding)).toBe(true);
   });
 
-  it('answers 502 for a vendor that is not configured', async () => {
+  it('a model of a vendor that is not configured is a 502', async () => {
     const { status, body } = await embed({ input: 'a', model: 'vendor-a/text-embedding-3-small' });
     expect(status).toBe(502);
     expect(body.error.code).toBe('provider_unavailable');
   });
 
-  it.each(['\u0000', '\ud800 lone', '﷽'.repeat(2000), '\u202e\u200d🏳️‍🌈'])('survives odd text %#', async (input) => {
-    const { status, body } = await embed({ input });
-    expect(status).toBe(200);
-    expect(norm(body.data[0].embedding)).toBeCloseTo(1, 5);
-  });
+  it.each(['\u0000', '\ud800 lone', '﷽'.repeat(2000), '\u202e\u200d🏳️‍🌈'])(
+    'an odd text gets a unit vector: %#',
+    async (input) => {
+      const { status, body } = await embed({ input });
+      expect(status).toBe(200);
+      expect(norm(body.data[0].embedding)).toBeCloseTo(1, 5);
+    },
+  );
 });
 
-describe('who may ask', () => {
+describe('callers of POST /v1/embeddings', () => {
   it.each([
     ['no key', {}],
     ['a wrong key', { Authorization: 'Bearer svc_nope' }],
     ['another scheme', { Authorization: 'Basic abc' }],
-  ])('%s is 401', async (_what, headers) => {
+  ])('a request with %s is a 401', async (_label, headers) => {
     const answer = await test.call('POST', '/v1/embeddings', { json: { input: 'a' }, headers });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
     expect(answer.body.error.type).toBe('authentication_error');
   });
 
-  it('a key without the scope is 403', async () => {
+  it('a key without the scope embed is a 403', async () => {
     const answer = await test.call('POST', '/v1/embeddings', {
       key: await test.key({ scopes: ['search'] }),
       json: { input: 'a' },
@@ -132,7 +135,7 @@ describe('who may ask', () => {
     expect(answer.body.error.message).toContain('embed');
   });
 
-  it('wrong method, type and size have their own answers', async () => {
+  it('a wrong method, content type, size and path each have their own status', async () => {
     const put = await test.call('PUT', '/v1/embeddings', { key, json: {} });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST']);
     const text = await test.call('POST', '/v1/embeddings', {
@@ -150,7 +153,7 @@ describe('who may ask', () => {
 });
 
 describe('POST /v1/embed', () => {
-  it('is retired before anybody is asked who they are', async () => {
+  it('POST /v1/embed answers 410 without asking for a key', async () => {
     const { status, body, headers } = await test.call('POST', '/v1/embed', { body: 'not even JSON' });
     expect(status).toBe(410);
     expect(body).toMatchObject({
@@ -159,7 +162,7 @@ describe('POST /v1/embed', () => {
     });
   });
 
-  it('answers before anything of the body has come', async () => {
+  it('POST /v1/embed answers before any byte of the body has arrived', async () => {
     const { hostname, port } = new URL(test.api.url);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () =>
@@ -176,7 +179,7 @@ describe('POST /v1/embed', () => {
 });
 
 describe('GET /v1/models', () => {
-  it('lists the catalog with what can be used', async () => {
+  it('the list of models is the catalog, with the models that are available', async () => {
     const { body } = await test.call('GET', '/v1/models', { key });
     expect(body.data).toHaveLength(12);
     expect(body.data.find((model: { id: string }) => model.id === 'local/lexical-1')).toMatchObject({
@@ -188,7 +191,7 @@ describe('GET /v1/models', () => {
     expect(body.data.filter((model: { available: boolean }) => model.available)).toHaveLength(2);
   });
 
-  it('shows one by an id with a slash; an unknown one is 404', async () => {
+  it('a model is read by an id with a slash, and an unknown id is a 404', async () => {
     expect((await test.call('GET', '/v1/models/vendor-d/bge-m3-ko', { key })).body).toMatchObject({
       id: 'vendor-d/bge-m3-ko',
       available: false,
@@ -201,7 +204,7 @@ describe('GET /v1/models', () => {
 describe('the official OpenAI client, unchanged', () => {
   const client = () => new OpenAI({ apiKey: key, baseURL: `${test.api.url}/v1` });
 
-  it('embeds a string and a list, in the dimension asked for, with its own encoding', async () => {
+  it('the OpenAI client embeds a string and a list, in the requested dimension, with its own encoding', async () => {
     const one = await client().embeddings.create({ model: 'service-embed-1-small', input: 'hello' });
     expect(one.data[0]?.embedding).toHaveLength(1024);
     expect(norm(one.data[0]?.embedding ?? [])).toBeCloseTo(1, 5);
@@ -219,7 +222,7 @@ describe('the official OpenAI client, unchanged', () => {
     expect(float.data[0]?.embedding).toEqual(one.data[0]?.embedding);
   });
 
-  it('lists models and understands errors', async () => {
+  it('the OpenAI client lists models and understands errors', async () => {
     const ids = (await client().models.list()).data.map((model) => model.id);
     expect(ids).toContain('service-embed-1-small');
     await expect(client().embeddings.create({ model: 'nope', input: 'x' })).rejects.toMatchObject({
@@ -229,15 +232,15 @@ describe('the official OpenAI client, unchanged', () => {
   });
 });
 
-it('an operator may honour base64', async () => {
-  const honouring = await openTestApi({ worker: false, settings: { embeddings: { honor_base64: true } } });
+it('base64 is honoured if the operator allows it', async () => {
+  const withBase64 = await openTestApi({ worker: false, settings: { embeddings: { honor_base64: true } } });
   try {
-    const options = { key: await honouring.key(), json: { input: 'hello', encoding_format: 'base64' } };
-    const { body } = await honouring.call('POST', '/v1/embeddings', options);
+    const options = { key: await withBase64.key(), json: { input: 'hello', encoding_format: 'base64' } };
+    const { body } = await withBase64.call('POST', '/v1/embeddings', options);
     const bytes = Buffer.from(body.data[0].embedding, 'base64');
-    const plain = await honouring.call('POST', '/v1/embeddings', { ...options, json: { input: 'hello' } });
+    const plain = await withBase64.call('POST', '/v1/embeddings', { ...options, json: { input: 'hello' } });
     expect([...new Float32Array(Uint8Array.from(bytes).buffer)]).toEqual(plain.body.data[0].embedding.map(Math.fround));
   } finally {
-    await honouring.close();
+    await withBase64.close();
   }
 });

@@ -9,8 +9,8 @@ import { resizeVectors } from '../../src/projection/resize.ts';
 import { KOREAN, MULTILINGUAL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { SEED } from '../support/random.ts';
 
-// The alias over backends that are calibrated in one space: a batch in several languages is split and put together
-// again.
+// Tests of the alias over backends that are calibrated in one space: a batch in several languages is split, and its
+// vectors are merged again.
 
 const PLAIN = {
   en: [
@@ -19,7 +19,7 @@ const PLAIN = {
     'Who is at the pier now?',
   ],
   ko: ['배는 아침 일곱 시에 항구를 떠납니다', '내일 오후에는 비가 오겠습니다', '부두에 지금 누가 있습니까?'],
-  /** Too short to tell. */
+  /** Too short for language detection. */
   unsure: ['ok', '42', 'ABC-7'],
 } as const;
 type Kind = keyof typeof PLAIN;
@@ -29,7 +29,7 @@ let embedding: Embedding;
 let api: ApiService;
 let key: string;
 
-/** A map that keeps the vector as it is, which is enough for two models to count as comparable. */
+/** Return a map that keeps the vector unchanged, which is enough for two models to count as comparable. */
 function mapOf(model: Model): ActiveMap | null {
   if (model.id !== KOREAN && model.id !== MULTILINGUAL) return null;
   const project = (native: Float32Array, dimensions: number) =>
@@ -77,10 +77,10 @@ it('each text gets the vector of its own language’s backend, in order', async 
   await fc.assert(
     fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 12 }), async (items) => {
       run++;
-      // A mark that is no word, and the same in every language.
+      // The suffix is no word of any language, and makes the text new.
       const texts = items.map(({ kind, nth, salt }) => `${PLAIN[kind][nth]} ${'!'.repeat(salt)}${run}`);
-      const told = new Set(items.map(({ kind }) => kind).filter((kind) => kind !== 'unsure'));
-      const unsure = told.size === 1 && told.has('ko') ? KOREAN : MULTILINGUAL;
+      const detected = new Set(items.map(({ kind }) => kind).filter((kind) => kind !== 'unsure'));
+      const unsure = detected.size === 1 && detected.has('ko') ? KOREAN : MULTILINGUAL;
       const backends = items.map(({ kind }) => (kind === 'unsure' ? unsure : kind === 'ko' ? KOREAN : MULTILINGUAL));
 
       const answer = await embed(texts);
@@ -104,7 +104,7 @@ it('each text gets the vector of its own language’s backend, in order', async 
   );
 });
 
-it('one backend that is down fails the whole request, which is then not metered', async () => {
+it('one unavailable backend fails the whole request, which is then not metered', async () => {
   const usage = async () => (await test.call('GET', '/v1/usage/summary', { key })).body.axes;
   const before = await usage();
   test.korean.decide = () => ({ kind: 'status', status: 500 });

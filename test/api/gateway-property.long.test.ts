@@ -1,13 +1,13 @@
 import { it } from 'vitest';
-import { followPlans } from './gateway-property.ts';
+import { checkPlans } from './gateway-property.ts';
 
 it.each([
   ['with a cache', 128 * 1024 * 1024],
   ['without a cache', 0],
 ])(
-  '%s, every text gets what it gets alone, in order, and no vendor is asked twice for it at once',
+  '%s, every text gets the vector it gets alone, in order, and no vendor embeds a text twice at the same time',
   { timeout: 300_000 },
   async (_, cacheBytes) => {
-    await followPlans(cacheBytes, 60);
+    await checkPlans(cacheBytes, 60);
   },
 );

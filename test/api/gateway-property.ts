@@ -6,10 +6,10 @@ import type { FakeUpstream, UpstreamCallSeen } from '../support/fake-upstream.ts
 import { KOREAN, LARGE, MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 import { SEED } from '../support/random.ts';
 
-// Any mix of texts that are cached, under way, new, repeated and in several languages, sent by several clients at
-// once, is answered as if each text had been sent alone to an installation that never saw another.
+// Several clients send texts that are cached, pending, new, repeated and in several languages at the same time. Each
+// text must be answered as if it had been sent alone to an installation that never saw another text.
 
-/** Counted exactly, so that a text costs the same in every company; a vendor tells only the sum of a call. */
+/** Models whose tokens are counted exactly, so that a text costs the same in any batch. A vendor reports only sums. */
 const EXACT = { models: [KOREAN, MULTILINGUAL].map((id) => ({ id, tokenizer: 'cl100k' })) };
 const DELAYS_MS = [0, 0, 1, 5, 12];
 const WIRE_NAMES: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ const request = fc.record({
   texts: fc.array(fc.tuple(fc.nat(TEXTS.length - 1), fc.nat(1)), { minLength: 1, maxLength: 8 }),
   isBatch: fc.boolean(),
 });
-/** Requests of one round are under way together; what an earlier round asked for is cached. */
+/** Requests of one round are sent at the same time. Texts of earlier rounds are cached. */
 const plan = fc.record({
   rounds: fc.array(fc.array(request, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 3 }),
   delays: fc.array(fc.constantFrom(...DELAYS_MS), { minLength: 1, maxLength: 5 }),
@@ -89,8 +89,8 @@ function readList({ body }: Answer, { texts }: Sent): Got {
   return { vectors, tokens: body.usage.prompt_tokens, model: body.model };
 }
 
-/** Where two lists of numbers differ by more than `tolerance`; -1: nowhere. */
-function differ(left: readonly number[], right: readonly number[], tolerance: number): number {
+/** Return the first index at which two lists of numbers differ by more than `tolerance`, or -1. */
+function findDifference(left: readonly number[], right: readonly number[], tolerance: number): number {
   if (left.length !== right.length) return Math.min(left.length, right.length);
   for (let i = 0; i < left.length; i++) {
     if (Math.abs((left[i] as number) - (right[i] as number)) > tolerance) return i;
@@ -98,7 +98,7 @@ function differ(left: readonly number[], right: readonly number[], tolerance: nu
   return -1;
 }
 
-/** The vendor's vector, cut or padded, and normalised. */
+/** Return the vendor's vector, cut or padded, and normalised. */
 function vectorFor(test: TestGateway, model: string, text: string, dimensions: number): number[] {
   const server = model === KOREAN ? test.korean : test.upstream;
   const native = server.vectorOf(WIRE_NAMES[model] as string, text.toWellFormed());
@@ -107,7 +107,7 @@ function vectorFor(test: TestGateway, model: string, text: string, dimensions: n
   return kept.map((x) => x / norm);
 }
 
-/** A vendor's own word for a task; where it has none, there is one call for each task all the same. */
+/** Names of tasks in the vendor's protocol. A task without a name still gets a call of its own. */
 const JINA_TASKS: Partial<Record<TaskType, string>> = {
   retrieval_query: 'retrieval.query',
   question_answering: 'retrieval.query',
@@ -115,7 +115,7 @@ const JINA_TASKS: Partial<Record<TaskType, string>> = {
 };
 const wireKey = (name: string, task: string | null, text: string) => JSON.stringify([name, task, text.toWellFormed()]);
 
-/** Two installations: one that is asked by many clients at once, and one that is asked for one text at a time. */
+/** Two installations: one gets the requests of many clients at the same time, the other gets one text at a time. */
 class Comparison {
   readonly #test: TestGateway;
   readonly #alone: TestGateway;
@@ -149,8 +149,8 @@ class Comparison {
     await this.#alone.close();
   }
 
-  /** Send the rounds of a plan one after the other, and hold every answer against that of the other installation. */
-  async follow({ rounds, delays }: Plan): Promise<void> {
+  /** Send the rounds of a plan one after the other, and compare every answer with that of the other installation. */
+  async check({ rounds, delays }: Plan): Promise<void> {
     this.#run++;
     this.#known.clear();
     const { upstream, korean } = this.#test;
@@ -163,13 +163,13 @@ class Comparison {
       const answers = await Promise.all(all.map((sent) => send(this.#test, this.#keys.test, sent)));
       for (const [index, sent] of all.entries()) {
         const got = answers[index] as Got;
-        await this.#check(sent, got);
+        await this.#checkAnswer(sent, got);
         this.#sum.requests += 1;
         this.#sum.texts += sent.texts.length;
         this.#sum.tokens += got.tokens;
-        const word = got.model === MULTILINGUAL && sent.task ? (JINA_TASKS[sent.task] ?? null) : null;
+        const wireTask = got.model === MULTILINGUAL && sent.task ? (JINA_TASKS[sent.task] ?? null) : null;
         for (const text of sent.texts) {
-          const id = wireKey(WIRE_NAMES[got.model] as string, word, text);
+          const id = wireKey(WIRE_NAMES[got.model] as string, wireTask, text);
           wanted.set(id, (wanted.get(id) ?? new Set()).add(JSON.stringify([sent.task, text])));
         }
       }
@@ -178,7 +178,7 @@ class Comparison {
     expect([...upstream.violations, ...korean.violations]).toEqual([]);
   }
 
-  /** That usage counts what was sent. */
+  /** Check that usage counts all requests, texts and tokens that were sent. */
   async checkUsage(): Promise<void> {
     const { body } = await this.#test.call('GET', '/v1/usage/summary', { key: this.#keys.test });
     const { embed, embed_batch: batch } = body.axes;
@@ -189,7 +189,7 @@ class Comparison {
     }).toEqual(this.#sum);
   }
 
-  async #check(sent: Sent, got: Got): Promise<void> {
+  async #checkAnswer(sent: Sent, got: Got): Promise<void> {
     expect(got.model).toBe(sent.model ?? got.model);
     expect(got.vectors).toHaveLength(sent.texts.length);
     const isFixed = sent.model === KOREAN;
@@ -198,38 +198,38 @@ class Comparison {
     let tokens = 0;
     for (const [index, text] of sent.texts.entries()) {
       const vector = got.vectors[index] as number[];
-      expect(differ(vector, vectorFor(this.#test, got.model, text, dimensions), 1e-6)).toBe(-1);
-      const reference = await this.#askAlone(got.model, sent, text);
-      if (sent.model !== undefined) expect(differ(vector, reference.vectors[0] as number[], 0)).toBe(-1);
+      expect(findDifference(vector, vectorFor(this.#test, got.model, text, dimensions), 1e-6)).toBe(-1);
+      const reference = await this.#sendAlone(got.model, sent, text);
+      if (sent.model !== undefined) expect(findDifference(vector, reference.vectors[0] as number[], 0)).toBe(-1);
       tokens += reference.tokens;
     }
     expect(got.tokens).toBe(tokens);
   }
 
-  #askAlone(model: string, sent: Sent, text: string): Promise<Got> {
+  #sendAlone(model: string, sent: Sent, text: string): Promise<Got> {
     const { task, dimensions } = sent;
     const id = JSON.stringify([model, task, dimensions, text]);
     const alone = { ...sent, model, texts: [text], isBatch: false };
-    const asked = this.#known.get(id) ?? send(this.#alone, this.#keys.alone, alone);
-    this.#known.set(id, asked);
-    return asked;
+    const reply = this.#known.get(id) ?? send(this.#alone, this.#keys.alone, alone);
+    this.#known.set(id, reply);
+    return reply;
   }
 
   #checkCalls(seen: ReadonlyMap<string, Interval[]>, wanted: ReadonlyMap<string, ReadonlySet<string>>): void {
     for (const [id, times] of seen) {
-      // So many keys of ours look alike to the vendor.
+      // This many cache keys look the same to the vendor.
       const keys = wanted.get(id)?.size ?? 0;
       if (this.#isCaching) expect([id, times.length <= keys]).toEqual([id, true]);
-      else expect([id, underWayAtOnce(times) <= keys]).toEqual([id, true]);
+      else expect([id, maxConcurrent(times) <= keys]).toEqual([id, true]);
     }
   }
 }
 
-/** Follow so many plans, on installations of their own. */
-export async function followPlans(cacheBytes: number, numRuns: number): Promise<void> {
+/** Check `numRuns` random plans on new installations. */
+export async function checkPlans(cacheBytes: number, numRuns: number): Promise<void> {
   const comparison = await Comparison.open(cacheBytes);
   try {
-    const property = fc.asyncProperty(plan, (drawn) => comparison.follow(drawn));
+    const property = fc.asyncProperty(plan, (drawn) => comparison.check(drawn));
     await fc.assert(property, { seed: SEED, numRuns, endOnFailure: true });
     await comparison.checkUsage();
   } finally {
@@ -242,7 +242,7 @@ interface Interval {
   readonly toMs: number;
 }
 
-/** Answers late, now and then in another order, and notes when each text was surely under way. */
+/** Make the server answer late and sometimes in another order, and record when each text was surely in progress. */
 function watch(server: FakeUpstream, delays: readonly number[]): ReadonlyMap<string, Interval[]> {
   const seen = new Map<string, Interval[]>();
   let calls = 0;
@@ -251,7 +251,7 @@ function watch(server: FakeUpstream, delays: readonly number[]): ReadonlyMap<str
     const fromMs = performance.now();
     for (const text of call.texts) {
       const id = wireKey(call.model, call.taskType, text);
-      // Timers may be a millisecond early.
+      // A timer may fire a millisecond early.
       seen.set(id, [...(seen.get(id) ?? []), { fromMs, toMs: fromMs + ms - 1 }]);
     }
     const then = { kind: calls % 2 === 0 ? 'shuffled' : 'ok' } as const;
@@ -260,7 +260,7 @@ function watch(server: FakeUpstream, delays: readonly number[]): ReadonlyMap<str
   return seen;
 }
 
-function underWayAtOnce(times: readonly Interval[]): number {
+function maxConcurrent(times: readonly Interval[]): number {
   return Math.max(
     0,
     ...times.map(({ fromMs }) => times.filter((each) => each.fromMs <= fromMs && fromMs < each.toMs).length),

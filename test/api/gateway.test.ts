@@ -20,7 +20,7 @@ const fresh = (text = 'text') => `${text} number ${++serial}`;
 const embed = (json: unknown, as = key) => test.call('POST', '/v1/embeddings', { key: as, json });
 const route = (json: unknown, as = key) => test.call('PUT', '/v1/routing', { key: as, json });
 
-/** The upstream's vector, cut or padded to `dimensions` and normalised, as an uncalibrated model's comes out. */
+/** Return the vector of an uncalibrated model: the upstream's, cut or padded to `dimensions` and normalised. */
 function expected(native: Float32Array, dimensions: number): number[] {
   const kept = Array.from({ length: dimensions }, (_, i) => native[i] ?? 0);
   const norm = Math.sqrt(kept.reduce((sum, x) => sum + x * x, 0));
@@ -36,7 +36,7 @@ describe('POST /v1/embeddings through a vendor', () => {
   it.each([
     [SMALL, 1536, 'openai', 'text-embedding-3-small'],
     [LARGE, 3072, 'openai', 'text-embedding-3-large'],
-  ])('gives the vectors of %s in the order of the texts', async (model, dimensions, _protocol, name) => {
+  ])('the vectors of %s come in the order of the texts', async (model, dimensions, _protocol, name) => {
     const texts = [fresh(), fresh('한국어'), fresh('ünï')];
     const { status, body, headers } = await embed({ input: texts, model });
     expect(status).toBe(200);
@@ -48,7 +48,7 @@ describe('POST /v1/embeddings through a vendor', () => {
     expect(body.usage.prompt_tokens).toBeGreaterThan(texts.length);
   });
 
-  it('cuts and pads a variable model, and says where the padding begins', async () => {
+  it('vectors of a variable model are cut and padded, and a header names the dimension at which the padding begins', async () => {
     const input = fresh();
     const native = test.upstream.vectorOf('text-embedding-3-small', input);
     const cut = await embed({ input, model: SMALL, dimensions: 256 });
@@ -58,7 +58,7 @@ describe('POST /v1/embeddings through a vendor', () => {
     expect(padded.headers.get('x-service-effective-dimensions')).toBe('1536');
   });
 
-  it('does not honour dimensions on a fixed model, and warns', async () => {
+  it('dimensions are not honoured for a fixed model, with a warning', async () => {
     const { status, body, headers } = await embed({ input: fresh(), model: KOREAN, dimensions: 256 });
     expect(status).toBe(200);
     expect(body.data[0].embedding).toHaveLength(1024);
@@ -68,7 +68,7 @@ describe('POST /v1/embeddings through a vendor', () => {
     );
   });
 
-  it('passes the task type on in the vendor’s own words, and keeps it apart in the cache', async () => {
+  it('the task type is sent in the vendor’s own words, and is part of the cache key', async () => {
     const input = fresh();
     const before = test.upstream.calls.length;
     await embed({ input, model: MULTILINGUAL, task_type: 'retrieval_query' });
@@ -80,7 +80,7 @@ describe('POST /v1/embeddings through a vendor', () => {
     ]);
   });
 
-  it('meters a cached text like a new one', async () => {
+  it('a cached text is metered like a new one', async () => {
     const input = [fresh(), fresh()];
     const first = await embed({ input, model: SMALL });
     const calls = test.upstream.calls.length;
@@ -90,21 +90,21 @@ describe('POST /v1/embeddings through a vendor', () => {
     expect(second.body.data[0].embedding).toEqual(first.body.data[1].embedding);
   });
 
-  it('gives a 400 for what the vendor says is the input’s fault, and does not fall back', async () => {
+  it('an input that the vendor refuses is a 400 without a fallback', async () => {
     test.upstream.next({ kind: 'status', status: 400, body: { error: { message: 'bad input', code: 'bad' } } });
     const { status, body } = await embed({ input: fresh(), model: SMALL });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ code: 'upstream_rejected', type: 'invalid_request_error' });
   });
 
-  it('gives a 502 without a fallback when the vendor is down', async () => {
+  it('an unavailable vendor is a 502 if no fallback is set', async () => {
     test.upstream.decide = () => ({ kind: 'status', status: 500 });
     const { status, body } = await embed({ input: fresh(), model: LARGE });
     expect(status).toBe(502);
     expect(body.error).toMatchObject({ code: 'provider_unavailable', type: 'api_error' });
   });
 
-  it('refuses a text over the model’s own limit before any call', async () => {
+  it('a text over the limit of the model is refused before any call', async () => {
     const calls = test.upstream.calls.length;
     const { status, body } = await embed({ input: ['ok', 'word '.repeat(9_000)], model: SMALL });
     expect(status).toBe(400);
@@ -115,7 +115,7 @@ describe('POST /v1/embeddings through a vendor', () => {
 });
 
 describe('the alias', () => {
-  it('picks the backend by language, and names it', async () => {
+  it('the alias picks the backend by language, and names it', async () => {
     const english = await embed({ input: fresh('The ferry leaves the harbour at seven in the morning') });
     expect(english.body.model).toBe(MULTILINGUAL);
     const korean = await embed({ input: fresh('배는 아침 일곱 시에 항구를 떠납니다') });
@@ -123,14 +123,14 @@ describe('the alias', () => {
     expect(korean.body.data[0].embedding).toHaveLength(1024);
   });
 
-  it('sends a batch in several languages to one backend while the backends cannot be compared', async () => {
+  it('the alias sends a batch in several languages to one backend while the backends cannot be compared', async () => {
     const input = [fresh('The ferry leaves at seven'), fresh('배는 일곱 시에 떠납니다')];
     expect((await embed({ input })).body.model).toBe(MULTILINGUAL);
   });
 });
 
 describe('POST /v1/embed/batch', () => {
-  it('still works, and says that it is deprecated', async () => {
+  it('POST /v1/embed/batch still works, with headers that call it deprecated', async () => {
     const texts = [fresh(), fresh()];
     const { status, body, headers } = await test.call('POST', '/v1/embed/batch', {
       key,
@@ -149,11 +149,11 @@ describe('POST /v1/embed/batch', () => {
 
   it.each([
     ['more than 100 texts', { texts: new Array(101).fill('a') }, 'texts'],
-    ['a string', { texts: 'a' }, 'texts'],
+    ['a string as texts', { texts: 'a' }, 'texts'],
     ['no texts', {}, 'texts'],
     ['an empty list', { texts: [] }, 'texts'],
     ['numbers', { texts: ['a', 1] }, 'texts[1]'],
-  ])('refuses %s', async (_, json, param) => {
+  ])('a batch with %s is refused', async (_, json, param) => {
     const { status, body, headers } = await test.call('POST', '/v1/embed/batch', { key, json });
     expect(status).toBe(400);
     expect(body.error.param).toBe(param);
@@ -162,7 +162,7 @@ describe('POST /v1/embed/batch', () => {
 });
 
 describe('GET /v1/models', () => {
-  it('shows which models have a provider', async () => {
+  it('the list of models shows which models have a provider', async () => {
     const { body } = await test.call('GET', '/v1/models', { key });
     const available = new Map(
       body.data.map((model: { id: string; available: boolean }) => [model.id, model.available]),
@@ -179,7 +179,7 @@ describe('GET /v1/models', () => {
 });
 
 describe('routing', () => {
-  it('has defaults before it is set, and is read with any key', async () => {
+  it('routing has defaults before it is set, and is read with any key', async () => {
     const other = await test.key({ org: 'routing-defaults', scopes: ['search'] });
     const { status, body } = await test.call('GET', '/v1/routing', { key: other });
     expect(status).toBe(200);
@@ -201,13 +201,13 @@ describe('routing', () => {
     ['mode fallback without one', { primary: SMALL, mode: 'fallback' }, 'invalid_request'],
     ['a fallback that is the primary', { primary: SMALL, fallback: SMALL, mode: 'fallback' }, 'invalid_request'],
     ['wrong types', { primary: 7 }, 'invalid_request'],
-  ])('refuses %s', async (_, json, code) => {
+  ])('routing with %s is refused', async (_, json, code) => {
     const { status, body } = await route(json);
     expect(status).toBe(400);
     expect(body.error.code).toBe(code);
   });
 
-  it('falls back for what names no model or the primary, and for nothing else', async () => {
+  it('only requests that name no model or the primary fall back', async () => {
     const own = await test.key({ org: 'routing-fallback', scopes: ['embed', 'routing:manage'] });
     const stored = await route({ primary: SMALL, fallback: KOREAN, mode: 'fallback' }, own);
     expect(stored.status).toBe(200);
@@ -226,7 +226,7 @@ describe('routing', () => {
     expect(both.body.error.message).toMatch(/vendor-a\/text-embedding-3-small: \w+; vendor-d\/bge-m3-ko: \w+/);
   });
 
-  it('does not fall back in mode single', async () => {
+  it('mode single never falls back', async () => {
     const own = await test.key({ org: 'routing-single', scopes: ['embed', 'routing:manage'] });
     await route({ primary: LARGE, fallback: KOREAN, mode: 'single' }, own);
     test.upstream.decide = () => ({ kind: 'status', status: 503 });

@@ -4,7 +4,7 @@ import type { Answer } from '../support/api.ts';
 import { KOREAN, MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 import { SEED } from '../support/random.ts';
 
-// Texts at and beyond every limit, and texts that are hardly texts, through real vendors.
+// Tests of texts at and beyond every limit and of malformed texts, through fake vendors.
 const plans = { free: { quotas: { embed: 1, embed_image: 0 } } };
 const MIB = 1024 * 1024;
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
@@ -25,7 +25,7 @@ const embed = (json: object) => test.call('POST', '/v1/embeddings', { key, json:
 const sendRaw = (body: string) =>
   test.call('POST', '/v1/embeddings', { key, body, headers: { 'Content-Type': 'application/json' } });
 
-/** Whether each vector is the vendor's for its text, at full width or cut. */
+/** Expect each vector to be the vendor's for its text, at full width or cut. */
 function expectVectors(answer: Answer, model: string, texts: readonly string[]): void {
   expect([answer.status, answer.body.error]).toEqual([200, undefined]);
   expect(answer.body.data).toHaveLength(texts.length);
@@ -40,16 +40,16 @@ function expectVectors(answer: Answer, model: string, texts: readonly string[]):
   }
 }
 
-describe.each([SMALL, MULTILINGUAL, KOREAN])('through %s', (model) => {
-  it('lone surrogates become U+FFFD, and nobody else’s text moves', async () => {
+describe.each([SMALL, MULTILINGUAL, KOREAN])('texts embedded by %s', (model) => {
+  it('lone surrogates become U+FFFD, and the other texts keep their places', async () => {
     const texts = ['\ud800', 'before', '\udfff low', 'tail \ud83d', '😀', '\udc00\ud800', 'after'];
     expectVectors(await embed({ input: texts, model }), model, texts);
-    // The same from the cache, and one by one.
+    // The cache and single requests give the same vectors.
     expectVectors(await embed({ input: texts.toReversed(), model }), model, texts.toReversed());
     for (const text of texts) expectVectors(await embed({ input: text, model }), model, [text]);
   });
 
-  it('NUL, controls, direction marks, noncharacters and combining marks are texts like others', async () => {
+  it('texts of NUL, controls, direction marks, noncharacters and combining marks are embedded like others', async () => {
     const zalgo = `a${'\u0301'.repeat(500)}`;
     const texts = [
       '\u0000',
@@ -64,7 +64,7 @@ describe.each([SMALL, MULTILINGUAL, KOREAN])('through %s', (model) => {
     expectVectors(await embed({ input: texts, model }), model, texts);
   });
 
-  it('texts that differ only in their normal form stay apart', async () => {
+  it('texts that differ only in their normal form get different vectors', async () => {
     const texts = ['é', 'e\u0301', '한', '\u1112\u1161\u11ab', 'A', 'Ａ', 'ß', 'ss'];
     const answer = await embed({ input: texts, model });
     expectVectors(answer, model, texts);
@@ -74,7 +74,7 @@ describe.each([SMALL, MULTILINGUAL, KOREAN])('through %s', (model) => {
 });
 
 describe('long texts', () => {
-  it('at the limit of a model pass, one token more does not', async () => {
+  it('a text at the token limit of a model is embedded, and one token more is refused', async () => {
     const fits = `${'word '.repeat(8190)}word`;
     expectVectors(await embed({ input: fits, model: SMALL }), SMALL, [fits]);
     const answer = await embed({ input: [fits, `${fits} word`], model: SMALL });
@@ -82,7 +82,9 @@ describe('long texts', () => {
     expect(answer.body.error).toMatchObject({ code: 'token_limit_exceeded', param: 'input[1]' });
   });
 
-  it('100 of them are split by the vendor’s cap of tokens and put together again', { timeout: 60_000 }, async () => {
+  it('100 long texts are split by the vendor’s token limit, and their vectors are merged again', {
+    timeout: 60_000,
+  }, async () => {
     const texts = Array.from({ length: 100 }, (_, n) => `${n} ${'word '.repeat(4000)}`);
     const before = test.upstream.calls.length;
     expectVectors(await embed({ input: texts, model: SMALL }), SMALL, texts);
@@ -93,7 +95,7 @@ describe('long texts', () => {
   });
 
   it.each([SMALL, KOREAN])(
-    '16 MiB in one text are refused by %s, by name',
+    'a text of 16 MiB is refused and named, for %s',
     async (model) => {
       const shell = JSON.stringify({ input: '', model });
       for (const letter of ['a', '5', '\\u0000', '한']) {
@@ -106,7 +108,7 @@ describe('long texts', () => {
     60_000,
   );
 
-  it('a body of one byte more than 16 MiB is 413', async () => {
+  it('a body of one byte more than 16 MiB is a 413', async () => {
     const shell = JSON.stringify({ input: '', model: SMALL });
     const answer = await sendRaw(shell.replace('""', `"${'a'.repeat(16 * MIB - shell.length + 1)}"`));
     expect(answer.status).toBe(413);
@@ -119,9 +121,9 @@ describe('long texts', () => {
 
 describe('the errors of the contract', () => {
   it.each([
-    ['unknown model', { input: 'x', model: 'vendor-z/none' }, 400, 'invalid_request_error', 'unknown_model'],
-    ['invalid dimensions', { input: 'x', dimensions: 4097 }, 400, 'invalid_request_error', 'invalid_request'],
-    ['empty input', { input: [] }, 400, 'invalid_request_error', 'invalid_request'],
+    ['an unknown model', { input: 'x', model: 'vendor-z/none' }, 400, 'invalid_request_error', 'unknown_model'],
+    ['a wrong dimension', { input: 'x', dimensions: 4097 }, 400, 'invalid_request_error', 'invalid_request'],
+    ['an empty input', { input: [] }, 400, 'invalid_request_error', 'invalid_request'],
     ['too many tokens', { input: 'x '.repeat(9000) }, 400, 'invalid_request_error', 'token_limit_exceeded'],
     [
       'a provider that is not configured',
@@ -130,19 +132,19 @@ describe('the errors of the contract', () => {
       'api_error',
       'provider_unavailable',
     ],
-  ])('%s', async (_what, json, status, type, code) => {
+  ])('%s is an error of the contract', async (_label, json, status, type, code) => {
     const { body, headers, ...answer } = await test.call('POST', '/v1/embeddings', { key, json });
     expect(answer.status).toBe(status);
     expect(body).toMatchObject({ error: { type, code }, request_id: headers.get('x-request-id') });
   });
 
-  it('items that are no strings: the message says so', async () => {
+  it('the error for items that are no strings asks for strings', async () => {
     for (const input of [[1], [[1, 2]], ['a', null]]) {
       expect((await embed({ input })).body.error.message).toContain('items must be strings');
     }
   });
 
-  it('401, 402, 403, 410', async () => {
+  it('a wrong key is a 401, a used-up quota a 402, a plan without the axis a 403 and a retired endpoint a 410', async () => {
     const free = await test.key({ org: 'small', scopes: ['embed'] });
     const call = (path: string, json: object, as: string) => test.call('POST', path, { key: as, json });
     await call('/v1/embeddings', { input: 'the only one' }, free);
@@ -187,7 +189,7 @@ const value = fc.oneof(
   fc.constantFrom<unknown>(SMALL, KOREAN, MULTILINGUAL, undefined, [PNG], 256, 'retrieval_query', 'fallback'),
 );
 
-it('any JSON at all is a 200 or a 4xx in the error shape', { timeout: 60_000 }, async () => {
+it('any JSON body gets a 200 or a 4xx in the error shape', { timeout: 60_000 }, async () => {
   const routes = ['POST /v1/embeddings', 'POST /v1/embed/batch', 'POST /v1/embed/image', 'PUT /v1/routing'];
   const own = await test.key({ org: 'fuzzed', scopes: ['embed', 'routing:manage'] });
   await test.appliance.sql`UPDATE organizations SET plan = 'pro' WHERE name = 'fuzzed'`;

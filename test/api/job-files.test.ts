@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { DOCUMENTS, jobsUnderTest } from './jobs-under-test.ts';
 
-const under = jobsUnderTest();
+const fixture = jobsUnderTest();
 
 it.each([
   ['report.txt', 'attachment; filename="report.txt"'],
@@ -16,17 +16,17 @@ it.each([
   ],
   ['100%41.txt', `attachment; filename="100%41.txt"; filename*=UTF-8''100%2541.txt`],
   ['😀.txt', `attachment; filename="_.txt"; filename*=UTF-8''%F0%9F%98%80.txt`],
-])('the file %s is downloaded as it was uploaded, under its name', async (filename, disposition) => {
+])('the file %s is downloaded unchanged under its own name', async (filename, disposition) => {
   const text = `The file ${filename}.\n`;
-  const { id, job_id } = await under.upload({ filename, text });
-  const before = await fetch(`${under.test.api.url}/v1/jobs/${job_id}/download`, {
-    headers: { Authorization: `Bearer ${under.key}` },
+  const { id, job_id } = await fixture.upload({ filename, text });
+  const before = await fetch(`${fixture.test.api.url}/v1/jobs/${job_id}/download`, {
+    headers: { Authorization: `Bearer ${fixture.key}` },
   });
   expect(before.headers.get('content-type')).toBe('application/octet-stream');
   await before.arrayBuffer();
-  await under.withWorker(async () => void (await under.ended(job_id)));
-  const reply = await fetch(`${under.test.api.url}/v1/jobs/${job_id}/download`, {
-    headers: { Authorization: `Bearer ${under.key}` },
+  await fixture.withWorker(async () => void (await fixture.awaitEnd(job_id)));
+  const reply = await fetch(`${fixture.test.api.url}/v1/jobs/${job_id}/download`, {
+    headers: { Authorization: `Bearer ${fixture.key}` },
   });
   expect(reply.status).toBe(200);
   expect(reply.headers.get('content-disposition')).toBe(disposition);
@@ -34,8 +34,8 @@ it.each([
   expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   expect(Number(reply.headers.get('content-length'))).toBe(Buffer.byteLength(text));
   expect(Buffer.from(await reply.arrayBuffer()).toString()).toBe(text);
-  const { body: document } = await under.call('GET', `${DOCUMENTS}/${id}`);
-  expect((await under.call('GET', `/v1/jobs/${job_id}/files`)).body).toEqual({
+  const { body: document } = await fixture.call('GET', `${DOCUMENTS}/${id}`);
+  expect((await fixture.call('GET', `/v1/jobs/${job_id}/files`)).body).toEqual({
     object: 'list',
     data: [
       {
@@ -51,33 +51,33 @@ it.each([
   });
 });
 
-it('a large file is downloaded whole, byte for byte', async () => {
+it('a large file is downloaded whole, byte by byte equal to the upload', async () => {
   const bytes = Buffer.alloc(3_000_000, 'All work and no play. ');
   const content_base64 = bytes.toString('base64');
-  const { job_id } = await under.upload({ filename: 'large.txt', text: undefined, content_base64 });
-  const reply = await fetch(`${under.test.api.url}/v1/jobs/${job_id}/download`, {
-    headers: { Authorization: `Bearer ${under.key}` },
+  const { job_id } = await fixture.upload({ filename: 'large.txt', text: undefined, content_base64 });
+  const reply = await fetch(`${fixture.test.api.url}/v1/jobs/${job_id}/download`, {
+    headers: { Authorization: `Bearer ${fixture.key}` },
   });
   const hash = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
   expect(hash(new Uint8Array(await reply.arrayBuffer()))).toBe(hash(bytes));
-  await under.call('DELETE', `/v1/jobs/${job_id}`);
+  await fixture.call('DELETE', `/v1/jobs/${job_id}`);
 });
 
-it('a download of a file above the auth level, deleted, or missing in the storage is 404', async () => {
-  const { job_id } = await under.upload({ privacy_level: 5 });
-  const low = await under.test.key({ authLevel: 4 });
-  for (const what of ['', '/files', '/download']) {
-    expect((await under.call('GET', `/v1/jobs/${job_id}${what}`, { key: low })).status).toBe(404);
+it('a download of a file above the auth level, deleted or missing in the storage is a 404', async () => {
+  const { job_id } = await fixture.upload({ privacy_level: 5 });
+  const low = await fixture.test.key({ authLevel: 4 });
+  for (const suffix of ['', '/files', '/download']) {
+    expect((await fixture.call('GET', `/v1/jobs/${job_id}${suffix}`, { key: low })).status).toBe(404);
   }
-  expect((await under.call('GET', `/v1/jobs/${job_id}/download`)).status).toBe(200);
+  expect((await fixture.call('GET', `/v1/jobs/${job_id}/download`)).status).toBe(200);
 
-  const lost = await under.upload();
-  await under.test.appliance.objects.delete((await under.call('GET', `/v1/jobs/${lost.job_id}`)).body.s3_key);
-  const missing = await under.call('GET', `/v1/jobs/${lost.job_id}/download`);
+  const lost = await fixture.upload();
+  await fixture.test.appliance.objects.delete((await fixture.call('GET', `/v1/jobs/${lost.job_id}`)).body.s3_key);
+  const missing = await fixture.call('GET', `/v1/jobs/${lost.job_id}/download`);
   expect([missing.status, missing.body]).toEqual([404, { detail: expect.stringContaining('missing') }]);
 
-  const gone = await under.upload();
-  await under.call('DELETE', `${DOCUMENTS}/${gone.id}`);
-  expect((await under.call('GET', `/v1/jobs/${gone.job_id}/download`)).status).toBe(404);
-  expect((await under.call('GET', `/v1/jobs/${gone.job_id}/files`)).body.data).toEqual([]);
+  const gone = await fixture.upload();
+  await fixture.call('DELETE', `${DOCUMENTS}/${gone.id}`);
+  expect((await fixture.call('GET', `/v1/jobs/${gone.job_id}/download`)).status).toBe(404);
+  expect((await fixture.call('GET', `/v1/jobs/${gone.job_id}/files`)).body.data).toEqual([]);
 });

@@ -29,7 +29,7 @@ describe.skipIf(!redisAvailable())('jobs with Redis as the notifier', () => {
   const ready = (id: string) =>
     until(async () => (await api.call('GET', `/v1/jobs/${id}`, { key })).body.status === 'ready', { what: 'ready' });
 
-  test('every job is done and every submit taken: Redis there, flushed, paused, away, back', {
+  test('every job is accepted and done while Redis runs, is flushed, paused, stopped and started again', {
     timeout: 120_000,
   }, async () => {
     await ready(await submit());

@@ -5,52 +5,52 @@ import { until } from '../support/until.ts';
 export const DOCUMENTS = '/v1/buckets/default/documents';
 export const CRON_SECRET = 'canary-cron-9f2c';
 
-/** An installation without a worker, and a key that may upload and change jobs. */
+/** Installation without a worker, and a key that may upload documents and change jobs. */
 export interface JobsUnderTest {
   readonly test: TestApi;
   readonly key: string;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Upload a text of its own. */
+  /** Upload a document with a new text. */
   upload(fields?: Record<string, unknown>): Promise<{ id: string; job_id: string }>;
-  /** Id of a job of a document of its own that was put into this state. */
+  /** Upload a document and set the state of its job. @returns the id of the job */
   jobIn(status: string, fields?: Record<string, unknown>): Promise<string>;
-  /** Have a worker do jobs for as long as `use` lasts. */
+  /** Run a worker until `use` is settled. */
   withWorker(use: () => Promise<void>): Promise<void>;
   /** Wait for the end of a job. */
-  ended(id: string): Promise<Answer['body']>;
+  awaitEnd(id: string): Promise<Answer['body']>;
 }
 
-/** Registers the hooks that open and close the installation. */
+/** Register the hooks that open and close the installation. */
 export function jobsUnderTest(): JobsUnderTest {
   let uploads = 0;
-  const under = {} as { -readonly [K in keyof JobsUnderTest]: JobsUnderTest[K] };
+  const fixture = {} as { -readonly [K in keyof JobsUnderTest]: JobsUnderTest[K] };
   beforeAll(async () => {
-    under.test = await openTestApi({ worker: false, settings: { cron_secret: CRON_SECRET } });
-    under.key = await under.test.key({ scopes: ['documents:write', 'jobs:write'], authLevel: 5 });
+    fixture.test = await openTestApi({ worker: false, settings: { cron_secret: CRON_SECRET } });
+    fixture.key = await fixture.test.key({ scopes: ['documents:write', 'jobs:write'], authLevel: 5 });
   });
-  afterAll(() => under.test.close());
-  return Object.assign(under, {
-    call: (method, path, options = {}) => under.test.call(method, path, { key: under.key, ...options }),
+  afterAll(() => fixture.test.close());
+  return Object.assign(fixture, {
+    call: (method, path, options = {}) => fixture.test.call(method, path, { key: fixture.key, ...options }),
     async upload(fields = {}) {
       const json = { filename: 'note.txt', text: `Note ${++uploads}.`, ...fields };
-      const { status, body } = await under.call('POST', DOCUMENTS, { json });
+      const { status, body } = await fixture.call('POST', DOCUMENTS, { json });
       expect(status).toBe(202);
       return body;
     },
     async jobIn(status, fields = {}) {
-      const { job_id } = await under.upload(fields);
-      const { sql } = under.test.appliance;
+      const { job_id } = await fixture.upload(fields);
+      const { sql } = fixture.test.appliance;
       await sql`UPDATE jobs SET status = ${status}, checkpoint_at = now() WHERE id = ${job_id}`;
       return job_id;
     },
     async withWorker(use) {
-      const worker = under.test.appliance.jobs.worker('ingest');
+      const worker = fixture.test.appliance.jobs.worker('ingest');
       await worker.start(new AbortController().signal);
       await use().finally(() => worker.stop());
     },
-    ended: (id) =>
+    awaitEnd: (id) =>
       until(async () => {
-        const { body } = await under.call('GET', `/v1/jobs/${id}`);
+        const { body } = await fixture.call('GET', `/v1/jobs/${id}`);
         return ['ready', 'failed', 'cancelled'].includes(body.status) && body;
       }),
   } satisfies Partial<JobsUnderTest>);

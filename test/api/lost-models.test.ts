@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { LARGE, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 
-// An operator takes a model out of the settings that an organization has chosen.
+// An operator removes a model from the settings that an organization has chosen.
 const OWN = 'my/model';
 const models = [{ id: OWN, vendor: 'vendor-a', dimensions: 8, max_tokens: 100 }];
 
@@ -34,7 +34,7 @@ it.each([
   ['lost its fallback', 200, SMALL],
   ['lost its primary', 200, LARGE],
   ['lost its only model', 400, undefined],
-])('an organization that %s', async (org, status, model) => {
+])('an organization that %s gets a warning, and may choose another model', async (org, status, model) => {
   const key = keys[org] as string;
   const answer = await test.call('POST', '/v1/embeddings', { key, json: { input: 'a text' } });
   expect([answer.status, answer.body.model]).toEqual([status, model]);

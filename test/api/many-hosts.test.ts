@@ -10,13 +10,13 @@ import { S3_KEYS, s3Available, startS3, type TestS3 } from '../support/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../support/s3-proxy.ts';
 import { until } from '../support/until.ts';
 
-// Two hosts, each with a data directory of its own: one answers, the other one works.
+// Two hosts, each with its own data directory: the front host answers requests, the back host runs the workers.
 const canRun = [redisAvailable(), s3Available()].every(Boolean);
 
-describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
+describe.skipIf(!canRun)('two hosts on PostgreSQL, Redis and S3', () => {
   let redis: TestRedis;
   let s3: TestS3;
-  let way: S3Proxy;
+  let proxy: S3Proxy;
   let front: TestApi;
   let back: TestApi;
   let key: string;
@@ -28,14 +28,14 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     dataDirs.push(dataDir);
     const settings = {
       ...{ data_dir: dataDir, redis_url: redis.url, secret_key: 'the same on every host, 32 characters' },
-      objects: { bucket, endpoint: way.endpoint, prefix: 'service/', ...S3_KEYS },
+      objects: { bucket, endpoint: proxy.endpoint, prefix: 'service/', ...S3_KEYS },
     };
     return openTestApi({ worker: false, settings, ...(beside ? { beside } : {}) });
   };
 
   beforeAll(async () => {
     [redis, s3] = await Promise.all([startRedis(), startS3()]);
-    way = await startS3Proxy(s3.endpoint);
+    proxy = await startS3Proxy(s3.endpoint);
     const bucket = await s3.createBucket();
     front = await openHost(bucket);
     back = await openHost(bucket, front);
@@ -48,7 +48,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     await back?.close();
     await front?.close();
     await redis?.drop();
-    await way?.close();
+    await proxy?.close();
     await s3?.drop();
     for (const dataDir of dataDirs) rmSync(dataDir, { recursive: true, force: true });
   });
@@ -62,7 +62,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     return keys;
   };
 
-  it('a document uploaded to one host is read by the other, found by both, and gone when deleted', async () => {
+  it('a document uploaded to one host is ingested by the other, found by both, and gone once deleted', async () => {
     const form = new FormData();
     form.append('file', new Blob(['# Ferries\n\nThe ferry to Jeju leaves at seven.\n']), '시간표.md');
     const taken = await front.call('POST', DOCUMENTS, { key, body: form });
@@ -75,7 +75,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     const original = await front.call('GET', `/v1/jobs/${taken.body.job_id}/download`, { key });
     expect(original.body).toContain('leaves at seven');
     const prefix = `documents/${front.operator.orgId}/${taken.body.id}/`;
-    expect((await files(prefix)).length).toBeGreaterThanOrEqual(2); // the file, and its chunks
+    expect((await files(prefix)).length).toBeGreaterThanOrEqual(2); // The file and its chunks.
 
     const gone = await back.call('DELETE', `${DOCUMENTS}/${taken.body.id}`, { key });
     expect(gone.body).toEqual({ id: taken.body.id, deleted: true });
@@ -84,7 +84,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     expect(await files(prefix)).toEqual([]);
   });
 
-  it('a bulk job submitted to one host is worked on by the other, and its pages come from either', async () => {
+  it('a bulk job submitted to one host is done by the other, and both serve its pages', async () => {
     const texts = Array.from({ length: 130 }, (_, n) => `harbour report ${n}`);
     const { status, body } = await front.call('POST', '/v1/embed/jobs', { key, json: { texts, dimensions: 64 } });
     expect(status).toBe(200);
@@ -96,7 +96,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     expect(JSON.stringify(page.body)).toContain('"index":129');
   });
 
-  it('every part is ready on either host, and nothing is kept on their disks', async () => {
+  it('every part is ready on both hosts, and nothing is kept on their disks', async () => {
     for (const host of [front, back]) {
       expect((await host.call('GET', '/readyz')).body).toEqual({
         status: 'ok',
@@ -108,14 +108,14 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     expect(kept.filter((name) => ['objects', 'index', 'secret.key'].includes(name))).toEqual([]);
   });
 
-  it('while S3 is away it says so, and takes up again what waited', { timeout: 120_000 }, async () => {
+  it('the service reports an unavailable S3, and works again once S3 is back', { timeout: 120_000 }, async () => {
     const upload = (text: string) => front.call('POST', DOCUMENTS, { key, json: { filename: 'a.txt', text } });
     const before = await upload('The lighthouse keeper left in May.');
     expect(before.status).toBe(202);
     await until(
       async () => (await front.call('GET', `/v1/jobs/${before.body.job_id}`, { key })).body.status === 'ready',
     );
-    way.decide = () => 'cut before';
+    proxy.decide = () => 'cut before';
     await until(async () => (await front.call('GET', '/readyz')).status === 503);
     const { body } = await front.call('GET', '/readyz');
     expect(body).toMatchObject({
@@ -125,7 +125,7 @@ describe.skipIf(!canRun)('on PostgreSQL, Redis and S3', () => {
     const found = await search(back, 'lighthouse keeper');
     expect(found).toMatchObject({ status: 503, body: { detail: expect.stringContaining('index') } });
     expect((await upload('Lost.')).status).toBe(503);
-    way.decide = () => null;
+    proxy.decide = () => null;
     await until(async () => (await front.call('GET', '/readyz')).status === 200);
     const after = await search(back, 'lighthouse keeper');
     expect(after.body.results[0]).toMatchObject({ document_id: before.body.id });

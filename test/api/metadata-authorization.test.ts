@@ -9,7 +9,7 @@ import type { AppError } from '../../src/platform/errors.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 
-/** Contract 5.4 and 5.5: every kind of caller, every operation, documents of these privacy levels. */
+/** Privacy levels of the documents that every kind of caller edits by every operation (contract 5.4 and 5.5). */
 const LEVELS = [1, 5, 9] as const;
 
 let test: TestApi;
@@ -25,10 +25,10 @@ interface Answer {
   readonly body: any;
 }
 
-/** Asks for an edit: of one document, or by a bulk request. */
-type Ask = (bucketId: string, documentId: string | null, body: unknown) => Promise<Answer>;
+/** Send an edit of one document, or a bulk edit if `documentId` is null. */
+type SendEdit = (bucketId: string, documentId: string | null, body: unknown) => Promise<Answer>;
 
-const over = (credential: () => Promise<string | undefined>) => async (): Promise<Ask> => {
+const overHttp = (credential: () => Promise<string | undefined>) => async (): Promise<SendEdit> => {
   const key = await credential();
   return (bucketId, documentId, json) => {
     const place = documentId === null ? 'metadata/bulk' : `${documentId}/metadata`;
@@ -36,12 +36,12 @@ const over = (credential: () => Promise<string | undefined>) => async (): Promis
     return test.call('PATCH', `/v1/buckets/${bucketId}/documents/${place}`, options);
   };
 };
-const key = (authLevel: number, ...scopes: Scope[]) => over(() => test.key({ scopes, authLevel }));
+const key = (authLevel: number, ...scopes: Scope[]) => overHttp(() => test.key({ scopes, authLevel }));
 const user = (role: Role, authLevel?: number) =>
-  over(() => makeUserToken(test.appliance, { role, ...(authLevel === undefined ? {} : { authLevel }) }));
+  overHttp(() => makeUserToken(test.appliance, { role, ...(authLevel === undefined ? {} : { authLevel }) }));
 
 /** The command line has no HTTP: it calls the operations as the operator. */
-const operator = async (): Promise<Ask> => async (bucketId, documentId, body) => {
+const operator = async (): Promise<SendEdit> => async (bucketId, documentId, body) => {
   const { metadata } = test.appliance;
   const caller: Caller = test.operator;
   try {
@@ -55,13 +55,18 @@ const operator = async (): Promise<Ask> => async (bucketId, documentId, body) =>
   }
 };
 
-/** What a caller may: nothing at all, preview by SELECT, change metadata, delete for good; and up to which level. */
-type Right = 'nobody' | 'stranger' | 'strange key' | 'reads' | 'manages' | 'deletes';
-const CALLERS: [name: string, make: () => Promise<Ask>, right: Right, authLevel: number][] = [
-  ['nobody', over(async () => undefined), 'nobody', 0],
-  ['a key without a scope for it', key(10, 'search'), 'reads', 10],
-  ['a key with the default scopes', over(() => test.key()), 'reads', 5],
-  ['a key that may do all but manage buckets', key(10, 'documents:write', 'jobs:write', 'routing:manage'), 'reads', 10],
+/** Rights of a caller: none, preview by SELECT, change metadata or delete. A foreign one is of another organization. */
+type Right = 'nobody' | 'foreign user' | 'foreign key' | 'reads' | 'manages' | 'deletes';
+const CALLERS: [name: string, make: () => Promise<SendEdit>, right: Right, authLevel: number][] = [
+  ['a caller without a key', overHttp(async () => undefined), 'nobody', 0],
+  ['a key with another scope', key(10, 'search'), 'reads', 10],
+  ['a key with the default scopes', overHttp(() => test.key()), 'reads', 5],
+  [
+    'a key with every scope but that of buckets',
+    key(10, 'documents:write', 'jobs:write', 'routing:manage'),
+    'reads',
+    10,
+  ],
   ['a key that manages buckets', key(10, 'buckets:manage'), 'manages', 10],
   ['a key that manages buckets, of a low level', key(2, 'buckets:manage'), 'manages', 2],
   ['a key of the platform without the scope', key(10, 'platform_admin'), 'reads', 10],
@@ -76,20 +81,20 @@ const CALLERS: [name: string, make: () => Promise<Ask>, right: Right, authLevel:
   ['the operator', operator, 'deletes', 10],
   [
     'a key of another organization',
-    over(() => test.key({ org: 'other', scopes: ['buckets:manage', 'platform_admin'], authLevel: 10 })),
-    'strange key',
+    overHttp(() => test.key({ org: 'other', scopes: ['buckets:manage', 'platform_admin'], authLevel: 10 })),
+    'foreign key',
     10,
   ],
   [
     'an owner of another organization',
-    over(() => makeUserToken(test.appliance, { role: 'owner', org: 'other' })),
-    'stranger',
+    overHttp(() => makeUserToken(test.appliance, { role: 'owner', org: 'other' })),
+    'foreign user',
     10,
   ],
 ];
 
 let buckets = 0;
-/** A bucket with one document of each level. */
+/** Create a bucket with one document of each level. */
 async function fill(): Promise<{ bucketId: string; ids: string[] }> {
   const { sql } = test.appliance;
   const name = `matrix-${++buckets}`;
@@ -112,26 +117,26 @@ async function states(bucketId: string): Promise<readonly unknown[]> {
     WHERE bucket_id = ${bucketId} ORDER BY id`;
 }
 
-/** The refusal of a caller that may not, or null. */
+/** Return the status that refuses a caller, or null if the caller is allowed. */
 function refusalOf(right: Right, allowed: readonly Right[]): number | null {
   if (right === 'nobody') return 401;
   if (allowed.includes(right)) return null;
-  // A stranger is told no more than that there is no such bucket, once it could do this in its own.
-  return right === 'stranger' || (right === 'strange key' && allowed.includes('manages')) ? 404 : 403;
+  // A foreign caller with the right in its own organization learns only that there is no such bucket.
+  return right === 'foreign user' || (right === 'foreign key' && allowed.includes('manages')) ? 404 : 403;
 }
 
 const detail = { detail: expect.any(String) };
 
-describe.each(CALLERS)('%s', (_, make, right, authLevel) => {
+describe.each(CALLERS)('%s', (name, make, right, authLevel) => {
   const visible = LEVELS.filter((level) => level <= authLevel).length;
 
-  it('edits one document, or is refused', async () => {
+  it(`${name} edits one document, or is refused`, async () => {
     const { bucketId, ids } = await fill();
-    const ask = await make();
+    const send = await make();
     for (const [index, level] of LEVELS.entries()) {
       const before = await states(bucketId);
       const id = ids[index] as string;
-      const { status, body } = await ask(bucketId, id, { metadata: { tag: 'x' }, reindex: false });
+      const { status, body } = await send(bucketId, id, { metadata: { tag: 'x' }, reindex: false });
       const refusal = refusalOf(right, ['manages', 'deletes']) ?? (level > authLevel ? 403 : null);
       expect([level, status]).toEqual([level, refusal ?? 200]);
       if (refusal === null) {
@@ -143,11 +148,11 @@ describe.each(CALLERS)('%s', (_, make, right, authLevel) => {
     }
   });
 
-  it('previews by SELECT what it may see', async () => {
+  it(`${name} previews by SELECT the documents it may see`, async () => {
     const { bucketId } = await fill();
-    const ask = await make();
+    const send = await make();
     const before = await states(bucketId);
-    const { status, body } = await ask(bucketId, null, { statement: `SELECT documents WHERE team = 'a'` });
+    const { status, body } = await send(bucketId, null, { statement: `SELECT documents WHERE team = 'a'` });
     const refusal = refusalOf(right, ['reads', 'manages', 'deletes']);
     expect(status).toBe(refusal ?? 200);
     if (refusal === null) {
@@ -161,15 +166,15 @@ describe.each(CALLERS)('%s', (_, make, right, authLevel) => {
     ['UPDATE', { statement: `UPDATE documents SET tag = 'x' WHERE team = 'a'`, reindex: false }],
     ['SOFTDELETE', { statement: `SOFTDELETE FROM documents WHERE team = 'a'` }],
     ['an edit by fields', { where: { team: 'a' }, privacy_level: 1, metadata: { tag: 'y' }, reindex: false }],
-  ])('changes by %s what it may see, or is refused, the preview too', async (_, request) => {
+  ])(`${name} changes by %s the documents it may see, or is refused, in the preview too`, async (_, request) => {
     const { bucketId } = await fill();
-    const ask = await make();
+    const send = await make();
     const before = await states(bucketId);
-    const preview = await ask(bucketId, null, { ...request, dry_run: true });
+    const preview = await send(bucketId, null, { ...request, dry_run: true });
     const refusal = refusalOf(right, ['manages', 'deletes']);
     expect(preview.status).toBe(refusal ?? 200);
     expect(await states(bucketId)).toEqual(before);
-    const run = await ask(bucketId, null, request);
+    const run = await send(bucketId, null, request);
     expect(run.status).toBe(refusal ?? 200);
     if (refusal !== null) {
       expect(run.body).toEqual(detail);
@@ -186,16 +191,16 @@ describe.each(CALLERS)('%s', (_, make, right, authLevel) => {
     );
   });
 
-  it('deletes for good what it may see, or is refused, the preview too', async () => {
+  it(`${name} deletes for good the documents it may see, or is refused, in the preview too`, async () => {
     const { bucketId, ids } = await fill();
-    const ask = await make();
+    const send = await make();
     const before = await states(bucketId);
     const statement = `HARDDELETE FROM documents WHERE team = 'a'`;
     const confirm = `HARDDELETE ${bucketId}`;
-    const preview = await ask(bucketId, null, { statement, dry_run: true });
-    const unconfirmed = await ask(bucketId, null, { statement });
+    const preview = await send(bucketId, null, { statement, dry_run: true });
+    const unconfirmed = await send(bucketId, null, { statement });
     expect(await states(bucketId)).toEqual(before);
-    const run = await ask(bucketId, null, { statement, confirm });
+    const run = await send(bucketId, null, { statement, confirm });
     const refusal = refusalOf(right, ['deletes']);
     expect([preview.status, unconfirmed.status, run.status]).toEqual(
       refusal === null ? [200, 400, 202] : [refusal, refusal, refusal],
@@ -212,7 +217,8 @@ describe.each(CALLERS)('%s', (_, make, right, authLevel) => {
     const { sql } = test.appliance;
     const jobs = await sql`SELECT bucket_id FROM jobs WHERE id = ${run.body.job_id}`;
     expect(jobs).toEqual([{ bucket_id: bucketId }]);
-    const going = await sql`SELECT id FROM documents WHERE bucket_id = ${bucketId} AND status = 'deleting' ORDER BY id`;
-    expect(going.map((row) => row['id'])).toEqual(ids.slice(0, visible));
+    const deleting =
+      await sql`SELECT id FROM documents WHERE bucket_id = ${bucketId} AND status = 'deleting' ORDER BY id`;
+    expect(deleting.map((row) => row['id'])).toEqual(ids.slice(0, visible));
   });
 });

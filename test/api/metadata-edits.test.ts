@@ -4,7 +4,7 @@ import { fingerprint } from '../metadata/sample.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 
-/** Contract 4.14 and 7.5: shapes of the answers, and whatever can be wrong with a request. */
+// Tests of contract 4.14 and 7.5: shapes of the answers, and everything that can be wrong with a request.
 let test: TestApi;
 let key: string;
 let admin: string;
@@ -31,8 +31,8 @@ async function upload(metadata: Record<string, unknown> = {}): Promise<string> {
   return body.id;
 }
 
-describe('one document', () => {
-  it('answers with what the document is after the merge', async () => {
+describe('edits of one document', () => {
+  it('an edit of a document is answered with the document after the merge', async () => {
     const id = await upload({ team: 'a', gone: 'x' });
     const change = { metadata: { year: 2020, isNew: true, gone: null, scope: 'common' }, classification: 'restricted' };
     const { status, body } = await edit(id, { ...change, review_status: 'approved', privacy_level: 3 });
@@ -48,7 +48,7 @@ describe('one document', () => {
     });
   });
 
-  it('clamps by policy and by the level of the caller, and says so', async () => {
+  it('an edit is clamped by policy and by the level of the caller, with warnings', async () => {
     const id = await upload();
     const manager = await test.key({ scopes: ['buckets:manage'], authLevel: 4 });
     const path = `${DOCUMENTS}/${id}/metadata`;
@@ -58,7 +58,7 @@ describe('one document', () => {
     expect(await find(id)).toMatchObject({ privacy_level: 4, public_accessible: false });
   });
 
-  it('keeps each of 50 edits of different keys at the same time', async () => {
+  it('50 concurrent edits of different keys are all kept', async () => {
     const id = await upload();
     const keys = Array.from({ length: 50 }, (_, at) => `key_${at}`);
     const answers = await Promise.all(keys.map((name) => edit(id, { metadata: { [name]: name } })));
@@ -66,7 +66,7 @@ describe('one document', () => {
     expect((await find(id)).metadata).toEqual(Object.fromEntries(keys.map((name) => [name, name])));
   });
 
-  it('ignores fields that it does not know, server-written ones among them', async () => {
+  it('an edit ignores unknown fields and fields that the server writes', async () => {
     const id = await upload();
     const before = await find(id);
     const written = { internal_accessible: false, owner_department: 'x', uploaded_by_user_id: 'x', searchable: false };
@@ -76,14 +76,14 @@ describe('one document', () => {
   });
 
   it.each([
-    ['a document that is not there', `${DOCUMENTS}/doc_none/metadata`],
-    ['a bucket that is not there', '/v1/buckets/none/documents/doc_none/metadata'],
-  ])('answers 404 for %s', async (_, path) => {
+    ['a missing document', `${DOCUMENTS}/doc_none/metadata`],
+    ['a document of a missing bucket', '/v1/buckets/none/documents/doc_none/metadata'],
+  ])('an edit of %s is a 404', async (_, path) => {
     const { status, body } = await test.call('PATCH', path, { key, json: {} });
     expect([status, body]).toEqual([404, { detail: expect.stringMatching(/not found/) }]);
   });
 
-  it('answers 405 to other methods, and 415 to other bodies', async () => {
+  it('other methods are a 405, and other content types a 415', async () => {
     const answer = await test.call('GET', `${DOCUMENTS}/doc_none/metadata`, { key });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringContaining('PATCH')]);
     const path = `${DOCUMENTS}/metadata/bulk`;
@@ -92,13 +92,13 @@ describe('one document', () => {
   });
 });
 
-describe('many documents', () => {
-  it('are the static route, not a document called metadata', async () => {
+describe('edits of many documents', () => {
+  it('the bulk route is not read as a document with the id "metadata"', async () => {
     const { status, body } = await bulk({ statement: 'SELECT documents LIMIT 1' });
     expect([status, body.bucket_id]).toEqual([200, bucketId]);
   });
 
-  it('are previewed and then changed, exactly those', async () => {
+  it('exactly the documents of the preview are changed', async () => {
     for (let at = 0; at < 4; at++) await upload({ group: 'preview', at });
     const statement = `UPDATE documents SET tag = 'x' WHERE group = 'preview' AND at < 3`;
     const before = await fingerprint(test.appliance.sql);
@@ -113,7 +113,7 @@ describe('many documents', () => {
     expect(changed.map((row) => row['id'])).toEqual(idsOf(preview).toSorted());
   });
 
-  it('need the exact words to be deleted for good', async () => {
+  it('documents are deleted for good only with the exact confirmation', async () => {
     const id = await upload({ group: 'confirm' });
     const statement = `HARDDELETE FROM documents WHERE group = 'confirm'`;
     const exact = `HARDDELETE ${bucketId}`;
@@ -132,43 +132,47 @@ describe('many documents', () => {
   });
 });
 
-/** A statement of exactly so many characters. */
+/** Return a statement of exactly this many characters. */
 const ofLength = (characters: number) => `SELECT documents WHERE a = 1`.padEnd(characters, ' ');
 const nested = (levels: number) => `SELECT documents WHERE ${'('.repeat(levels)}a = 1${')'.repeat(levels)}`;
 
-describe('bounds', () => {
+describe('bounds of edits', () => {
   it.each([
-    ['4,000 characters', { statement: ofLength(4000) }],
+    ['a statement of 4,000 characters', { statement: ofLength(4000) }],
     ['parentheses 20 deep', { statement: nested(20) }],
     ['a limit of 1', { statement: 'SELECT documents', limit: 1 }],
     ['a limit of 2,000', { statement: 'SELECT documents LIMIT 2000', limit: 2000 }],
     ['a value of 512 characters', { where: { a: '👍'.repeat(512) }, dry_run: true }],
-    ['fields that it does not know', { statement: 'SELECT documents', sql: 'DROP TABLE documents', org_id: 'x' }],
-  ])('takes %s', async (_, body) => {
+    ['unknown fields', { statement: 'SELECT documents', sql: 'DROP TABLE documents', org_id: 'x' }],
+  ])('a bulk edit with %s is accepted', async (_, body) => {
     expect((await bulk(body)).status).toBe(200);
   });
 
   it.each([
-    ['4,001 characters', { statement: ofLength(4001) }, /4000/],
-    ['a megabyte', { statement: ofLength(1_000_000) }, /4000/],
+    ['a statement of 4,001 characters', { statement: ofLength(4001) }, /4000/],
+    ['a statement of a megabyte', { statement: ofLength(1_000_000) }, /4000/],
     ['parentheses 21 deep', { statement: nested(21) }, /line 1, column 44/],
     ['51 conditions', { statement: `SELECT documents WHERE ${Array(51).fill('a=1').join(' OR ')}` }, /50/],
     ['a limit of 0', { statement: 'SELECT documents', limit: 0 }, /limit/],
     ['a limit of 2,001', { statement: 'SELECT documents', limit: 2001 }, /limit/],
     ['a limit below 0', { where: { a: 1 }, limit: -1 }, /limit/],
-    ['a limit of halves', { statement: 'SELECT documents', limit: 1.5 }, /limit/],
+    ['a limit of 1.5', { statement: 'SELECT documents', limit: 1.5 }, /limit/],
     ['a limit of 0 in the statement', { statement: 'SELECT documents LIMIT 0' }, /1 to 2000/],
     ['a limit of 2,001 in the statement', { statement: 'SELECT documents LIMIT 2001' }, /1 to 2000/],
-    ['513 characters of a value', { where: { a: 'x'.repeat(513) } }, /512/],
-    ['513 characters in SET', { statement: `UPDATE documents SET a = '${'x'.repeat(513)}' WHERE b = 1` }, /512/],
-    ['a key of 65', { statement: `UPDATE documents SET ${'k'.repeat(65)} = 1 WHERE b = 1` }, /64/],
-    ['nothing to match by', { metadata: { a: 1 } }, /where/],
+    ['a value of 513 characters', { where: { a: 'x'.repeat(513) } }, /512/],
+    [
+      'a value of 513 characters in SET',
+      { statement: `UPDATE documents SET a = '${'x'.repeat(513)}' WHERE b = 1` },
+      /512/,
+    ],
+    ['a key of 65 characters', { statement: `UPDATE documents SET ${'k'.repeat(65)} = 1 WHERE b = 1` }, /64/],
+    ['no filter', { metadata: { a: 1 } }, /where/],
     ['an empty filter', { where: {}, metadata: { a: 1 } }, /where/],
-    ['nothing', {}, /where/],
+    ['an empty body', {}, /where/],
     ['an empty statement', { statement: '' }, /end of the statement/],
     ['DELETE', { statement: 'DELETE FROM documents WHERE a = 1' }, /SOFTDELETE/],
     ['an UPDATE of everything', { statement: 'UPDATE documents SET a = 1' }, /WHERE/],
-  ])('refuses %s', async (_, body, message) => {
+  ])('a bulk edit with %s is refused', async (_, body, message) => {
     const answer = await bulk(body);
     expect([answer.status, answer.body]).toEqual([400, { detail: expect.stringMatching(message) }]);
   });
@@ -176,7 +180,7 @@ describe('bounds', () => {
   it.each([
     ...['metadata', 'where', 'statement', 'confirm', 'searchable', 'reindex', 'dry_run', 'limit', 'privacy_level'],
     ...['classification', 'review_status', 'public_accessible'],
-  ])('refuses %s of a wrong type, naming it', async (field) => {
+  ])('a bulk edit whose %s has a wrong type is refused, naming the field', async (field) => {
     for (const value of [[1], { a: [] }, { a: {} }, null, 'x', 0, Number.MAX_VALUE, '1', 'true']) {
       const isText = field === 'statement' || field === 'confirm';
       if (isText && typeof value === 'string') continue;
@@ -195,7 +199,7 @@ describe('bounds', () => {
       'metadata',
       [[], 'x', { a: {} }, { a: [1] }, { 'a b': 1 }, { ä: 1 }, { '': 1 }, { a: 'x\u0000' }, { a: '\u0085' }],
     ],
-  ])('refuses a single edit with a wrong %s', async (field, values) => {
+  ])('a single edit with a wrong %s is refused', async (field, values) => {
     const id = await upload();
     const before = await fingerprint(test.appliance.sql);
     for (const value of values) {
@@ -206,7 +210,7 @@ describe('bounds', () => {
   });
 });
 
-describe('reserved keys', () => {
+describe('reserved keys of metadata', () => {
   const RESERVED = [
     ...PIPELINE_RESERVED_KEYS,
     ...ACCESS_POLICY_KEYS.filter((name) => name !== 'scope'),
@@ -221,10 +225,10 @@ describe('reserved keys', () => {
     return body;
   };
 
-  it.each(RESERVED)('%s cannot be set in any position', async (name) => {
+  it.each(RESERVED)('the reserved key %s cannot be set in any position', async (name) => {
     const id = await upload({ kind: 'reserved' });
     const before = await fingerprint(test.appliance.sql);
-    // Written out, since an object would lose __proto__.
+    // The JSON is written by hand, since an object would lose __proto__.
     const metadata = `{"${name}":"x"}`;
     const json = { 'Content-Type': 'application/json' };
     const send = (method: string, path: string, body: string) => test.call(method, path, { key, body, headers: json });
@@ -233,10 +237,10 @@ describe('reserved keys', () => {
       single: await send('PATCH', `${DOCUMENTS}/${id}/metadata`, `{"metadata":${metadata}}`),
       bulk: await send('PATCH', `${DOCUMENTS}/metadata/bulk`, `{"where":{"kind":"reserved"},"metadata":${metadata}}`),
       quoted: await bulk(SET(`"${name}"`)),
-      // What of a document can be set is set by its bare name; 'x' is no value of those.
+      // A bare name sets a settable field of the document, and 'x' is no value of any of them.
       bare: await bulk(SET(name)),
       upload: await send('POST', DOCUMENTS, `{"filename":"a.txt","text":"x","metadata":${metadata}}`),
-      // In a field of a form, which is parsed later, __proto__ is dropped without an effect.
+      // A field of a form is parsed later, which drops __proto__ without an effect.
       ...(name === '__proto__' ? {} : { form: await test.call('POST', DOCUMENTS, { key, body: multipart(metadata) }) }),
     };
     for (const [position, { status, body }] of Object.entries(answers)) {
@@ -245,8 +249,11 @@ describe('reserved keys', () => {
     expect(await fingerprint(test.appliance.sql)).toBe(before);
   });
 
-  it.each(RESERVED.filter((name) => !SETTABLE.includes(name)))('%s is refused by its name', async (name) => {
-    const { body } = await bulk({ statement: `UPDATE documents SET ${name} = 'x' WHERE a = 1` });
-    expect(body.detail).toMatch(/line 1, column 22: .*(written by the service|reserved by the service)/);
-  });
+  it.each(RESERVED.filter((name) => !SETTABLE.includes(name)))(
+    'the error for the reserved key %s says why it is refused',
+    async (name) => {
+      const { body } = await bulk({ statement: `UPDATE documents SET ${name} = 'x' WHERE a = 1` });
+      expect(body.detail).toMatch(/line 1, column 22: .*(written by the service|reserved by the service)/);
+    },
+  );
 });

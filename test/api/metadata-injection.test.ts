@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fingerprint } from '../metadata/sample.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 
-/** What is sent as text stays text: through every key, value, pattern and comment it does what the grammar says. */
+// Tests that hostile text stays text: every key, value, pattern and comment does only what the grammar says.
 let test: TestApi;
 let key: string;
 const DOCUMENTS = '/v1/buckets/default/documents';
-/** Documents by what is in their metadata under `note`. */
+/** Ids of documents, by the value of `note` in their metadata. */
 const ids = new Map<string, string>();
 
-/** Texts that mean something to SQL, to PostgreSQL, to tsquery, to LIKE, to JSON paths or to a template. */
+/** Texts with a meaning in SQL, PostgreSQL, tsquery, LIKE, JSON paths or templates. */
 const TEXTS = [
   ...["'", "''", "'''", '"', '""', '\\', '\\\\', "\\'", "'; DROP TABLE documents; --", "' OR '1'='1", "') OR TRUE --"],
   ...["' UNION SELECT id, sha256 FROM documents --", "E'\\x27'", 'U&\\0027', '$$x$$', '$1', '$2::text', '$\x7bnote}'],
@@ -86,7 +86,7 @@ async function matchesOf(json: object): Promise<string[]> {
 describe.each(TEXTS.map((text) => [text] as const))('%j', (text) => {
   const own = () => [idOf(text)];
 
-  it('as a value finds the documents that have it, in every position', async () => {
+  it('a hostile text as a value finds the documents that have it, in every position', async () => {
     const before = await fingerprint(test.appliance.sql);
     expect(await matchesOf({ statement: `SELECT documents WHERE note = ${quoted(text)}` })).toEqual(own());
     expect(await matchesOf({ statement: `SELECT documents WHERE note IN ('none', ${quoted(text)})` })).toEqual(own());
@@ -103,7 +103,7 @@ describe.each(TEXTS.map((text) => [text] as const))('%j', (text) => {
     expect(await fingerprint(test.appliance.sql)).toBe(before);
   });
 
-  it('as a pattern with everything escaped finds them too', async () => {
+  it('a hostile text as an escaped pattern finds the documents that have it', async () => {
     const pattern = text.replace(/[\\%_]/g, '\\$&');
     expect(await matchesOf({ statement: `SELECT documents WHERE note LIKE ${quoted(pattern)}` })).toEqual(own());
     const starting = TEXTS.filter((other) => other.startsWith(text)).map(idOf);
@@ -111,14 +111,14 @@ describe.each(TEXTS.map((text) => [text] as const))('%j', (text) => {
     expect(found.toSorted()).toEqual(starting.toSorted());
   });
 
-  it('as it is, as a pattern, is a pattern or refused', async () => {
+  it('a hostile text as an unescaped pattern is a pattern or refused', async () => {
     const { status, body } = await bulk({ statement: `SELECT documents WHERE note LIKE ${quoted(text)}` });
     expect(status).toBe(/(?<!\\)(?:\\\\)*\\$/.test(text) ? 400 : 200);
-    // Without wildcards and escapes it stands for itself.
+    // A text without wildcards and escapes matches itself.
     if (!/[\\%_]/.test(text)) expect(body.items.map((item: { id: string }) => item.id)).toEqual(own());
   });
 
-  it('is written as it is, by SET and by fields', async () => {
+  it('a hostile text is stored unchanged, by SET and by fields', async () => {
     const id = idOf(text);
     const statement = `UPDATE documents SET copy = ${quoted(text)} WHERE id = '${id}'`;
     expect((await bulk({ statement, reindex: false })).body).toMatchObject({ updated: 1 });
@@ -138,7 +138,7 @@ describe.each(TEXTS.map((text) => [text] as const))('%j', (text) => {
     });
   });
 
-  it('as a key is a key or refused', async () => {
+  it('a hostile text as a key is a key or refused', async () => {
     const before = await fingerprint(test.appliance.sql);
     const written = `"${text.replaceAll('"', '""')}"`;
     const isKey = /^[A-Za-z0-9_.-]+$/.test(text);
@@ -158,7 +158,7 @@ describe.each(TEXTS.map((text) => [text] as const))('%j', (text) => {
     expect(await fingerprint(test.appliance.sql)).toBe(before);
   });
 
-  it('as a part of a statement is refused, or changes nothing', async () => {
+  it('a hostile text as a part of a statement is refused, or changes nothing', async () => {
     const before = await fingerprint(test.appliance.sql);
     for (const statement of [
       text,
@@ -216,14 +216,14 @@ it.each([
   'SELECT documents LIMIT 1 OFFSET 2',
   'SELECT documents LIMIT ALL',
   "TRUNCATE documents; SELECT documents WHERE a = 'x'",
-])('refuses %j, which is not of the grammar', async (statement) => {
+])('a statement outside the grammar is refused: %j', async (statement) => {
   const before = await fingerprint(test.appliance.sql);
   const { status, body } = await bulk({ statement });
   expect([status, body]).toEqual([400, { detail: expect.stringMatching(/^line 1, column \d+: found /) }]);
   expect(await fingerprint(test.appliance.sql)).toBe(before);
 });
 
-it("never reaches another organization's documents", async () => {
+it("a statement never finds another organization's documents", async () => {
   const { body } = await bulk({ statement: "SELECT documents WHERE id > '' OR id IS NULL OR NOT id = 'x' LIMIT 2000" });
   expect(body.matched).toBe(TEXTS.length);
   expect(await matchesOf({ statement: 'SELECT documents WHERE theirs = 1' })).toEqual([]);

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 
-it('GET /v1/metadata/reserved-keys names what callers cannot set, and the limits', async () => {
+it('GET /v1/metadata/reserved-keys names the keys that callers cannot set, and the limits', async () => {
   const { status, body } = await test.call('GET', '/v1/metadata/reserved-keys', { key: await test.key() });
   expect(status).toBe(200);
   expect(body.pipeline_reserved).toEqual(

@@ -3,7 +3,7 @@ import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
-/** What an edit says about who may find a document holds for the very next request, reindexed or not. */
+// Tests that an edit of who may find a document holds for the very next request, with or without a reindex.
 let test: TestApi;
 let manager: string;
 let reader: string;
@@ -24,7 +24,7 @@ interface Document {
 }
 
 let uploads = 0;
-/** A document that is found by a word of its own. */
+/** Ingest a document with a unique word. */
 async function ingest(fields: object = {}): Promise<Document> {
   const word = `pelican${++uploads}x`;
   const json = { filename: `${word}.txt`, text: `The ${word} lives on the coast.`, metadata: { word }, ...fields };
@@ -50,8 +50,8 @@ async function isSearched({ id, word }: Document, key: string, mode = 'hybrid'):
   return body.results.some((result: { document_id: string }) => result.document_id === id);
 }
 
-/** Every route that tells of a document, and whether it does. */
-async function ways(document: Document, key: string): Promise<Record<string, boolean>> {
+/** Ask every route that can show a document. @returns true for each route that shows it */
+async function visibility(document: Document, key: string): Promise<Record<string, boolean>> {
   const { id, jobId, word } = document;
   const get = (path: string) => test.call('GET', path, { key });
   const lists = async (path: string, found: string) => JSON.stringify((await get(path)).body).includes(found);
@@ -84,11 +84,11 @@ async function ways(document: Document, key: string): Promise<Record<string, boo
 const every = (found: boolean) =>
   Object.fromEntries(
     ['hybrid', 'vector', 'keyword', 'list', 'get', 'jobs', 'job', 'files', 'download', 'select', 'duplicate'].map(
-      (way) => [way, found],
+      (route) => [route, found],
     ),
   );
 
-describe('the very next request of a lower caller', () => {
+describe('the very next request of a caller with a lower auth level', () => {
   it.each([
     ['a single edit', (document: Document) => edit(document, { privacy_level: 8 })],
     [
@@ -97,12 +97,12 @@ describe('the very next request of a lower caller', () => {
         bulk({ statement: `UPDATE documents SET privacy_level = 8 WHERE word = '${word}'`, reindex: false }),
     ],
     ['a bulk edit', ({ word }: Document) => bulk({ where: { word }, privacy_level: 8, reindex: false })],
-  ])('finds nothing of a document that %s made private, and all of it once it is open again', async (_, hide) => {
+  ])('a document that %s made private is hidden from every route, and shown again once it is open', async (_, hide) => {
     const document = await ingest();
-    expect(await ways(document, reader)).toEqual(every(true));
+    expect(await visibility(document, reader)).toEqual(every(true));
     await hide(document);
-    expect(await ways(document, reader)).toEqual(every(false));
-    expect(await ways(document, manager)).toEqual(every(true));
+    expect(await visibility(document, reader)).toEqual(every(false));
+    expect(await visibility(document, manager)).toEqual(every(true));
     await edit(document, { privacy_level: 1 });
     expect(await isSearched(document, reader)).toBe(true);
     const { active_generation } = (
@@ -111,7 +111,7 @@ describe('the very next request of a lower caller', () => {
     expect(active_generation).not.toBeNull();
   });
 
-  it('is refused to edit what is above it, without being told of it', async () => {
+  it('an edit of a document above the auth level of the caller is refused without showing the document', async () => {
     const admin = await makeUserToken(test.appliance, { role: 'admin', authLevel: 4 });
     const document = await ingest();
     await edit(document, { privacy_level: 8 });
@@ -122,7 +122,7 @@ describe('the very next request of a lower caller', () => {
   });
 });
 
-describe('a document out of search', () => {
+describe('documents that are not searchable', () => {
   it.each([
     ['SOFTDELETE', ({ word }: Document) => ({ statement: `SOFTDELETE FROM documents WHERE word = '${word}'` })],
     ['searchable = false', ({ word }: Document) => ({ where: { word }, searchable: false })],
@@ -130,25 +130,28 @@ describe('a document out of search', () => {
       'SET searchable = FALSE',
       ({ word }: Document) => ({ statement: `UPDATE documents SET searchable = FALSE WHERE word = '${word}'` }),
     ],
-  ])('by %s is kept, and found again once searchable=true has made its vectors anew', async (_, request) => {
-    const document = await ingest();
-    const { word } = document;
-    const { chunks_count: chunks } = await stateOf(document.id);
-    const gone = await bulk(request(document));
-    expect(gone).toMatchObject({ matched: 1, updated: 1, reindex_queued: 0, indexed_vectors_deleted: chunks });
-    expect(gone.items).toMatchObject([{ id: document.id, searchable: false, indexed_vectors_deleted: chunks }]);
-    expect(await isSearched(document, manager)).toBe(false);
-    expect(await stateOf(document.id)).toMatchObject({ searchable: false, metadata: { word } });
-    expect((await test.call('GET', `/v1/jobs/${document.jobId}/download`, { key: manager })).status).toBe(200);
+  ])(
+    'a document hidden by %s is kept, and found again once searchable=true has restored its vectors',
+    async (_, request) => {
+      const document = await ingest();
+      const { word } = document;
+      const { chunks_count: chunks } = await stateOf(document.id);
+      const gone = await bulk(request(document));
+      expect(gone).toMatchObject({ matched: 1, updated: 1, reindex_queued: 0, indexed_vectors_deleted: chunks });
+      expect(gone.items).toMatchObject([{ id: document.id, searchable: false, indexed_vectors_deleted: chunks }]);
+      expect(await isSearched(document, manager)).toBe(false);
+      expect(await stateOf(document.id)).toMatchObject({ searchable: false, metadata: { word } });
+      expect((await test.call('GET', `/v1/jobs/${document.jobId}/download`, { key: manager })).status).toBe(200);
 
-    const back = await bulk({ where: { word }, searchable: true });
-    expect(back).toMatchObject({ matched: 1, updated: 1, reindex_queued: 1, indexed_vectors_deleted: 0 });
-    await until(async () => (await stateOf(document.id)).status === 'ready', { what: 'reindex' });
-    expect(await isSearched(document, manager)).toBe(true);
-    expect(await stateOf(document.id)).toMatchObject({ searchable: true, chunks_count: chunks });
-  });
+      const back = await bulk({ where: { word }, searchable: true });
+      expect(back).toMatchObject({ matched: 1, updated: 1, reindex_queued: 1, indexed_vectors_deleted: 0 });
+      await until(async () => (await stateOf(document.id)).status === 'ready', { what: 'reindex' });
+      expect(await isSearched(document, manager)).toBe(true);
+      expect(await stateOf(document.id)).toMatchObject({ searchable: true, chunks_count: chunks });
+    },
+  );
 
-  it('is not brought back by a reindex that somebody asks for beside', async () => {
+  it('a reindex does not bring back a document that is not searchable', async () => {
     const document = await ingest();
     await bulk({ where: { word: document.word }, searchable: false });
     const { body } = await edit(document, { metadata: { tag: 'x' }, reindex: true });
@@ -157,7 +160,7 @@ describe('a document out of search', () => {
     expect(await isSearched(document, manager)).toBe(false);
   });
 
-  it('reindexed by an edit, is found by its new metadata as soon as it is ready', async () => {
+  it('a document reindexed by an edit is found by its new metadata as soon as it is ready', async () => {
     const document = await ingest();
     const { body } = await edit(document, { metadata: { tag: 'new' }, reindex: true });
     expect(body).toMatchObject({ reindex_queued: true, indexed_vectors_deleted: 1 });

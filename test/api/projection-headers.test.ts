@@ -9,13 +9,13 @@ import { FakeVision } from '../support/fake-vision.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { SEED } from '../support/random.ts';
 
-// Every vector that leaves the service has gone through its model's projection, and says so.
+// Tests that every vector in an answer has gone through the projection of its model, which a header names.
 
 const ALPHA = 'vendor-a/alpha';
 const BETA = 'vendor-e/beta';
 const GAMMA = 'vendor-a/gamma';
 const ALIAS = 'service-embed-1-small';
-const own = (id: string, dimensions: number) => ({
+const customModel = (id: string, dimensions: number) => ({
   ...{ id, vendor: id.split('/')[0], dimensions, max_tokens: 8192, variable_dimensions: true },
 });
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   vision = await FakeVision.start();
   test = await openTestGateway(
     {
-      models: [own(ALPHA, 160), own(BETA, 96), own(GAMMA, 128)],
+      models: [customModel(ALPHA, 160), customModel(BETA, 96), customModel(GAMMA, 128)],
       alias: { [ALIAS]: { default: ALPHA, ko: BETA } },
       vision: { protocol: 'openai', base_url: vision.baseUrl('openai'), model: 'eyes' },
     },
@@ -57,7 +57,7 @@ const one = async (model: string, input: string, dimensions?: number) => {
 
 const TEXT = 'ferry pilot storm';
 
-it('the three ways to embed give the same canonical vector, and name its map', async () => {
+it('the three embedding routes give the same canonical vector, and name its map', async () => {
   vision.answer = () => TEXT;
   const image = encodePng(drawText(['A'], { letterPx: 20, marginPx: 4 })).toString('base64');
   for (const model of [ALPHA, BETA]) {
@@ -70,7 +70,7 @@ it('the three ways to embed give the same canonical vector, and name its map', a
   }
 });
 
-it('one text has nearly one vector, whichever calibrated model embeds it, and none of its native ones', async () => {
+it('two calibrated models give one text nearly the same vector, which is not a native one', async () => {
   const [alpha, beta] = [await one(ALPHA, TEXT, 256), await one(BETA, TEXT, 256)];
   expect(cosine(alpha.vector, beta.vector)).toBeGreaterThan(0.9);
   const other = await one(BETA, 'oven butter onion', 256);
@@ -88,13 +88,13 @@ it('a batch in two languages, split over two models, names both maps', async () 
   expect(projectionOf(headers)).toBe(`${headerOf(ALPHA)}, ${headerOf(BETA)}`);
 });
 
-it('an uncalibrated model says so', async () => {
+it('an answer of an uncalibrated model is marked as uncalibrated', async () => {
   const { headers, vector } = await one(GAMMA, TEXT);
   expect(projectionOf(headers)).toBe('uncalibrated');
   expect(cosine(vector, [...test.upstream.vectorOf('gamma', TEXT)])).toBeGreaterThan(1 - 1e-6);
 });
 
-it('GET /v1/models tells which models are calibrated, the alias by its backends', async () => {
+it('GET /v1/models shows which models are calibrated, the alias by its backends', async () => {
   const { body } = await test.call('GET', '/v1/models', { key });
   const calibrated = body.data.flatMap((model: { id: string; calibrated: boolean }) =>
     model.calibrated ? [model.id] : [],
@@ -102,7 +102,7 @@ it('GET /v1/models tells which models are calibrated, the alias by its backends'
   expect(calibrated.toSorted()).toEqual([ALIAS, ALPHA, BETA].toSorted());
 });
 
-it('routing warns of a fallback that cannot be compared, and only of that', async () => {
+it('routing warns of a fallback that cannot be compared, and of no other', async () => {
   const route = async (fallback: string) => {
     const json = { primary: ALPHA, fallback, mode: 'fallback' };
     return (await test.call('PUT', '/v1/routing', { key, json })).body.warnings as string[];
@@ -111,7 +111,7 @@ it('routing warns of a fallback that cannot be compared, and only of that', asyn
   expect((await route(GAMMA)).join()).toContain('service projections fit');
 });
 
-it('any smaller dimension is the normalised prefix of the larger, from 1 to 4,096', async () => {
+it('a vector of any dimension from 1 to 4,096 is the normalised prefix of a larger one', async () => {
   const full = await one(ALPHA, TEXT, 4096);
   expect(full.vector).toHaveLength(4096);
   const rank = Number(full.headers.get('x-service-effective-dimensions'));
@@ -129,7 +129,7 @@ it('any smaller dimension is the normalised prefix of the larger, from 1 to 4,09
   );
 });
 
-it('a map that is put to use is named from then on, and a retired one no more', async () => {
+it('an activated map is named by the next answer, and a retired one no more', async () => {
   const summary = await calibrate(test.appliance, GAMMA);
   fits[GAMMA] = summary;
   expect(projectionOf((await one(GAMMA, TEXT)).headers)).toBe(headerOf(GAMMA));

@@ -12,7 +12,7 @@ const plans = {
   starter: { quotas: { embed: 3, embed_batch: 10 } },
 };
 
-/** Two processes of one installation, as far as they can tell: each with its own API, pool, cache and ledger. */
+/** Two gateways of one installation that act as two processes: each has its own API, pool, cache and ledger. */
 let installation: TestAppliance;
 let first: TestGateway;
 let second: TestGateway;
@@ -56,11 +56,11 @@ function expectRefusals(answers: readonly Answer[]): void {
   }
 }
 
-describe('200 clients at once on a limit', () => {
+describe('200 concurrent clients on a limit', () => {
   it.each([
     ['one process', () => [first]],
     ['two processes', () => [first, second]],
-  ])('of 1,000 texts in %s: exactly 1,000 pass', async (name, through) => {
+  ])('exactly 1,000 texts of 200 concurrent clients pass a limit of 1,000, in %s', async (name, through) => {
     const key = await organization(`clients of ${name}`);
     const gates = through();
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ describe('200 clients at once on a limit', () => {
     expect((await embed(fresh(1), key)).status).toBe(200);
   });
 
-  it('of different sizes: never more than the limit, and what is left is less than the smallest refused', async () => {
+  it('requests of different sizes never pass the limit, and leave less than the largest refused request', async () => {
     const key = await organization('clients of different sizes');
     const sizes = Array.from({ length: CLIENTS }, (_, n) => 2 + ((n * 7) % 30));
     const answers = await Promise.all(sizes.map((size, n) => embed(fresh(size), key, n % 2 === 0 ? first : second)));
@@ -91,7 +91,7 @@ describe('200 clients at once on a limit', () => {
     expect((await usage(key)).axes.embed_batch).toMatchObject({ texts, remaining: LIMIT - texts });
   });
 
-  it('of 100 single texts: exactly 100 pass, on an axis of their own', async () => {
+  it('exactly 100 single texts pass a limit of 100, on an axis of their own', async () => {
     const key = await organization('clients of single texts');
     const answers = await Promise.all(
       Array.from({ length: CLIENTS }, (_, n) => embed(fresh(1)[0] as string, key, n % 2 === 0 ? first : second)),
@@ -102,13 +102,13 @@ describe('200 clients at once on a limit', () => {
   });
 });
 
-describe('a request that fails gives back what it reserved', () => {
+describe('failed requests', () => {
   it.each([
     ['the vendor refuses the texts', { kind: 'status', status: 400, body: { error: { message: 'no' } } }, 400],
     ['the vendor is down', { kind: 'status', status: 500 }, 502],
     ['the vendor answers nonsense', { kind: 'nan' }, 502],
-  ] as const)('when %s', async (what, behaviour, status) => {
-    const key = await organization(what, 'starter');
+  ] as const)('a request releases its reservation when %s', async (name, behaviour, status) => {
+    const key = await organization(name, 'starter');
     first.upstream.decide = () => behaviour;
     for (let n = 0; n < 4; n++) expect((await embed(fresh(10), key)).status).toBe(status);
     first.upstream.decide = () => null;
@@ -119,23 +119,23 @@ describe('a request that fails gives back what it reserved', () => {
   });
 
   it.each([
-    ['a model that is not there', { input: ['a', 'b'], model: 'vendor-z/none' }],
+    ['an unknown model', { input: ['a', 'b'], model: 'vendor-z/none' }],
     ['a text that is too long', { input: ['a', 'word '.repeat(9000)], model: SMALL }],
     ['a wrong dimension', { input: ['a', 'b'], dimensions: 5000 }],
-  ])('when it names %s', async (what, json) => {
-    const key = await organization(what, 'starter');
+  ])('a refused request with %s releases its reservation', async (name, json) => {
+    const key = await organization(name, 'starter');
     const calls = second.upstream.calls.length;
     expect((await second.call('POST', '/v1/embeddings', { key, json })).status).toBe(400);
     expect(second.upstream.calls).toHaveLength(calls);
     expect((await usage(key, second)).axes.embed_batch).toMatchObject({ requests: 0, texts: 0, remaining: 10 });
   });
 
-  it('when the client leaves before the answer', async () => {
+  it('a request releases its reservation when the client disconnects before the answer', async () => {
     const key = await organization('clients that leave', 'starter');
     second.upstream.decide = () => ({ kind: 'stall' });
     const leaving = new AbortController();
     const calls = second.upstream.calls.length;
-    const left = fetch(`${second.api.url}/v1/embeddings`, {
+    const aborted = fetch(`${second.api.url}/v1/embeddings`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ input: fresh(10), model: SMALL }),
@@ -144,14 +144,14 @@ describe('a request that fails gives back what it reserved', () => {
     await until(async () => second.upstream.calls.length === calls + 1, { what: 'the call' });
     expect((await embed(fresh(2), key, first)).status).toBe(402);
     leaving.abort();
-    await expect(left).rejects.toThrow();
+    await expect(aborted).rejects.toThrow();
     second.upstream.decide = () => null;
     await until(async () => (await embed(fresh(10), key, second)).status === 200, { what: 'the released texts' });
   });
 });
 
 describe('an axis that the plan sets to 0', () => {
-  it('is 403 in the embedding error shape, and nothing is read for it', async () => {
+  it('a request on an axis that the plan sets to 0 is a 403 in the embedding error shape, and is not counted', async () => {
     const key = await organization('without images');
     const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
     const { status, body, headers } = await first.call('POST', '/v1/embed/image', { key, json: { images: [png] } });

@@ -9,10 +9,10 @@ const RATE = 5;
 const plans = {
   free: { requests_per_minute: { embed: RATE, embed_batch: RATE, embed_image: RATE }, quotas: { embed_image: 0 } },
 };
-/** One pixel. Its axis is not in the plan, so that nobody has to read it. */
+/** One pixel. Its axis is not in the plan, so that no image is ever decoded. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-/** Every route that has an axis, with a request that counts on it and what it answers while the rate allows it. */
+/** Every route that has an axis, with a request that counts on it and its status while the rate allows it. */
 const ROUTES = [
   ['a string', 'embed', '/v1/embeddings', { input: 'one text' }, 200],
   ['a list of one', 'embed', '/v1/embeddings', { input: ['one text'] }, 200],
@@ -49,33 +49,36 @@ function expectLimited(answer: Answer, axis: string): void {
   expect([limit, remaining]).toEqual([RATE, 0]);
   expect(Number(headers.get('retry-after'))).toBe(reset);
   expect(reset).toBeGreaterThanOrEqual(1);
-  // A sliding window of counts: the last request of a burst is forgotten when a fifth of the next minute is over.
+  // The window of counts slides: the last request of a burst expires after a fifth of the next minute.
   expect(reset).toBeLessThanOrEqual(60 + 60 / RATE);
 }
 
 let serial = 0;
 const organization = (test: TestGateway) => test.key({ org: `limited-${++serial}`, scopes: ['embed'] });
 
-describe('of one process', () => {
+describe('request rates of one process', () => {
   let test: TestGateway;
   beforeAll(async () => {
     test = await openTestGateway({ plans });
   });
   afterAll(() => test.close());
 
-  it.each(ROUTES)('%s on %s at %s: counts down, then 429', async (_what, axis, path, json, status) => {
-    const key = await organization(test);
-    const answers: Answer[] = [];
-    for (let n = 0; n <= RATE; n++) answers.push(await test.call('POST', path, { key, json }));
-    const passed = answers.filter((answer) => answer.status !== 429);
-    for (const answer of passed) expect([answer.status, headersOf(answer).limit]).toEqual([status, RATE]);
-    expectLimited(answers.at(-1) as Answer, axis);
-    const left = passed.map((answer) => headersOf(answer).remaining);
-    expect(left[0]).toBe(RATE - 1);
-    expect(left.at(-1)).toBe(0);
-  });
+  it.each(ROUTES)(
+    'requests with %s count down the rate of axis %s at %s, and then get a 429',
+    async (_label, axis, path, json, status) => {
+      const key = await organization(test);
+      const answers: Answer[] = [];
+      for (let n = 0; n <= RATE; n++) answers.push(await test.call('POST', path, { key, json }));
+      const passed = answers.filter((answer) => answer.status !== 429);
+      for (const answer of passed) expect([answer.status, headersOf(answer).limit]).toEqual([status, RATE]);
+      expectLimited(answers.at(-1) as Answer, axis);
+      const remaining = passed.map((answer) => headersOf(answer).remaining);
+      expect(remaining[0]).toBe(RATE - 1);
+      expect(remaining.at(-1)).toBe(0);
+    },
+  );
 
-  it('axes and organizations count apart, and two keys of one organization together', async () => {
+  it('rates are counted by axis and organization, with all keys of an organization together', async () => {
     const [org, other] = [`limited-${++serial}`, `limited-${++serial}`];
     const [one, two] = [await test.key({ org, scopes: ['embed'] }), await test.key({ org, scopes: ['embed'] })];
     const stranger = await test.key({ org: other, scopes: ['embed'] });
@@ -87,7 +90,7 @@ describe('of one process', () => {
     expect((await embed(stranger, 'one text')).status).toBe(200);
   });
 
-  it('a plan without a rate has no such headers, and a route without an axis neither', async () => {
+  it('answers have no rate headers for a plan without a rate and for a route without an axis', async () => {
     const free = await organization(test);
     const enterprise = await test.key({ scopes: ['embed'] });
     for (let n = 0; n < 2 * RATE; n++) {
@@ -98,7 +101,7 @@ describe('of one process', () => {
     expect([models.status, models.headers.get('ratelimit-limit')]).toEqual([200, null]);
   });
 
-  it('what is refused for its form or its key does not count', async () => {
+  it('a request refused for its body or its key does not count', async () => {
     const key = await organization(test);
     for (let n = 0; n < 2 * RATE; n++) {
       expect((await test.call('POST', '/v1/embeddings', { key, json: { input: [] } })).status).toBe(400);
@@ -109,7 +112,7 @@ describe('of one process', () => {
     );
   });
 
-  it('a refused request uses nothing of the month', async () => {
+  it('a request over the rate does not count against the quota of the month', async () => {
     const key = await organization(test);
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => test.call('POST', '/v1/embeddings', { key, json: { input: 'x' } })),
@@ -121,7 +124,7 @@ describe('of one process', () => {
   });
 });
 
-describe.skipIf(!redisAvailable())('of two processes with one Redis', () => {
+describe.skipIf(!redisAvailable())('request rates of two processes with one Redis', () => {
   const password = 'canary-of-redis';
   let redis: TestRedis;
   let installation: TestAppliance;
@@ -143,7 +146,7 @@ describe.skipIf(!redisAvailable())('of two processes with one Redis', () => {
     await redis.drop();
   });
 
-  /** Whether the gate counts in Redis by now: its other process sees what it counts. */
+  /** Return true once the gate counts in Redis: the other process then sees its count. */
   async function isShared(gate: TestGateway): Promise<boolean> {
     const key = await organization(gate);
     const other = gates.find((each) => each !== gate) as TestGateway;
@@ -152,7 +155,7 @@ describe.skipIf(!redisAvailable())('of two processes with one Redis', () => {
     return headersOf(answer).remaining === RATE - 2;
   }
 
-  it('the limit is shared', async () => {
+  it('two processes with one Redis share the limit', async () => {
     const key = await organization(gates[0]);
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
@@ -164,7 +167,7 @@ describe.skipIf(!redisAvailable())('of two processes with one Redis', () => {
     for (const answer of answers) if (answer.status !== 200) expectLimited(answer, 'embed');
   });
 
-  it('without Redis requests are still served and counted, by each process for itself', async () => {
+  it('each process serves and counts requests by itself without Redis', async () => {
     await redis.stop();
     const key = await organization(gates[0]);
     for (const gate of gates) {

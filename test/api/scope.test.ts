@@ -6,14 +6,14 @@ import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
-/** Who finds a document of a department, on every route that tells of documents. */
+// Tests of who sees a document of a department, on every route that can show documents.
 const BUCKET = '/v1/buckets/default';
 const DOCUMENTS = `${BUCKET}/documents`;
 const SCOPES_OF_DOCUMENTS = ['sales', 'legal', 'common', null] as const;
 type Scope = (typeof SCOPES_OF_DOCUMENTS)[number];
 
 let test: TestApi;
-let deliverer: string;
+let uploader: string;
 interface Document {
   readonly scope: Scope;
   readonly id: string;
@@ -24,12 +24,12 @@ const documents: Document[] = [];
 
 beforeAll(async () => {
   test = await openTestApi();
-  deliverer = await test.key({ scopes: ['documents:write', 'search'] });
+  uploader = await test.key({ scopes: ['documents:write', 'search'] });
   for (const [at, scope] of SCOPES_OF_DOCUMENTS.entries()) {
     const word = `puffin${at}x`;
     const metadata = { word, ...(scope === null ? {} : { scope }) };
     const json = { filename: `${word}.txt`, text: `The ${word} nests on cliffs.`, metadata };
-    const { body } = await test.call('POST', DOCUMENTS, { key: deliverer, json });
+    const { body } = await test.call('POST', DOCUMENTS, { key: uploader, json });
     documents.push({ scope, id: body.id, job: body.job_id, word });
   }
   const ready = async () => (await test.appliance.sql`SELECT 1 FROM documents WHERE status = 'ready'`).length === 4;
@@ -55,34 +55,43 @@ const ALL: readonly Scope[] = SCOPES_OF_DOCUMENTS;
 const OPEN: readonly Scope[] = ['common', null];
 const CALLERS: [name: string, make: () => Promise<string>, sees: readonly Scope[]][] = [
   ['a member of the department', () => user('member', 'sales'), ['sales', ...OPEN]],
-  ['a member of another', () => user('member', 'finance'), OPEN],
-  ['a member of none', () => user('member'), OPEN],
+  ['a member of another department', () => user('member', 'finance'), OPEN],
+  ['a member without a department', () => user('member'), OPEN],
   ['a member whose department is called common', () => user('member', 'common'), OPEN],
   ['an admin of another department', () => user('admin', 'finance'), ALL],
   ['an org_admin', () => user('org_admin'), ALL],
   ['an owner', () => user('owner'), ALL],
   ['a platform_admin', () => user('platform_admin'), ALL],
-  ['a key of nobody', () => test.key({ scopes: ['search', 'documents:write', 'buckets:manage'], authLevel: 10 }), OPEN],
+  [
+    'a key without a user',
+    () => test.key({ scopes: ['search', 'documents:write', 'buckets:manage'], authLevel: 10 }),
+    OPEN,
+  ],
   ['a key of a member of the department', () => keyOf('member', 'sales'), ['sales', ...OPEN]],
-  ['a key of an admin, which is no admin', () => keyOf('admin', 'legal'), ['legal', ...OPEN]],
+  ['a key of an admin, which has no admin role', () => keyOf('admin', 'legal'), ['legal', ...OPEN]],
   ['a key of the platform', () => test.key({ scopes: ['search', 'documents:write', 'platform_admin'] }), ALL],
 ];
 
-type Way = (
+/** Ask one route for a document. @returns true if the route shows it */
+type Probe = (
   document: Document,
-  ask: (method: string, path: string, json?: unknown) => Promise<Answer>,
+  send: (method: string, path: string, json?: unknown) => Promise<Answer>,
 ) => Promise<boolean>;
 
-const tells = (found: (document: Document) => string, path: string, json?: (document: Document) => unknown): Way => {
-  return async (document, ask) => {
-    const { status, body } = await ask(json ? 'POST' : 'GET', path, json?.(document));
+const listedBy = (
+  found: (document: Document) => string,
+  path: string,
+  json?: (document: Document) => unknown,
+): Probe => {
+  return async (document, send) => {
+    const { status, body } = await send(json ? 'POST' : 'GET', path, json?.(document));
     expect(status).toBe(200);
     return JSON.stringify(body).includes(found(document));
   };
 };
-const opens = (path: (document: Document) => string): Way => {
-  return async (document, ask) => {
-    const { status } = await ask('GET', path(document));
+const openedBy = (path: (document: Document) => string): Probe => {
+  return async (document, send) => {
+    const { status } = await send('GET', path(document));
     expect([200, 404]).toContain(status);
     return status === 200;
   };
@@ -90,52 +99,52 @@ const opens = (path: (document: Document) => string): Way => {
 const idOf = ({ id }: Document) => id;
 const query = ({ word }: Document, rest: object = {}) => ({ query: `where the ${word} nests`, ...rest });
 
-/** By operation of the API, the ways in which it tells of a document. */
-const WAYS: Readonly<Record<string, readonly Way[]>> = {
-  listDocuments: [tells(idOf, DOCUMENTS), tells(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
-  getDocument: [opens(({ id }) => `${DOCUMENTS}/${id}`)],
-  listJobs: [tells(({ word }) => word, '/v1/jobs'), tells(idOf, '/v1/jobs?bucket_id=default&status=ready')],
-  getJob: [opens(({ job }) => `/v1/jobs/${job}`)],
-  listJobFiles: [opens(({ job }) => `/v1/jobs/${job}/files`)],
-  downloadJobFile: [opens(({ job }) => `/v1/jobs/${job}/download`)],
+/** Probes of a document, by operation of the API. */
+const PROBES: Readonly<Record<string, readonly Probe[]>> = {
+  listDocuments: [listedBy(idOf, DOCUMENTS), listedBy(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
+  getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
+  listJobs: [listedBy(({ word }) => word, '/v1/jobs'), listedBy(idOf, '/v1/jobs?bucket_id=default&status=ready')],
+  getJob: [openedBy(({ job }) => `/v1/jobs/${job}`)],
+  listJobFiles: [openedBy(({ job }) => `/v1/jobs/${job}/files`)],
+  downloadJobFile: [openedBy(({ job }) => `/v1/jobs/${job}/download`)],
   searchBucket: [
     ...['hybrid', 'vector', 'keyword'].map((mode) =>
-      tells(idOf, '/v2/buckets/default/search', (document) => query(document, { mode, top_k: 100 })),
+      listedBy(idOf, '/v2/buckets/default/search', (document) => query(document, { mode, top_k: 100 })),
     ),
-    tells(idOf, '/v2/buckets/default/search', (document) => query(document, { filter: { word: document.word } })),
-    tells(idOf, '/v2/buckets/default/search', (document) =>
+    listedBy(idOf, '/v2/buckets/default/search', (document) => query(document, { filter: { word: document.word } })),
+    listedBy(idOf, '/v2/buckets/default/search', (document) =>
       query(document, { filter: { type: 'ne', key: 'word', value: 'x' }, top_k: 1 }),
     ),
   ],
-  searchVectorStore: [tells(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
+  searchVectorStore: [listedBy(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
   editDocumentsMetadata: [
-    async ({ word, id }, ask) => {
+    async ({ word, id }, send) => {
       const statement = `SELECT documents WHERE word = '${word}'`;
-      const { body } = await ask('PATCH', `${DOCUMENTS}/metadata/bulk`, { statement });
+      const { body } = await send('PATCH', `${DOCUMENTS}/metadata/bulk`, { statement });
       expect(JSON.stringify(body).includes(id)).toBe(body.matched === 1);
       return body.matched === 1;
     },
-    async ({ scope, id }, ask) => {
+    async ({ scope, id }, send) => {
       const where = scope === null ? 'IS NULL' : `= '${scope}'`;
-      const { body } = await ask('PATCH', `${DOCUMENTS}/metadata/bulk`, {
+      const { body } = await send('PATCH', `${DOCUMENTS}/metadata/bulk`, {
         statement: `SELECT documents WHERE scope ${where}`,
       });
       return body.items.some((item: { id: string }) => item.id === id);
     },
   ],
-  // The same bytes again: a document that may not be seen is no duplicate. What is made of them is taken away again.
+  // An upload of the same bytes finds no duplicate if the caller may not see it. The new document is deleted again.
   uploadDocument: [
-    async ({ word, id }, ask) => {
+    async ({ word, id }, send) => {
       const json = { filename: `${word}.txt`, text: `The ${word} nests on cliffs.` };
-      const { body } = await ask('POST', DOCUMENTS, json);
-      if (body.duplicate_of === undefined) expect((await ask('DELETE', `${DOCUMENTS}/${body.id}`)).status).toBe(200);
+      const { body } = await send('POST', DOCUMENTS, json);
+      if (body.duplicate_of === undefined) expect((await send('DELETE', `${DOCUMENTS}/${body.id}`)).status).toBe(200);
       return body.duplicate_of === id;
     },
   ],
 };
 
-/** Of the other operations on a bucket or a job, why they tell nothing of a document. */
-const TELL_NOTHING: Readonly<Record<string, string>> = {
+/** Other operations on a bucket or a job, with the reason why they show no document. */
+const SHOW_NOTHING: Readonly<Record<string, string>> = {
   ...{
     createBucket: 'no documents yet',
     getBucket: 'no documents',
@@ -149,27 +158,27 @@ const TELL_NOTHING: Readonly<Record<string, string>> = {
 };
 
 describe('a document with a scope', () => {
-  it.each(CALLERS)('is found by %s where it should be, on every route', async (_name, make, sees) => {
+  it.each(CALLERS)('%s finds exactly the documents of its scopes, on every route', async (_name, make, sees) => {
     const key = await make();
-    const ask = (method: string, path: string, json?: unknown) =>
+    const send = (method: string, path: string, json?: unknown) =>
       test.call(method, path, json === undefined ? { key } : { key, json });
     for (const document of documents) {
-      const answers = Object.entries(WAYS).map(async ([operation, ways]) => {
+      const answers = Object.entries(PROBES).map(async ([operation, probes]) => {
         const found: boolean[] = [];
-        for (const way of ways) found.push(await way(document, ask));
+        for (const probe of probes) found.push(await probe(document, send));
         return [operation, found] as const;
       });
-      const expected = Object.entries(WAYS).map(([operation, ways]) => [
+      const expected = Object.entries(PROBES).map(([operation, probes]) => [
         operation,
-        ways.map(() => sees.includes(document.scope)),
+        probes.map(() => sees.includes(document.scope)),
       ]);
       expect([document.scope, await Promise.all(answers)]).toEqual([document.scope, expected]);
     }
-    const [bucket] = (await ask('GET', '/v1/buckets')).body.data;
+    const [bucket] = (await send('GET', '/v1/buckets')).body.data;
     expect(bucket.document_count).toBe(sees.length);
   });
 
-  it('is missing for whoever may not see it, also where it would be changed', async () => {
+  it('a change of a document that the caller may not see is a 404', async () => {
     const [sales] = documents as [Document];
     const key = await test.key({
       scopes: ['documents:write', 'jobs:write', 'buckets:manage'],
@@ -191,12 +200,12 @@ describe('a document with a scope', () => {
     expect(bulk.body).toMatchObject({ matched: 1, updated: 0, skipped: 1, items: [] });
   });
 
-  it('every operation on documents and jobs is in the table', () => {
+  it('every operation on documents and jobs is covered by these tests', () => {
     const operations = apiRoutes(test.appliance, () => {})
       .filter((route) => /bucket|job|document|vector_store/.test(route.path))
       .map((route) => route.operationId)
       .filter((operation) => operation !== 'listBuckets' && operation !== 'reapStaleJobs');
-    const known = [...Object.keys(WAYS), ...Object.keys(TELL_NOTHING)];
+    const known = [...Object.keys(PROBES), ...Object.keys(SHOW_NOTHING)];
     expect(operations.filter((operation) => !known.includes(operation))).toEqual([]);
   });
 });

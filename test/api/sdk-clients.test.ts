@@ -4,10 +4,10 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 
-// The embedding classes of LangChain and LlamaIndex as they are on npm, against a whole installation.
+// Tests of the embedding classes of LangChain and LlamaIndex as published on npm, against a whole installation.
 
 const MODEL = 'local/lexical-1';
-/** Texts of one request, at most. */
+/** Maximum number of texts of one request. */
 const BATCH_MAX = 100;
 const TEXTS = Array.from({ length: 230 }, (_, i) => `글 ${i}: the ferry number ${i} leaves at ${i % 24} o'clock`);
 
@@ -22,8 +22,8 @@ async function install(honorBase64: boolean): Promise<Installation> {
   return { test, key: await test.key({ scopes: ['embed'] }), baseURL: `${test.api.url}/v1` };
 }
 
-/** What the API itself says, without any client between. */
-async function plainly(
+/** Embed texts by the API without a client library. */
+async function embedDirectly(
   { test, key }: Installation,
   texts: readonly string[],
   dimensions?: number,
@@ -38,7 +38,7 @@ async function plainly(
   return vectors;
 }
 
-/** Every number equal as float32, which is what travels; and none of the vectors empty. */
+/** Expect unit vectors whose numbers are equal as float32, the precision of the answer. */
 function expectSame(vectors: readonly (readonly number[])[], expected: readonly (readonly number[])[]): void {
   expect(vectors.map((vector) => vector.length)).toEqual(expected.map((vector) => vector.length));
   for (const [index, vector] of vectors.entries()) {
@@ -62,7 +62,7 @@ function llamaindex({ key, baseURL }: Installation, more: { dimensions?: number 
   return new OpenAIEmbedding({ model: MODEL, apiKey: key, baseURL, embedBatchSize: BATCH_MAX, maxRetries: 0, ...more });
 }
 
-/** The class has no option for the encoding; a session of one's own has. */
+/** The class has no option for the encoding, but takes a session that sets it. */
 function llamaindexWithFloats({ key, baseURL }: Installation, dimensions?: number) {
   const client = new OpenAI({ apiKey: key, baseURL, maxRetries: 0 });
   const embeddings = {
@@ -74,48 +74,48 @@ function llamaindexWithFloats({ key, baseURL }: Installation, dimensions?: numbe
   return new OpenAIEmbedding({ model: MODEL, embedBatchSize: BATCH_MAX, dimensions, session });
 }
 
-let asInstalled: Installation;
-let honouring: Installation;
+let byDefault: Installation;
+let withBase64: Installation;
 beforeAll(async () => {
-  asInstalled = await install(false);
-  honouring = await install(true);
+  byDefault = await install(false);
+  withBase64 = await install(true);
 });
 afterAll(async () => {
-  await asInstalled?.test.close();
-  await honouring?.test.close();
+  await byDefault?.test.close();
+  await withBase64?.test.close();
 });
 
 describe.each([
-  ['an installation as it comes', () => asInstalled],
-  ['an installation that honours base64', () => honouring],
-])('%s', (_name, installation) => {
-  it('serves LangChain, with float requested, every vector in order', async () => {
+  ['an installation with default settings', () => byDefault],
+  ['an installation that honours base64', () => withBase64],
+])('%s', (name, installation) => {
+  it(`${name} serves LangChain with float requested, every vector in order`, async () => {
     const client = langchain(installation(), { encodingFormat: 'float' });
-    expectSame(await client.embedDocuments(TEXTS), await plainly(installation(), TEXTS));
-    expectSame([await client.embedQuery('ferry')], await plainly(installation(), ['ferry']));
+    expectSame(await client.embedDocuments(TEXTS), await embedDirectly(installation(), TEXTS));
+    expectSame([await client.embedQuery('ferry')], await embedDirectly(installation(), ['ferry']));
   });
 
-  it('serves LangChain, unchanged, every vector in order', async () => {
+  it(`${name} serves unchanged LangChain, every vector in order`, async () => {
     const client = langchain(installation());
-    expectSame(await client.embedDocuments(TEXTS), await plainly(installation(), TEXTS));
-    expectSame([await client.embedQuery('ferry')], await plainly(installation(), ['ferry']));
+    expectSame(await client.embedDocuments(TEXTS), await embedDirectly(installation(), TEXTS));
+    expectSame([await client.embedQuery('ferry')], await embedDirectly(installation(), ['ferry']));
   });
 
-  it('serves LlamaIndex, with float requested, every vector in order', async () => {
+  it(`${name} serves LlamaIndex with float requested, every vector in order`, async () => {
     const client = llamaindexWithFloats(installation());
-    expectSame(await client.getTextEmbeddingsBatch(TEXTS), await plainly(installation(), TEXTS));
-    expectSame([await client.getTextEmbedding('ferry')], await plainly(installation(), ['ferry']));
+    expectSame(await client.getTextEmbeddingsBatch(TEXTS), await embedDirectly(installation(), TEXTS));
+    expectSame([await client.getTextEmbedding('ferry')], await embedDirectly(installation(), ['ferry']));
   });
 
-  it('gives the dimension asked for', async () => {
+  it(`${name} gives the requested dimension`, async () => {
     const few = TEXTS.slice(0, 3);
-    const expected = await plainly(installation(), few, 256);
+    const expected = await embedDirectly(installation(), few, 256);
     const client = langchain(installation(), { encodingFormat: 'float', dimensions: 256 });
     expectSame(await client.embedDocuments(few), expected);
     expectSame(await llamaindexWithFloats(installation(), 256).getTextEmbeddings(few), expected);
   });
 
-  it('refuses more texts than a request may have, in words that say how many', async () => {
+  it(`${name} refuses too many texts of a request, and names the limit`, async () => {
     const client = langchain(installation(), { encodingFormat: 'float' });
     client.batchSize = TEXTS.length;
     await expect(client.embedDocuments(TEXTS)).rejects.toThrow(/up to 100 texts/);
@@ -125,14 +125,14 @@ describe.each([
   });
 });
 
-// Its own client asks for base64, and reads whatever comes as base64.
-it('an installation that honours base64 serves LlamaIndex, unchanged, every vector in order', async () => {
-  const client = llamaindex(honouring);
-  expectSame(await client.getTextEmbeddingsBatch(TEXTS), await plainly(honouring, TEXTS));
+// The client of LlamaIndex asks for base64, and decodes every answer as base64.
+it('an installation that honours base64 serves unchanged LlamaIndex, every vector in order', async () => {
+  const client = llamaindex(withBase64);
+  expectSame(await client.getTextEmbeddingsBatch(TEXTS), await embedDirectly(withBase64, TEXTS));
   expectSame(
     [(await client.getQueryEmbedding({ type: 'text', text: 'ferry' })) ?? []],
-    await plainly(honouring, ['ferry']),
+    await embedDirectly(withBase64, ['ferry']),
   );
-  const small = llamaindex(honouring, { dimensions: 256 });
-  expectSame(await small.getTextEmbeddings(['ferry']), await plainly(honouring, ['ferry'], 256));
+  const small = llamaindex(withBase64, { dimensions: 256 });
+  expectSame(await small.getTextEmbeddings(['ferry']), await embedDirectly(withBase64, ['ferry'], 256));
 });

@@ -9,7 +9,7 @@ let test: TestApi;
 let fake: FakeReranker;
 let key: string;
 
-/** About a chunk long, so that each heading below begins one. */
+/** Text of about the length of a chunk, so that each heading below begins a new chunk. */
 const REPEATED = `The ferry to the island leaves the harbour every morning. ${Array.from({ length: 90 }, (_, n) => `pier${n}x`).join(' ')}.`;
 const DOCUMENTS = [
   { id: 'ferry', fileName: 'ferry.txt', text: 'The ferry leaves the harbour at seven.' },
@@ -23,7 +23,7 @@ const DOCUMENTS = [
     fileName: 'train.txt',
     text: 'The train leaves the station near the harbour at eight, after the ferry.',
   },
-  // One paragraph a chunk: the same words under every heading.
+  // Each paragraph is one chunk, with the same words under every heading.
   {
     id: 'timetable',
     fileName: 'timetable.md',
@@ -42,7 +42,7 @@ beforeAll(async () => {
   for (const [document, id] of (await ingestAll(test.appliance, test.operator, 'default', DOCUMENTS)).idOf) {
     idOf.set(document, id);
   }
-  // Equal searches find the same in the same order once the index is settled.
+  // Equal searches give equal results in the same order once the index is settled.
   await untilSettled(test.appliance.sql, 'default');
   key = await test.key({ scopes: ['search'] });
 });
@@ -66,8 +66,8 @@ async function search(fields: Record<string, unknown> = {}, api = test) {
   return { ...reply.body, names };
 }
 
-describe('rerank', () => {
-  it('orders the results by the reranker, whose score becomes theirs', async () => {
+describe('searches with rerank', () => {
+  it('the reranker orders the results, and its scores become theirs', async () => {
     fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
     const reply = await search({ rerank: true });
     expect(reply.names[0]).toBe('train');
@@ -77,16 +77,16 @@ describe('rerank', () => {
     expect(fake.calls).toHaveLength(1);
   });
 
-  it('looks at more than are given, or gives fewer than were found, as rerank_top_k says', async () => {
+  it('rerank_top_k sets how many results are reranked and, if smaller than top_k, how many are given', async () => {
     fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
     expect((await search({ rerank: true, top_k: 1, rerank_top_k: 8 })).names).toEqual(['train']);
-    expect(fake.calls[0]?.texts).toHaveLength(4); // all there are
+    expect(fake.calls[0]?.texts).toHaveLength(4); // All documents.
     expect((await search({ rerank: true, top_k: 4, rerank_top_k: 2 })).names).toHaveLength(2);
     expect(fake.calls[1]?.texts).toHaveLength(4);
     expect((await search({ top_k: 4, rerank_top_k: 2 })).names).toHaveLength(4);
   });
 
-  it('holds the threshold against the reranker’s score', async () => {
+  it('the score threshold is compared with the score of the reranker', async () => {
     fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
     expect((await search({ rerank: true, score_threshold: 0.5 })).names).toEqual(['train']);
   });
@@ -95,11 +95,11 @@ describe('rerank', () => {
     ['is down', 'is not available', (response: { destroy(): void }) => void response.destroy()],
     ['is late', 'did not answer in time', stall],
   ] as const)('a reranker that %s leaves the fused order, with a warning', async (_, warning, misbehave) => {
-    const hasty = await openTestApi({ worker: false, beside: test, settings: rerank(0.2) });
-    onTestFinished(() => hasty.close());
+    const impatient = await openTestApi({ worker: false, beside: test, settings: rerank(0.2) });
+    onTestFinished(() => impatient.close());
     const { names } = await search();
     fake.misbehave = misbehave as FakeReranker['misbehave'];
-    const reply = await search({ rerank: true }, hasty);
+    const reply = await search({ rerank: true }, impatient);
     expect(reply.names).toEqual(names);
     expect(reply.warnings).toEqual([`the reranker ${warning}; results are in fused order`]);
     expect(reply.results[0].scores.rerank_score).toBeNull();
@@ -107,12 +107,12 @@ describe('rerank', () => {
 });
 
 describe('the results of a search', () => {
-  it('say once what one document says six times', async () => {
+  it('chunks of one document with equal text are one result', async () => {
     const { names } = await search({ top_k: 10, query: 'ferry to the island every morning' });
     expect(names.filter((name: string) => name === 'timetable')).toHaveLength(1);
   });
 
-  it('are no more of one document than asked', async () => {
+  it('max_per_document limits the results of one document', async () => {
     const { names } = await search({ max_per_document: 1 });
     expect(new Set(names).size).toBe(names.length);
   });
@@ -121,7 +121,7 @@ describe('the results of a search', () => {
 describe('a search in the shape of a vector store', () => {
   const client = () => new OpenAI({ apiKey: key, baseURL: `${test.api.url}/v1` });
 
-  it('is answered to the official client', async () => {
+  it('the official client reads a search in the shape of a vector store', async () => {
     const page = await client().vectorStores.search('default', {
       query: 'ferry harbour',
       max_num_results: 2,
@@ -138,7 +138,7 @@ describe('a search in the shape of a vector store', () => {
     });
   });
 
-  it('takes filters of its shape, and several queries', async () => {
+  it('a search in the shape of a vector store takes filters of that shape, and several queries', async () => {
     const body = { query: ['ferry', 'harbour'], filters: { type: 'eq', key: 'area', value: 'sea' } };
     const reply = await test.call('POST', '/v1/vector_stores/default/search', { key, json: body });
     expect(reply).toMatchObject({
@@ -156,7 +156,7 @@ describe('a search in the shape of a vector store', () => {
     [{ query: 'x', max_num_results: 51 }, 'max_num_results'],
     [{ query: 'x', filters: { type: 'like', key: 'a', value: 'b' } }, 'filters'],
     [{ query: 'x', ranking_options: { score_threshold: 2 } }, 'score_threshold'],
-  ])('refuses %j', async (json, named) => {
+  ])('a search in the shape of a vector store is refused for %j', async (json, named) => {
     const reply = await test.call('POST', '/v1/vector_stores/default/search', { key, json });
     expect(reply.status).toBe(400);
     expect(reply.body.detail).toContain(named);

@@ -6,7 +6,7 @@ import { type Echo, EchoUpstream } from '../support/echo-upstream.ts';
 import { keepLogs, type LogLine } from '../support/logs.ts';
 import { until } from '../support/until.ts';
 
-// Credentials that are nowhere to be found but in the settings and in what is sent to their own vendor.
+// Tests that credentials appear only in the settings and in requests to their own vendor.
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const json = (body: unknown) => JSON.stringify(body);
@@ -37,12 +37,12 @@ const ECHOES: readonly (readonly [string, Echo])[] = [
     'a redirect',
     { status: 307, body: nested, headers: (key) => ({ location: `http://127.0.0.1:1/${encodeURI(key)}` }) },
   ],
-  ['a success that is none', { status: 200, body: nested }],
+  ['an error with status 200', { status: 200, body: nested }],
   [
     'a success with the key for a vector',
     { status: 200, body: (key) => json({ data: [{ index: 0, embedding: key }] }) },
   ],
-  ['no answer', { status: 0, body: () => null }],
+  ['a reset connection', { status: 0, body: () => null }],
 ];
 
 let installation: TestAppliance;
@@ -57,45 +57,45 @@ afterAll(async () => {
   await installation.close();
 });
 
-/** Everything that an installation on these settings says while its vendors fail: answers, logs, metrics. */
-async function listen(settings: Record<string, unknown>): Promise<{ answers: string[]; lines: LogLine[] }> {
+/** Collect the answers, metrics and logs of an installation on these settings while its vendors fail. */
+async function collectOutput(settings: Record<string, unknown>): Promise<{ answers: string[]; lines: LogLine[] }> {
   const { logger, lines } = keepLogs();
   const workers = { retries_max: 0 };
   const test = await openTestApi({ settings: { ...settings, workers }, beside: installation, logger, worker: false });
-  // There is no Redis to ring the bell.
+  // There is no Redis to notify the worker.
   const worker = test.appliance.jobs.worker('ingest', { sweepMs: 20 });
   await worker.start(new AbortController().signal);
   const answers: string[] = [];
   const key = await test.key({ scopes: ['embed', 'search', 'documents:write', 'platform_admin'] });
-  const say = async (method: string, at: string, body?: unknown) => {
+  const request = async (method: string, at: string, body?: unknown) => {
     const answer = await test.call(method, at, { key, ...(body === undefined ? {} : { json: body }) });
     answers.push(`${method} ${at}: ${answer.status} ${json([...answer.headers])} ${json(answer.body)}`);
     return answer;
   };
-  for (const model of CANARY_MODELS) await say('POST', '/v1/embeddings', { input: 'a text', model });
-  await say('POST', '/v1/embed/batch', { texts: ['a', 'b'], model: CANARY_MODELS[0] });
-  await say('POST', '/v1/embed/image', { images: [PNG] });
-  await say('POST', '/v2/buckets/default/search', { query: 'what does it warn of' });
+  for (const model of CANARY_MODELS) await request('POST', '/v1/embeddings', { input: 'a text', model });
+  await request('POST', '/v1/embed/batch', { texts: ['a', 'b'], model: CANARY_MODELS[0] });
+  await request('POST', '/v1/embed/image', { images: [PNG] });
+  await request('POST', '/v2/buckets/default/search', { query: 'what does it warn of' });
   const upload = { filename: 'a.txt', text: 'What does it warn of?', on_duplicate: 'allow' };
-  const { body: taken } = await say('POST', '/v1/buckets/default/documents', upload);
+  const { body: taken } = await request('POST', '/v1/buckets/default/documents', upload);
   await until(async () => (await test.call('GET', `/v1/jobs/${taken.job_id}`, { key })).body.status === 'failed');
-  const failed = await say('GET', `/v1/jobs/${taken.job_id}`);
+  const failed = await request('GET', `/v1/jobs/${taken.job_id}`);
   expect(failed.body).toMatchObject({ failed_phase: 'embedding', error_message: expect.any(String) });
-  await say('GET', '/v1/models');
-  await say('GET', '/v1/routing');
-  await say('GET', '/readyz');
-  await say('GET', '/openapi.json');
-  await say('GET', '/metrics');
+  await request('GET', '/v1/models');
+  await request('GET', '/v1/routing');
+  await request('GET', '/readyz');
+  await request('GET', '/openapi.json');
+  await request('GET', '/metrics');
   await worker.stop();
   await test.close();
   return { answers, lines };
 }
 
-describe('while the vendor repeats the credential', () => {
-  it.each(ECHOES)('in %s', async (_what, echo) => {
+describe('credentials that a vendor repeats', () => {
+  it.each(ECHOES)('no answer or log has a credential that the vendor repeats in %s', async (_label, echo) => {
     upstream.echo = echo;
     upstream.credentials.clear();
-    const { answers, lines } = await listen(canarySettings(upstream.url));
+    const { answers, lines } = await collectOutput(canarySettings(upstream.url));
     const { redis: _redis, cron: _cron, openaiTwo: _second, ...sent } = CANARY;
     for (const credential of Object.values(sent)) expect(upstream.credentials).toContain(credential);
     for (const answer of answers) expectClean('answer', answer);
@@ -103,14 +103,14 @@ describe('while the vendor repeats the credential', () => {
     expect(lines.length).toBeGreaterThan(0);
   });
 
-  it('in nothing at all: every vendor is away', async () => {
-    const { answers, lines } = await listen(canarySettings('http://127.0.0.1:1'));
+  it('no answer or log has a credential while every vendor is unavailable', async () => {
+    const { answers, lines } = await collectOutput(canarySettings('http://127.0.0.1:1'));
     for (const answer of answers) expectClean('answer', answer);
     for (const line of lines) expectClean('log', json(line));
   });
 });
 
-it('no table has one in the clear', async () => {
+it('no table has a credential in clear text', async () => {
   const { sql } = installation.appliance;
   const tables = await sql<{ name: string }[]>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
   const failed = await sql`SELECT 1 FROM jobs WHERE error_message IS NOT NULL`;

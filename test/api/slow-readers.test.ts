@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 
-// The memory of large answers is used again once they are sent.
+// The memory of large answers is reused once they are sent.
 let installation: TestApi;
 let key: string;
 const TEXTS = 100;
@@ -26,7 +26,7 @@ async function embed(name: string): Promise<string> {
   return reply.text();
 }
 
-/** Bodies of answers that came one behind the other. */
+/** Split the bytes of consecutive answers into their bodies. */
 function bodiesIn(bytes: Buffer): string[] {
   const bodies: string[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -38,7 +38,7 @@ function bodiesIn(bytes: Buffer): string[] {
   return bodies;
 }
 
-test('an answer that is read late is the one that was given, whatever was answered to others meanwhile', async () => {
+test('an answer that is read late is unchanged by the answers to other clients', async () => {
   const socket: Socket = connect(Number(new URL(installation.api.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.pause();
@@ -50,7 +50,7 @@ test('an answer that is read late is the one that was given, whatever was answer
         `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   }
-  // More than the sockets hold: some of it waits in the server, beside what these are answered.
+  // The answers exceed the socket buffers, so that some wait in the server while others are sent.
   for (let i = 0; i < 2 * ANSWERS; i++) expect(JSON.parse(await embed(`other ${i}`)).data).toHaveLength(TEXTS);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));

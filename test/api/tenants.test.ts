@@ -4,10 +4,8 @@ import type { Route } from '../../server/route.ts';
 import { SCOPES, type Scope } from '../../src/access/caller.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 
-/**
- * Every route, with every kind of caller that must not pass. The cases come from the route table itself, so that a
- * new route is tested the day it is mounted.
- */
+// Tests of every route with every kind of caller that must be refused. The cases come from the route table, so that a
+// new route is tested as soon as it is mounted.
 let test: TestApi;
 let routes: Route[];
 let keys: { own: string; foreign: string; revoked: string; expired: string };
@@ -56,7 +54,7 @@ const guarded = () =>
   routes.filter((route) => route.access !== 'public' && route.access !== 'loopback_or_platform_admin');
 
 describe('every guarded route', () => {
-  it('refuses callers that are nobody', async () => {
+  it('every guarded route refuses callers without a valid key', async () => {
     for (const route of guarded()) {
       for (const key of [undefined, 'svc_wrong', keys.revoked, keys.expired]) {
         expect([route.operationId, (await call(route, key)).status]).toEqual([route.operationId, 401]);
@@ -64,11 +62,11 @@ describe('every guarded route', () => {
     }
   });
 
-  it('refuses a key that has every scope but the one it needs', async () => {
+  it('every guarded route refuses a key that has all scopes but the one it needs', async () => {
     for (const route of guarded().filter((route) => route.access !== 'caller')) {
       const scopes = SCOPES.filter((scope) => scope !== route.access && scope !== 'platform_admin') as Scope[];
       const { status, body } = await call(route, await test.key({ scopes }));
-      // To the route of the cron secret an ordinary key is nobody.
+      // The route of the cron secret does not authenticate ordinary keys.
       const [refusal, wanted] =
         route.access === 'cron_or_platform_admin' ? [401, 'platform_admin'] : [403, route.access];
       expect([route.operationId, status]).toEqual([route.operationId, refusal]);
@@ -76,7 +74,7 @@ describe('every guarded route', () => {
     }
   });
 
-  it("answers another organization's ids as it answers missing ones", async () => {
+  it("every guarded route answers another organization's ids like missing ones", async () => {
     for (const route of guarded().filter((route) => /:(bucket|document|job)/.test(route.path))) {
       const missing = { bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing' };
       const foreign = await call(route, keys.foreign);
@@ -89,7 +87,7 @@ describe('every guarded route', () => {
     }
   });
 
-  it('does not mix a bucket of mine with a document of another', async () => {
+  it('a document is not found in a bucket of another organization', async () => {
     const foreign = await test.call('POST', '/v1/buckets', { key: keys.foreign, json: { name: 'theirs' } });
     const nested = await test.call('GET', `/v1/buckets/${foreign.body.id}/documents/${ids['document']}`, {
       key: keys.foreign,
@@ -97,13 +95,13 @@ describe('every guarded route', () => {
     expect(nested.status).toBe(404);
   });
 
-  it('has an access policy that a person decided on', () => {
+  it('exactly four routes are public', () => {
     const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
     expect(open.toSorted()).toEqual(['getHealth', 'getOpenApi', 'getReadiness', 'retiredEmbed']);
   });
 });
 
-describe('operations', () => {
+describe('operational routes', () => {
   it('healthz, readyz, metrics and openapi.json answer', async () => {
     expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
     expect((await test.call('GET', '/readyz')).body).toEqual({

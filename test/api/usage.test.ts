@@ -28,7 +28,7 @@ const summaryOf = async (key: string, query = '', through = test): Promise<Usage
 const todayUtc = () => new Date().toISOString().slice(0, 10);
 
 describe('GET /v1/usage/summary', () => {
-  it('of an organization that used nothing', async () => {
+  it('the summary of an organization without usage is all zeros', async () => {
     const key = await test.key({ org: 'idle', scopes: ['search'] });
     const summary = await summaryOf(key);
     const start = new Date(`${todayUtc().slice(0, 7)}-01T00:00:00.000Z`);
@@ -48,7 +48,7 @@ describe('GET /v1/usage/summary', () => {
     });
   });
 
-  it('counts what a client sent: by axis, model and day; cached, repeated and new alike', async () => {
+  it('a summary counts cached, repeated and new texts alike, by axis, model and day', async () => {
     const key = await test.key({ org: 'busy', scopes: ['embed'] });
     const one = await embed(key, { input: 'a text of its own', model: SMALL });
     const again = await embed(key, { input: 'a text of its own', model: SMALL });
@@ -81,7 +81,7 @@ describe('GET /v1/usage/summary', () => {
     expect(summary.by_day).toEqual([{ date: todayUtc(), requests: 5, tokens }]);
   });
 
-  it('names the model that really answered where a fallback stepped in', async () => {
+  it('a summary names the fallback model that answered', async () => {
     const key = await test.key({ org: 'falls back', scopes: ['embed', 'routing:manage'] });
     await test.call('PUT', '/v1/routing', { key, json: { primary: LARGE, fallback: KOREAN, mode: 'fallback' } });
     test.upstream.decide = () => ({ kind: 'status', status: 503 });
@@ -90,7 +90,7 @@ describe('GET /v1/usage/summary', () => {
     expect((await summaryOf(key)).by_model).toEqual([{ model: KOREAN, requests: 1, tokens: expect.any(Number) }]);
   });
 
-  it('shows searches and ingest, which are made inside the service', async () => {
+  it('a summary counts searches and ingest, whose calls are internal', async () => {
     const own = await openTestGateway({ plans });
     const worker = own.appliance.jobs.worker('ingest');
     try {
@@ -123,7 +123,7 @@ describe('GET /v1/usage/summary', () => {
     }
   });
 
-  it('of a period', async () => {
+  it('a summary of a period counts only that period', async () => {
     const key = await test.key({ org: 'by period', scopes: ['embed'] });
     await embed(key, { input: 'in this period', model: SMALL });
     const day = todayUtc();
@@ -135,7 +135,7 @@ describe('GET /v1/usage/summary', () => {
     expect([past.axes.embed.requests, past.axes.embed.remaining, past.by_day]).toEqual([0, 999, []]);
   });
 
-  it('of one organization is not that of another', async () => {
+  it('a summary shows the usage of one organization only', async () => {
     const [key, other] = [await test.key({ org: 'mine', scopes: ['embed'] }), await test.key({ org: 'yours' })];
     await embed(key, { input: 'mine', model: SMALL });
     const [mine, yours] = [await summaryOf(key), await summaryOf(other)];
@@ -145,20 +145,20 @@ describe('GET /v1/usage/summary', () => {
 });
 
 describe('a process that stops', () => {
-  it('has written every request that it answered, those of its last moment too', async () => {
+  it('a stopped process has booked every request that it answered, the last ones too', async () => {
     const installation = await openTestAppliance({ plans });
     const first = await openTestGateway({ plans }, {}, { beside: installation });
     const key = await first.key({ org: 'drained', scopes: ['embed'] });
     const inputs = Array.from({ length: 60 }, (_, n) => (n % 3 === 0 ? `text ${n}` : [`text ${n}`, 'shared']));
     first.upstream.decide = () => ({ kind: 'delay', ms: 50 });
-    // Those whose connection was not taken yet when the listener closed get no answer, and owe nothing.
-    const asked = Promise.allSettled(
+    // Requests whose connection was not accepted before the listener closed get no answer, and are not booked.
+    const requests = Promise.allSettled(
       inputs.map((input) => first.call('POST', '/v1/embeddings', { key, json: { input, model: SMALL } })),
     );
     await until(async () => first.upstream.calls.length > 0, { what: 'the first call' });
-    // The API drains: what it has taken in is answered, and then booked.
+    // The API drains: requests it has accepted are answered, and then booked.
     await first.close();
-    const bodies = (await asked).flatMap((answer) =>
+    const bodies = (await requests).flatMap((answer) =>
       answer.status === 'fulfilled' && answer.value.status === 200 ? [answer.value.body] : [],
     );
     expect(bodies.length).toBeGreaterThan(0);

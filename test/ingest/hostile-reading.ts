@@ -10,7 +10,7 @@ import { ExtractError } from '../../src/ingest/extract/errors.ts';
 import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
 import { drawText } from '../support/draw-text.ts';
 import { encodeJpeg } from '../support/encode-image.ts';
-import { goodFiles, type HostileFile } from '../support/hostile-files.ts';
+import { type HostileFile, validFiles } from '../support/hostile-files.ts';
 import { MUTATION_NAMES, mutate, mutateXml } from '../support/hostile-mutations.ts';
 import { docxParagraph, makeDocx, makeOdf, makeXlsx } from '../support/office-samples.ts';
 import { SEED } from '../support/random.ts';
@@ -133,7 +133,7 @@ export async function damagedScans(isSample: boolean): Promise<HostileFile[]> {
 }
 
 export async function damagedFiles(isSample: boolean): Promise<HostileFile[]> {
-  const good = Object.entries(await goodFiles());
+  const good = Object.entries(await validFiles());
   return good.flatMap(([format, bytes], index) =>
     damageTo(index, isSample).map((mutation, nth) => {
       const [, other] = good[(index + nth + 1) % good.length] as [string, Buffer];

@@ -12,7 +12,7 @@ import {
   encodePng,
   encodeWebp,
   pngOf,
-  turnLeft,
+  rotateLeft,
   withExifOrientation,
 } from '../support/encode-image.ts';
 import { keepLogs } from '../support/logs.ts';
@@ -52,7 +52,7 @@ describe('reading text in images on this machine', () => {
   });
 
   it('turns a photograph as its EXIF data say', async () => {
-    expect(await read(ocr, withExifOrientation(encodeJpeg(turnLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
+    expect(await read(ocr, withExifOrientation(encodeJpeg(rotateLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
   });
 
   it('reads Korean with the spaces where they are', async () => {

@@ -15,14 +15,14 @@ export function makeKeyRing(): KeyRing {
   return deriveKeyRing(new Secret(randomBytes(32).toString('base64url')));
 }
 
-/** A resolver that sees every change at once. */
+/** Open a resolver that caches nothing, so that it sees every change. */
 export function makeResolver(sql: Sql, keyRing: KeyRing): CallerResolver {
   return openCallerResolver({ sql, keyRing, oidc: null, logger: pino({ level: 'silent' }), cacheMs: 0 });
 }
 
 /**
- * An organization with a key that may do everything. `caller` is that key's caller as the resolver makes it,
- * `operator` the person at the command line.
+ * Create an organization with a key that may do everything. `caller` is the caller that the resolver makes of that
+ * key, `operator` is the caller of the command line.
  */
 export async function makeOrg(
   sql: Sql,

@@ -6,9 +6,9 @@ import { openTestAppliance, type TestAppliance, type TestApplianceOptions } from
 
 export interface TestApi extends TestAppliance {
   readonly api: ApiService;
-  /** An API key of organization `default`, or of another one, which is made when it does not exist. */
+  /** Create an API key of organization `default`, or of another one, which is created if it does not exist. */
   key(options?: { scopes?: Scope[]; authLevel?: number; org?: string }): Promise<string>;
-  /** One request; JSON bodies are encoded, other bodies go as they are. */
+  /** Send one request. JSON bodies are encoded, other bodies are sent unchanged. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -26,7 +26,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** A whole installation with its API on a free port and, unless told otherwise, an ingest worker. */
+/** Open a whole installation with its API on a free port and, unless `worker` is false, an ingest worker. */
 export async function openTestApi(
   options: { worker?: boolean; settings?: Record<string, unknown> } & TestApplianceOptions = {},
 ): Promise<TestApi> {

@@ -11,36 +11,36 @@ import { createTestDatabase } from './postgres.ts';
 
 export interface TestAppliance {
   readonly appliance: Appliance;
-  /** The operator, acting for organization `default`. */
+  /** Caller of the command line, acting for organization `default`. */
   readonly operator: Caller;
   readonly dataDir: string;
   readonly databaseUrl: string;
-  /** The same, in parts. */
+  /** Connection settings of `databaseUrl`. */
   readonly connection: PostgresConnection;
   close(): Promise<void>;
 }
 
 export interface TestApplianceOptions {
-  /** On the database and data directory of this one, as a second process of the same installation; it outlives it. */
+  /** Installation whose database and data directory are used, as by a second process. It must be closed last. */
   readonly beside?: TestAppliance;
-  /** Errors on stderr, unless told otherwise. */
+  /** Default: errors on stderr. */
   readonly logger?: Logger;
 }
 
-/** A data directory that another user may pass through, as embedded PostgreSQL needs under root. */
+/** Create a data directory that other users may traverse, as embedded PostgreSQL needs under root. */
 export function makeDataDir(): { dataDir: string; remove: () => void } {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'service-test-'));
   chmodSync(dataDir, 0o711);
   return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
 }
 
-/** A whole installation on a database of its own; only its PostgreSQL server is shared with other tests. */
+/** Open a whole installation on its own database. Only the PostgreSQL server is shared with other tests. */
 export async function openTestAppliance(
   overrides: Record<string, unknown> = {},
   { beside, logger = openLogger('error') }: TestApplianceOptions = {},
 ): Promise<TestAppliance> {
-  const place = beside ?? (await makePlace());
-  const { dataDir, databaseUrl, connection } = place;
+  const storage = beside ?? (await makeStorage());
+  const { dataDir, databaseUrl, connection } = storage;
   const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: databaseUrl, ...overrides } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
@@ -51,12 +51,12 @@ export async function openTestAppliance(
     connection,
     async close() {
       await appliance.close();
-      if (!beside) await place.close();
+      if (!beside) await storage.close();
     },
   };
 }
 
-async function makePlace(): Promise<Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection' | 'close'>> {
+async function makeStorage(): Promise<Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection' | 'close'>> {
   const database = await createTestDatabase();
   const { dataDir, remove } = makeDataDir();
   return {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** None of them looks like a credential, so that nothing but knowing it can keep it out. */
+/** Credentials that do not look like any, so that only code that knows them can redact them. */
 export const CANARY = {
   openaiOne: 'heron.otter.kelp',
   openaiTwo: 'plover~quotes"and\\slashes$&',
@@ -26,7 +26,7 @@ export const CANARY_MODELS = [
   'my/cohere',
 ];
 
-/** Settings with a credential for every part that takes one; `base`: where all vendors are. */
+/** Return settings with a credential for every part that takes one. @param base address of all vendors */
 export function canarySettings(base: string): Record<string, unknown> {
   const rules = { retries_max: 0, timeout_seconds: 5 };
   const one = (protocol: string, api_key: string) => ({ protocol, base_url: `${base}/v1`, api_key, ...rules });
@@ -55,10 +55,10 @@ export function canarySettings(base: string): Record<string, unknown> {
   };
 }
 
-/** As the credential itself, and as JSON has it. */
+/** Credentials in clear, escaped as in JSON and escaped as in a URL. */
 const FORMS = Object.values(CANARY).flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURI(value)]);
 
-/** @param where what it was found in, for the failure's message */
+/** Expect that a text has none of the credentials. @param where source of the text, for the message of a failure */
 export function expectClean(where: string, text: string): void {
   for (const form of FORMS) expect([where, text.includes(form), text]).toEqual([where, false, text]);
 }

@@ -3,35 +3,35 @@ import module from 'node:module';
 
 export interface CommandCall {
   readonly args: readonly string[];
-  /** All of the environment that the command sees. */
+  /** Whole environment of the command. */
   readonly env: NodeJS.ProcessEnv;
-  /** Both streams end with this text after the command. */
+  /** Text that is written to both streams after the command. */
   readonly end: string;
 }
 
 const ROOT = new URL('../../', import.meta.url);
 const STDERR = 2;
 
-// The log writes by fs.write, which may still be at work when a command has ended; a process that ends waits for it.
+// The log writes with fs.write, which may still be pending when a command has ended. An exiting process waits for it.
 const write = fs.write as (...args: unknown[]) => void;
-const writeAtOnce = (fd: number, text: string, ...rest: unknown[]) => {
+const writeSynchronously = (fd: number, text: string, ...rest: unknown[]) => {
   if (fd !== STDERR) return write(fd, text, ...rest);
   const written = fs.writeSync(fd, text);
   process.nextTick(rest.at(-1) as () => void, null, written);
 };
-Object.assign(fs, { write: writeAtOnce });
+Object.assign(fs, { write: writeSynchronously });
 
 module.enableCompileCache();
 const { runCommandLine } = await import('../../src/cli/run-command-line.ts');
 
-/** Runs command lines one after the other, as `bin/service` runs one: most of what that takes is the start of Node. */
+/** Run command lines one after the other like `bin/service`, without the cost of starting Node for each. */
 process.on('message', async ({ args, env, end }: CommandCall) => {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.exitCode = undefined;
   await runCommandLine(ROOT, args);
   const code = process.exitCode ?? 0;
-  process.stdout.removeAllListeners('drain'); // one is left by every flush of oclif
+  process.stdout.removeAllListeners('drain'); // Every flush of oclif leaves one listener.
   process.stdout.write(end);
   process.stderr.write(end);
   process.send?.({ code });

@@ -1,6 +1,6 @@
 /**
- * Text as pixels, without any font: capitals, digits and Hangul syllables drawn with a round pen, Hangul put together
- * from its letters by layout rules. Plain enough for optical character recognition to read.
+ * Drawing of text without a font: capitals, digits and Hangul syllables with a round pen. Hangul syllables are composed
+ * of their letters by layout rules. Optical character recognition can read the result.
  */
 
 /** Grey pixels, row by row: 0 is black, 255 is white. */
@@ -74,7 +74,7 @@ const LATIN: Readonly<Record<string, string>> = {
 };
 const NARROW = new Set('I1.');
 
-/** In the order of the syllable block: initial = floor((code - U+AC00) / 588), and so on (Unicode 3.12). */
+/** Letters in the order of the syllable block: initial = floor((code - U+AC00) / 588), and so on (Unicode 3.12). */
 const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ';
 const VOWELS = 'ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ';
 const FINALS = ' ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ';
@@ -146,7 +146,7 @@ function drawingOf(drawings: Readonly<Record<string, string>>, letter: string): 
   return drawing;
 }
 
-/** Shape of a character, in shares of the letter height, and how far the next one is. */
+/** Return the shape of a character and the distance to the next one, in shares of the letter height. */
 function glyphOf(character: string): { parts: Part[]; advance: number } {
   if (character === ' ') return { parts: [], advance: 0.6 };
   if (character >= '가' && character <= '힣') {
@@ -156,7 +156,7 @@ function glyphOf(character: string): { parts: Part[]; advance: number } {
   return { parts: [{ drawing: drawingOf(LATIN, character), box: [0, 0, width, 100] }], advance: width / 100 + 0.24 };
 }
 
-/** @param letterPx height of a capital, in pixels */
+/** Draw lines of text in black on white. @param letterPx height of a capital, in pixels */
 export function drawText(lines: readonly string[], { letterPx = 48, marginPx = 40 } = {}): Bitmap {
   const advances = lines.map((line) => [...line].reduce((sum, character) => sum + glyphOf(character).advance, 0));
   const width = Math.ceil(Math.max(0, ...advances) * letterPx) + 2 * marginPx;
@@ -186,15 +186,15 @@ export function drawText(lines: readonly string[], { letterPx = 48, marginPx = 4
   return bitmap;
 }
 
-/** A line with round ends, its edge smoothed over one pixel. */
+/** Draw a line with round ends, its edge smoothed over one pixel. */
 function drawLine({ width, height, pixels }: Bitmap, from: Point, to: Point, pen: number): void {
-  const reach = pen / 2 + 1;
+  const radius = pen / 2 + 1;
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const squared = dx * dx + dy * dy;
-  const yMax = Math.min(height - 1, Math.ceil(Math.max(from[1], to[1]) + reach));
-  const xMax = Math.min(width - 1, Math.ceil(Math.max(from[0], to[0]) + reach));
-  for (let y = Math.max(0, Math.floor(Math.min(from[1], to[1]) - reach)); y <= yMax; y++) {
-    for (let x = Math.max(0, Math.floor(Math.min(from[0], to[0]) - reach)); x <= xMax; x++) {
+  const yMax = Math.min(height - 1, Math.ceil(Math.max(from[1], to[1]) + radius));
+  const xMax = Math.min(width - 1, Math.ceil(Math.max(from[0], to[0]) + radius));
+  for (let y = Math.max(0, Math.floor(Math.min(from[1], to[1]) - radius)); y <= yMax; y++) {
+    for (let x = Math.max(0, Math.floor(Math.min(from[0], to[0]) - radius)); x <= xMax; x++) {
       const along = squared === 0 ? 0 : ((x - from[0]) * dx + (y - from[1]) * dy) / squared;
       const nearest = Math.min(1, Math.max(0, along));
       const distance = Math.hypot(x - from[0] - nearest * dx, y - from[1] - nearest * dy);

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the vendor gives away what it was sent. */
+/** Answer of a vendor that repeats the credential of a request. */
 export interface Echo {
   readonly status: number;
-  /** Its whole answer, with the credential in it; null: the connection is reset. */
+  /** Return the whole answer with the credential in it, or null to reset the connection. */
   readonly body: (credential: string) => string | null;
   readonly headers?: (credential: string) => Record<string, string>;
 }
 
-/** A vendor of any protocol that repeats the credential it gets, in its answers. */
+/** HTTP fake of a vendor of any protocol whose answers repeat the credential of the request. */
 export class EchoUpstream {
   echo: Echo = { status: 500, body: () => '{}' };
-  /** Every credential that came, without its scheme. */
+  /** Every credential that was received, without its scheme. */
   readonly credentials = new Set<string>();
   readonly #server: Server;
 

@@ -12,17 +12,17 @@ const SETTINGS = { fsync: 'off' };
 const END_MS_MAX = 30_000;
 export const isRoot = process.getuid?.() === 0;
 
-/** An embedded PostgreSQL of each test's own, in a directory of its own. */
+/** Embedded PostgreSQL of one test, in its own directory. */
 export interface ClusterUnderTest {
-  /** Directory of the test, which another user may pass through. */
+  /** Directory of the test, which other users may traverse. */
   root: string;
-  /** Where the server is; nothing is there at first. A test may set another place below `root`. */
+  /** Data directory of the server, which does not exist at first. A test may set another path below `root`. */
   dataDir: string;
   open(options?: { packageDirectory?: string; settings?: Record<string, string> }): Promise<EmbeddedPostgres>;
   postmasterPid(): Promise<number>;
 }
 
-/** Registers hooks that give every test of the file a directory, and stop whatever server it left there. */
+/** Register hooks that give every test of the file a directory, and stop a server that is still running there. */
 export function clusterUnderTest(): ClusterUnderTest {
   const cluster: ClusterUnderTest = {
     ...{ root: '', dataDir: '' },
@@ -61,7 +61,7 @@ export async function isRunning(pid: number): Promise<boolean> {
   return (await livenessOf({ ...(await ownIdentity()), pid, startTime: null })) === 'alive';
 }
 
-/** The server removes its pid file some moments before it is gone. */
+/** Wait until a process is gone. The server removes its pid file some moments before it exits. */
 export async function expectGone(pid: number): Promise<void> {
   await expect.poll(() => isRunning(pid), { timeout: END_MS_MAX }).toBe(false);
 }
@@ -71,7 +71,7 @@ export interface StartedChild {
   readonly stderr: () => string;
 }
 
-/** Starts a script of `test/support`. */
+/** Start a script of `test/support`. */
 export function startChild(script: string, ...args: (string | number)[]): StartedChild {
   const file = path.join(import.meta.dirname, script);
   const child = fork(file, args.map(String), { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
@@ -82,7 +82,7 @@ export function startChild(script: string, ...args: (string | number)[]): Starte
   return { child, stderr: () => stderr };
 }
 
-/** Wait for the end of a child: `ok`, or its signal or exit code with what it wrote to stderr. */
+/** Wait for the exit of a child. @returns `ok`, or its signal or exit code with its stderr */
 export async function exitOf({ child, stderr }: StartedChild): Promise<string> {
   const hasEnded = child.exitCode !== null || child.signalCode !== null;
   const [code, signal] = hasEnded ? [child.exitCode, child.signalCode] : await once(child, 'exit');

@@ -3,8 +3,8 @@ import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { createRandom } from './random.ts';
 
-// Started by tests, some of which kill it: `embedded-postgres-child.ts <data dir> <rounds> <pause ms> <seed>`.
-// Each round opens the server, uses it twice and releases it; `using` is sent while it is open.
+// Tests start this script, and some kill it: `embedded-postgres-child.ts <data dir> <rounds> <pause ms> <seed>`.
+// Each round opens the server, uses it twice and releases it. `using` is sent while it is open.
 const [dataDir = '', rounds = '1', pauseMs = '0', seed = '1'] = process.argv.slice(2);
 const random = createRandom(Number(seed));
 for (let round = 0; round < Number(rounds); round++) {
@@ -13,7 +13,7 @@ for (let round = 0; round < Number(rounds); round++) {
   await sql`select 1`;
   process.send?.('using');
   await delay(random.real() * Number(pauseMs));
-  await sql`select 1`; // fails when somebody stopped the server meanwhile
+  await sql`select 1`; // This fails if another process has stopped the server.
   await sql.end();
   await server.release();
 }

@@ -1,16 +1,16 @@
 import { crc32, deflateSync } from 'node:zlib';
 import type { Bitmap } from './draw-text.ts';
 
-/** Grey bitmaps as files of the accepted formats, each by the smallest encoder that its format allows. */
+// Encoders of grey bitmaps to the accepted formats, each the smallest that its format allows.
 
-/** PNG, 8-bit grey (W3C PNG, third edition). */
+/** Encode as PNG, 8-bit grey (W3C PNG, third edition). */
 export function encodePng({ width, height, pixels }: Bitmap): Buffer {
   const rows = Buffer.alloc(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   return pngOf(width, height, 0, deflateSync(rows));
 }
 
-/** A PNG of any declared size around any image data. @param colourType 0 grey, 2 RGB, 6 RGBA */
+/** Make a PNG with any declared size and any image data. @param colourType 0 grey, 2 RGB, 6 RGBA */
 export function pngOf(width: number, height: number, colourType: number, imageData: Uint8Array): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -34,8 +34,8 @@ function pngChunk(type: string, data: Uint8Array): Buffer {
 }
 
 /**
- * GIF with 128 greys, one or several frames, uncompressed: codes of 8 bits with a clear code before the code table
- * grows (GIF89a specification, appendix F).
+ * Encode one or several frames as GIF with 128 greys, uncompressed: codes of 8 bits with a clear code before the code
+ * table grows (GIF89a specification, appendix F).
  */
 export function encodeGif(frames: readonly Bitmap[]): Buffer {
   const { width = 1, height = 1 } = frames[0] ?? {};
@@ -74,7 +74,7 @@ function gifCodes({ pixels }: Bitmap): Buffer {
   return Buffer.concat([...blocks, Buffer.from([0])]);
 }
 
-/** Bits, the lowest first. */
+/** Writer of bits, lowest bit first. */
 class BitWriter {
   readonly #bytes: number[] = [];
   #pending = 0;
@@ -97,12 +97,12 @@ class BitWriter {
   }
 }
 
-/** Lossless WebP without compression: every grey is an 8-bit prefix code (RFC 9649, 3). */
+/** Encode as lossless WebP without compression: every grey is an 8-bit prefix code (RFC 9649, 3). */
 export function encodeWebp(bitmap: Bitmap): Buffer {
   return riffWebp([{ type: 'VP8L', data: webpLossless(bitmap) }]);
 }
 
-/** WebP with several frames of the same size (RFC 9649, 2.7.1.1: VP8X, ANIM, ANMF). */
+/** Encode several frames of the same size as WebP (RFC 9649, 2.7.1.1: VP8X, ANIM, ANMF). */
 export function encodeAnimatedWebp(frames: readonly Bitmap[]): Buffer {
   const { width = 1, height = 1 } = frames[0] ?? {};
   const extended = Buffer.alloc(10);
@@ -160,7 +160,7 @@ function webpLossless({ width, height, pixels }: Bitmap): Buffer {
   return bits.finish();
 }
 
-/** Baseline JPEG whose 8 x 8 blocks have one grey each: every pixel of the bitmap becomes a block (ITU-T T.81). */
+/** Encode as baseline JPEG in which every pixel of the bitmap becomes an 8 x 8 block of one grey (ITU-T T.81). */
 export function encodeJpeg({ width, height, pixels }: Bitmap): Buffer {
   const segment = (marker: number, data: number[]) => [
     0xff,
@@ -174,7 +174,7 @@ export function encodeJpeg({ width, height, pixels }: Bitmap): Buffer {
     ...[0xff, 0xd8],
     ...segment(0xdb, [0, ...Array<number>(64).fill(8)]),
     ...segment(0xc0, [8, ...size(height), ...size(width), 1, 1, 0x11, 0]),
-    // DC: categories 0 to 11, four bits each. AC: nothing but the end of the block, one bit.
+    // DC: categories 0 to 11, four bits each. AC: only the end of the block, one bit.
     ...segment(0xc4, [0x00, 0, 0, 0, 12, ...Array<number>(12).fill(0), ...Array.from({ length: 12 }, (_, i) => i)]),
     ...segment(0xc4, [0x10, 1, ...Array<number>(15).fill(0), 0]),
     ...segment(0xda, [1, 1, 0x00, 0, 63, 0]),
@@ -204,7 +204,7 @@ export function encodeJpeg({ width, height, pixels }: Bitmap): Buffer {
   return Buffer.from([...head, ...bytes, 0xff, 0xd9]);
 }
 
-/** The JPEG with an EXIF segment that says how it is to be turned (EXIF 2.32, 4.5.4 and 4.6.4 A). */
+/** Add an EXIF segment with an orientation to a JPEG (EXIF 2.32, 4.5.4 and 4.6.4 A). */
 export function withExifOrientation(jpeg: Buffer, orientation: number, order: 'II' | 'MM'): Buffer {
   const tiff = Buffer.alloc(26);
   const isLittle = order === 'II';
@@ -223,11 +223,11 @@ export function withExifOrientation(jpeg: Buffer, orientation: number, order: 'I
   return Buffer.concat([jpeg.subarray(0, 2), head, body, jpeg.subarray(2)]);
 }
 
-/** The bitmap turned by a quarter, counter-clockwise: what a camera stores with orientation 6. */
-export function turnLeft({ width, height, pixels }: Bitmap): Bitmap {
-  const turned = new Uint8Array(pixels.length);
+/** Rotate a bitmap by 90 degrees counter-clockwise, as a camera stores it with orientation 6. */
+export function rotateLeft({ width, height, pixels }: Bitmap): Bitmap {
+  const rotated = new Uint8Array(pixels.length);
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) turned[(width - 1 - x) * height + y] = pixels[y * width + x] as number;
+    for (let x = 0; x < width; x++) rotated[(width - 1 - x) * height + y] = pixels[y * width + x] as number;
   }
-  return { width: height, height: width, pixels: turned };
+  return { width: height, height: width, pixels: rotated };
 }

@@ -7,7 +7,7 @@ import { z } from 'zod';
 type Protocol = 'cohere' | 'jina' | 'voyage' | 'tei';
 
 const texts = z.array(z.string().min(1)).min(1);
-/** What each protocol knows; anything else is refused. */
+/** Request bodies of each protocol. Anything else is refused. */
 const BODIES = {
   cohere: z.strictObject({ model: z.string(), query: z.string().min(1), documents: texts }),
   jina: z.strictObject({
@@ -42,14 +42,14 @@ export interface RerankCallSeen {
 export interface FakeReranker {
   readonly url: string;
   readonly calls: RerankCallSeen[];
-  /** The score of a text; by default higher the shorter it is. */
+  /** Score of a text. By default a shorter text has a higher score. */
   scoreOf: (text: string, query: string) => number;
-  /** Answer in another way. */
+  /** Replacement of the normal answer, or null. */
   misbehave: ((response: ServerResponse) => void | Promise<void>) | null;
   close(): Promise<void>;
 }
 
-/** A reranker over real HTTP that speaks one protocol and answers out of order, as rerankers do: best first. */
+/** Start an HTTP fake of a reranker of one protocol. Like real rerankers it answers with the best text first. */
 export async function startFakeReranker(protocol: Protocol): Promise<FakeReranker> {
   const path = protocol === 'cohere' ? '/v2/rerank' : '/rerank';
   const server = createServer(async (request, response) => {
@@ -92,7 +92,7 @@ export async function startFakeReranker(protocol: Protocol): Promise<FakeReranke
   return Object.assign(fake, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-/** Longer than any deadline of a test. */
+/** Delay an answer for longer than any deadline of a test. */
 export async function stall(response: ServerResponse): Promise<void> {
   await delay(60_000, undefined, { ref: false });
   response.end();

@@ -8,63 +8,64 @@ import { WIRE, type WireProtocol, type WireRequest } from './fake-upstream/wire.
 
 export type { Behaviour } from './fake-upstream/faults.ts';
 
-/** One call that was understood, in the order of arrival. */
+/** Call with a valid request. */
 export interface UpstreamCallSeen {
   readonly protocol: ProtocolName;
   readonly model: string;
   readonly texts: readonly string[];
-  /** In the protocol's own word. */
+  /** Task type in the protocol's own word. */
   readonly taskType: string | null;
   readonly dimensions: number | null;
-  /** Without the credential. */
+  /** Headers without the credential. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The credential that came with it, to tell keys apart. */
+  /** Credential of the request. */
   readonly apiKey: string | null;
-  /** The body as it was parsed. */
+  /** Parsed body. */
   readonly body: unknown;
-  /** Whether the client hung up before it had its answer. */
+  /** True if the client disconnected before it had its answer. */
   aborted: boolean;
 }
 
 export interface FakeUpstreamOptions {
-  /** Dimension of an answer for which none is asked: one for all, or by model. Default 8. */
+  /** Dimension of answers to requests without one: for all models, or by model. Default 8. */
   readonly dimensions?: number | Readonly<Record<string, number>>;
-  /** Keys that are let in. Default: none is asked for, and none may come. */
+  /** Accepted keys. By default no key is needed, and a request with one is refused. */
   readonly apiKeys?: readonly string[];
-  /** Answer numbers even where base64 is asked for, as servers do that do not know it. */
+  /** Answer with numbers even if base64 is requested, like servers without base64. */
   readonly numbersOnly?: boolean;
   /**
-   * Vectors by what the texts say: those of all models are alike up to a rotation, so that they can be aligned. Default:
-   * pseudo-random ones, of which nothing is alike.
+   * Answer with vectors of the meaning of texts, which are equal for all models up to a rotation and so can be aligned.
+   * By default vectors are pseudo-random and unrelated.
    */
   readonly semantic?: boolean;
-  /** Texts of one call, where the server is set up for another number than its protocol's. */
+  /** Maximum number of texts of one call. Default: that of the protocol. */
   readonly itemsMax?: number;
 }
 
-/** Tokens that the fake counts in a text: its UTF-16 code units, at least one. */
+/** Return the tokens that the fake counts in a text: its UTF-16 code units, at least one. */
 export function fakeTokens(text: string): number {
   return Math.max(1, text.length);
 }
 
 /**
- * A real HTTP server that speaks all protocols and takes nothing that the real ones do not know. What it refused for
- * its form is listed in `violations`, for tests to find empty.
+ * HTTP fake of an embedding vendor that speaks all protocols and refuses every request that the real vendors do not
+ * define. Malformed requests are listed in `violations`, which tests expect to be empty.
  */
 export class FakeUpstream {
+  /** Calls in the order of arrival. */
   readonly calls: UpstreamCallSeen[] = [];
   readonly violations: string[] = [];
-  /** Calls that were under way at the same time, at most. */
+  /** Largest number of concurrent calls so far. */
   concurrencySeen = 0;
-  /** Asked for every call for which nothing is queued; null: answer properly. */
+  /** Choose the behaviour of each call without a queued one; null means a correct answer. */
   decide: (call: UpstreamCallSeen) => Behaviour | null = () => null;
-  /** Told of every answer that has been sent off whole. */
+  /** Callback after each answer that was sent completely. */
   onAnswered: (call: UpstreamCallSeen) => void = () => {};
   readonly #options: FakeUpstreamOptions;
   readonly #queue: Behaviour[] = [];
   readonly #server: Server;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #underWay = 0;
+  #active = 0;
 
   private constructor(options: FakeUpstreamOptions) {
     this.#options = options;
@@ -79,7 +80,7 @@ export class FakeUpstream {
     return fake;
   }
 
-  /** The root; a provider is configured with `baseUrl(protocol)`. */
+  /** Root address. A provider is configured with `baseUrl(protocol)`. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -88,12 +89,12 @@ export class FakeUpstream {
     return this.url + WIRE[protocol].base;
   }
 
-  /** How the next calls are answered, one each. */
+  /** Queue behaviours of the next calls, one for each call. */
   next(...behaviours: readonly Behaviour[]): void {
     this.#queue.push(...behaviours);
   }
 
-  /** What it answers for a text where nothing goes wrong. */
+  /** Return the vector of a correct answer for a text. */
   vectorOf(model: string, text: string, dimensions: number | null = null): Float32Array {
     const length = dimensions ?? this.#nativeDimension(model);
     return this.#options.semantic ? semanticVectorOf(model, text, length) : vectorOf(model, text, length);
@@ -113,10 +114,10 @@ export class FakeUpstream {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#underWay += 1;
-    this.concurrencySeen = Math.max(this.concurrencySeen, this.#underWay);
+    this.#active += 1;
+    this.concurrencySeen = Math.max(this.concurrencySeen, this.#active);
     response.once('close', () => {
-      this.#underWay -= 1;
+      this.#active -= 1;
     });
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -127,8 +128,9 @@ export class FakeUpstream {
     const path = (request.url as string).slice(wire.base.length);
 
     const apiKey = credentialOf(request, wire);
-    if (!this.#letsIn(apiKey)) {
-      if (apiKey !== null && this.#options.apiKeys === undefined) this.violations.push('a credential came unasked');
+    if (!this.#accepts(apiKey)) {
+      if (apiKey !== null && this.#options.apiKeys === undefined)
+        this.violations.push('the request has an unexpected credential');
       return this.#refuse(response, protocol);
     }
     if (protocol === 'tei' && path === '/info' && request.method === 'GET') {
@@ -139,51 +141,51 @@ export class FakeUpstream {
     }
     const pathModel = wire.path(path);
     if (pathModel === null) return this.#violation(response, 404, wire, `no such path: ${request.url}`);
-    const formal = formalFault(request, wire);
-    if (formal !== null) return this.#violation(response, 400, wire, formal);
+    const fault = findHeaderFault(request, wire);
+    if (fault !== null) return this.#violation(response, 400, wire, fault);
     let body: unknown;
-    let asked: WireRequest;
+    let parsed: WireRequest;
     try {
       body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-      asked = wire.read(body, pathModel);
+      parsed = wire.read(body, pathModel);
     } catch (error) {
       return this.#violation(response, 400, wire, `${protocol}: ${(error as Error).message}`);
     }
     const itemsMax = this.#options.itemsMax ?? wire.itemsMax;
-    if (asked.texts.length > itemsMax) {
-      return this.#violation(response, 400, wire, `${protocol}: ${asked.texts.length} texts, at most ${itemsMax}`);
+    if (parsed.texts.length > itemsMax) {
+      return this.#violation(response, 400, wire, `${protocol}: ${parsed.texts.length} texts, at most ${itemsMax}`);
     }
     const { authorization: _bearer, 'x-goog-api-key': _key, ...headers } = request.headers;
-    const { model, texts, taskType, dimensions } = asked;
+    const { model, texts, taskType, dimensions } = parsed;
     const call = { protocol, model, texts, taskType, dimensions, headers, apiKey, body, aborted: false };
     this.calls.push(call);
     response.once('close', () => {
       call.aborted = !response.writableFinished;
     });
     response.once('finish', () => this.onAnswered(call));
-    this.#send(response, wire, asked, this.#queue.shift() ?? this.decide(call) ?? { kind: 'ok' });
+    this.#send(response, wire, parsed, this.#queue.shift() ?? this.decide(call) ?? { kind: 'ok' });
   }
 
-  #send(response: ServerResponse, wire: WireProtocol, asked: WireRequest, behaviour: Behaviour): void {
+  #send(response: ServerResponse, wire: WireProtocol, parsed: WireRequest, behaviour: Behaviour): void {
     if (behaviour.kind === 'delay') {
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        this.#send(response, wire, asked, behaviour.then ?? { kind: 'ok' });
+        this.#send(response, wire, parsed, behaviour.then ?? { kind: 'ok' });
       }, behaviour.ms);
       this.#timers.add(timer);
       return;
     }
     const reply = {
-      model: asked.model,
-      vectors: asked.texts.map((text) => this.vectorOf(asked.model, text, asked.dimensions)),
-      indices: asked.texts.map((_, index) => index),
-      tokens: asked.texts.reduce((sum, text) => sum + fakeTokens(text), 0),
-      base64: asked.base64 && this.#options.numbersOnly !== true,
+      model: parsed.model,
+      vectors: parsed.texts.map((text) => this.vectorOf(parsed.model, text, parsed.dimensions)),
+      indices: parsed.texts.map((_, index) => index),
+      tokens: parsed.texts.reduce((sum, text) => sum + fakeTokens(text), 0),
+      base64: parsed.base64 && this.#options.numbersOnly !== true,
     };
     send(response, wire, reply, behaviour);
   }
 
-  #letsIn(apiKey: string | null): boolean {
+  #accepts(apiKey: string | null): boolean {
     const { apiKeys } = this.#options;
     return apiKeys === undefined ? apiKey === null : apiKey !== null && apiKeys.includes(apiKey);
   }
@@ -212,8 +214,8 @@ function credentialOf(request: IncomingMessage, wire: WireProtocol): string | nu
   return /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 
-/** What is wrong with a request before its body is looked at; null: nothing. */
-function formalFault(request: IncomingMessage, wire: WireProtocol): string | null {
+/** Check the method and the headers of a request. @returns the fault, or null */
+function findHeaderFault(request: IncomingMessage, wire: WireProtocol): string | null {
   const { method, headers } = request;
   if (method !== 'POST') return `method ${method}`;
   if (!/^application\/json(; ?charset=utf-8)?$/i.test(headers['content-type'] ?? '')) return 'content type is not JSON';

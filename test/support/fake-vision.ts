@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 type Protocol = 'openai' | 'gemini' | 'ollama';
 
-/** What a call said, in words that all protocols share. */
+/** Call with a valid request, in terms that all protocols share. */
 export interface VisionCallSeen {
   readonly protocol: Protocol;
   readonly model: string;
@@ -15,7 +15,7 @@ export interface VisionCallSeen {
   readonly body: unknown;
 }
 
-/** How a call is answered: with a text, or with anything at all. */
+/** Answer of a call: a text in the form of the protocol, or a function that writes any response. */
 export type VisionAnswer = string | { readonly take: (response: ServerResponse, call: VisionCallSeen) => void };
 
 const base64 = z.base64().min(4);
@@ -62,15 +62,15 @@ const Ollama = z.strictObject({
   options: z.strictObject({ temperature: z.literal(0), num_predict: z.int().positive() }),
 });
 
-/** A real HTTP server that speaks the three protocols and takes nothing that it does not know. */
+/** HTTP fake of a vision vendor that speaks three protocols and refuses every request that they do not define. */
 export class FakeVision {
   readonly calls: VisionCallSeen[] = [];
-  /** What was refused for its form; tests find it empty. */
+  /** Malformed requests. Tests expect none. */
   readonly violations: string[] = [];
   concurrencySeen = 0;
   answer: (call: VisionCallSeen, index: number) => VisionAnswer | Promise<VisionAnswer> = () => 'seen';
   readonly #server: Server;
-  #underWay = 0;
+  #active = 0;
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -84,7 +84,7 @@ export class FakeVision {
     return fake;
   }
 
-  /** What an operator writes as `base_url`. */
+  /** Return the `base_url` that an operator configures. */
   baseUrl(protocol: Protocol): string {
     const { port } = this.#server.address() as AddressInfo;
     return `http://127.0.0.1:${port}${{ openai: '/v1', gemini: '/v1beta', ollama: '' }[protocol]}`;
@@ -96,8 +96,8 @@ export class FakeVision {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.concurrencySeen = Math.max(this.concurrencySeen, ++this.#underWay);
-    response.once('close', () => this.#underWay--);
+    this.concurrencySeen = Math.max(this.concurrencySeen, ++this.#active);
+    response.once('close', () => this.#active--);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     let call: VisionCallSeen;
@@ -122,7 +122,7 @@ export function respond(response: ServerResponse, status: number, body: unknown,
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** A proper answer. */
+/** Return the body of a correct answer. */
 export function bodyOf(protocol: Protocol, text: string): unknown {
   switch (protocol) {
     case 'openai':

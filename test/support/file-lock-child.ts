@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { withFileLock } from '../../src/platform/embedded-postgres/file-lock.ts';
 import { createRandom } from './random.ts';
 
-// Started by a test, and killed at any moment: `file-lock-child.ts <lock file> <journal> <rounds> <seed>`.
-// In the lock it names itself in the journal twice, with a pause in between in which nobody else may.
+// A test starts this script and kills it at any moment: `file-lock-child.ts <lock file> <journal> <rounds> <seed>`.
+// While it holds the lock, it writes to the journal twice with a pause between, in which no other process may write.
 const [lock = '', journal = '', rounds = '1', seed = '1'] = process.argv.slice(2);
 const random = createRandom(Number(seed));
 for (let round = 0; round < Number(rounds); round++) {

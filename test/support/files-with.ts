@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Files below a directory that have a text in them, by their path from there. Some may go while it is read. */
+/** Find the files below a directory that contain a text. Files may be deleted meanwhile. @returns relative paths */
 export function filesWith(directory: string, text: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

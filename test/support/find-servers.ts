@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Servers that this machine can start, beside PostgreSQL, which the project brings along. */
+/** Servers that this machine can start besides PostgreSQL, which the project includes. */
 export interface TestServers {
   readonly redis: boolean;
   /** MiniStack (`pip install ministack`): it honours conditional writes and checks checksums. */

@@ -8,15 +8,15 @@ export const KOREAN = 'vendor-d/bge-m3-ko';
 export const MULTILINGUAL = 'vendor-e/embeddings-v3';
 
 export interface TestGateway extends TestApi {
-  /** Serves vendors `vendor-a` (OpenAI protocol) and `vendor-e` (Jina protocol). */
+  /** Server of vendors `vendor-a` (OpenAI protocol) and `vendor-e` (Jina protocol). */
   readonly upstream: FakeUpstream;
-  /** Serves vendor `vendor-d` (TEI protocol), so that one vendor can be down while the others are not. */
+  /** Server of vendor `vendor-d` (TEI protocol), so that one vendor can be down while the others are not. */
   readonly korean: FakeUpstream;
 }
 
 export const CANARY_KEY = 'canary-sk-5f2b1c9d7e';
 
-/** An installation with three vendors over real HTTP, of which a call may take 30 s and is tried twice. */
+/** Open an installation with three vendors over real HTTP. A call to a vendor may take 30 s and is tried twice. */
 export async function openTestGateway(
   settings: Record<string, unknown> = {},
   options: FakeUpstreamOptions = {},

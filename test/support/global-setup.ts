@@ -8,14 +8,14 @@ import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { findServers, type TestServers } from './find-servers.ts';
 
-/** Where the tests find the server of this run; the password is in clear, since it goes to the workers as JSON. */
+/** Connection to the server of this run. The password is in clear text, since test workers get it as JSON. */
 export interface TestPostgres {
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly username: string;
   readonly password: string;
-  /** Has every migration of `migrations/`. Connect to none but copies of it. */
+  /** Database with every migration of `migrations/`. Tests connect only to copies of it. */
   readonly template: string;
 }
 
@@ -28,11 +28,11 @@ declare module 'vitest' {
 
 const TEMPLATE = 'service_template';
 const DIRECTORY = /^service-test-postgres-(\d+)$/;
-/** The data is thrown away: nothing needs to survive a crash of the machine. */
+/** Settings without durability, since the data need not survive a crash of the machine. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 const migrations = path.resolve(import.meta.dirname, '../../migrations');
 
-/** One PostgreSQL for the whole run, in a directory of its own, gone at the end. */
+/** Start one PostgreSQL for the whole run in its own directory. @returns a function that stops and removes it */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const servers = findServers();
   reportMissing(servers);
@@ -55,7 +55,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return teardown;
 }
 
-/** Say in one line each which servers are missing, and so which tests are skipped. */
+/** Print a line for each missing server whose tests are skipped. */
 function reportMissing({ redis, s3 }: TestServers): void {
   if (!redis) process.stderr.write('There is no redis-server on this machine: tests that need Redis are skipped.\n');
   if (!s3) process.stderr.write('There is no ministack on this machine: tests that need an S3 server are skipped.\n');
@@ -74,7 +74,7 @@ async function createTemplate(server: EmbeddedPostgres): Promise<void> {
   }
 }
 
-/** A run that was killed leaves its server running: opening and releasing it, as its last user, stops it. */
+/** Stop the servers of killed runs, by opening and releasing each as its last user, and remove their data. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = Number(DIRECTORY.exec(name)?.[1] ?? process.pid);
@@ -84,7 +84,7 @@ async function removeLeftovers(): Promise<void> {
       await (await openEmbeddedPostgres({ dataDir, settings: SETTINGS })).release();
       await rm(dataDir, { recursive: true, force: true });
     } catch {
-      // another user's, or another run is at it
+      // The server belongs to another user, or another run is removing it.
     }
   }
 }

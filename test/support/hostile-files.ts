@@ -20,11 +20,11 @@ export interface HostileFile {
 }
 
 const MIB = 1024 * 1024;
-/** More than is ever unpacked of one document. */
+/** Unpacked size, larger than the limit of any document. */
 const BOMB_BYTES = 300 * MIB;
 
-/** A good file of every format, for damage to be done to. */
-export async function goodFiles(): Promise<Record<string, Buffer>> {
+/** Make a valid file of every format, as input of mutations. */
+export async function validFiles(): Promise<Record<string, Buffer>> {
   const table = '<tr><td>a</td><td>b</td></tr>';
   const cells = (row: number) =>
     `<row r="${row}"><c r="A${row}"><v>${row}</v></c><c r="B${row}" t="str"><v>값 ${row}</v></c></row>`;
@@ -68,7 +68,7 @@ export async function goodFiles(): Promise<Record<string, Buffer>> {
 
 type Wrap = (xml: string) => Buffer;
 
-/** A document of each XML format whose main part is the one given. */
+/** Functions that make a document of each XML format with the given main part. */
 const XML_FORMATS: Readonly<Record<string, Wrap>> = {
   docx: (xml) => makeDocx('', { 'word/document.xml': xml }),
   xlsx: (xml) => withPart(makeXlsx({ S: '' }), 'xl/worksheets/sheet1.xml', xml),
@@ -79,13 +79,13 @@ const XML_FORMATS: Readonly<Record<string, Wrap>> = {
   epub: (xml) => makeEpub({ 'a.xhtml': '' }, { more: { 'OEBPS/package.opf': xml } }),
 };
 
-/** An archive with one more entry of a name that it has: readers take the first, so it goes in front. */
+/** Put an entry in front of an archive that has an entry of the same name. Readers take the first one. */
 function withPart(archive: Buffer, name: string, xml: string): Buffer {
   const first = writeZip([{ name, data: xml }]);
   return joinArchives(first, archive);
 }
 
-/** Both archives' entries behind one directory. */
+/** Merge the entries of two archives under one directory. */
 function joinArchives(a: Buffer, b: Buffer): Buffer {
   const directory = (archive: Buffer) => archive.readUInt32LE(archive.length - 6);
   const entries = (archive: Buffer) => archive.readUInt16LE(archive.length - 12);
@@ -104,7 +104,7 @@ function joinArchives(a: Buffer, b: Buffer): Buffer {
   return Buffer.concat([files, central, end]);
 }
 
-/** @param canary where a reader that follows references would be seen: a file and a server */
+/** Make XML files with attacks. @param canary file and server that only a reader that follows references accesses */
 export function xmlAttacks(canary: { file: string; url: string }): HostileFile[] {
   const laughs = Array.from({ length: 10 }, (_, i) => `<!ENTITY l${i + 1} "${`&l${i};`.repeat(10)}">`).join('');
   const attacks: Record<string, string> = {
@@ -119,7 +119,7 @@ export function xmlAttacks(canary: { file: string; url: string }): HostileFile[]
     'no XML': 'MZ\x90\x00\x03',
     'an inclusion': `<x xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="file://${canary.file}" parse="text"/></x>`,
   };
-  // All of them share one parser: the first formats get every attack, the others every second one.
+  // All formats share one parser: the first two get every attack, the others every second one.
   const ofFormat = (index: number) => Object.entries(attacks).filter((_, nth) => index < 2 || nth % 2 === index % 2);
   return Object.entries(XML_FORMATS).flatMap(([format, wrap], index) =>
     ofFormat(index).map(([what, xml]) => ({
@@ -130,7 +130,7 @@ export function xmlAttacks(canary: { file: string; url: string }): HostileFile[]
   );
 }
 
-/** Small files that would unpack to much: all of them, or those that are named. */
+/** Make small files that unpack to large ones. @param names the files to make; default: all */
 export function bombs(names?: readonly string[]): HostileFile[] {
   const zeros = Buffer.alloc(BOMB_BYTES, ' ');
   const bomb = {
@@ -198,13 +198,12 @@ export function bombs(names?: readonly string[]): HostileFile[] {
   }));
 }
 
-/** References and names that lead elsewhere, structures that lead in circles, and files that are not what they say. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of files, one after the other
+/** Make files with references to other places, cyclic structures, and content that does not match the file name. */
 export async function deceptions(canary: { file: string; url: string }): Promise<HostileFile[]> {
-  const good = await goodFiles();
+  const valid = await validFiles();
   const rels = (target: string, mode = '') =>
     `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="x/officeDocument" Target="${target}"${mode}/></Relationships>`;
-  const circle = Buffer.from(good['hwp'] as Buffer);
+  const circle = Buffer.from(valid['hwp'] as Buffer);
   for (let at = circle.length - 512; at < circle.length; at += 4) circle.writeUInt32LE(1, at);
   const page = '/Type/Page/MediaBox[0 0 1 1]';
   const files: Array<[string, string, Buffer]> = [
@@ -312,14 +311,14 @@ export async function deceptions(canary: { file: string; url: string }): Promise
       Buffer.from('89504e470d0a1a0a0000000d494844527fffffff7fffffff0806000000', 'hex'),
     ],
     ['a program', 'a.pdf', Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01\0', 'latin1'), Buffer.alloc(4000)])],
-    ['a PDF that is a zip too', 'a.zip', Buffer.concat([good['pdf'] as Buffer, good['docx'] as Buffer])],
+    ['a PDF that is a zip too', 'a.zip', Buffer.concat([valid['pdf'] as Buffer, valid['docx'] as Buffer])],
     ['nothing', 'a.docx', Buffer.alloc(0)],
     ['one byte', 'a.docx', Buffer.from('P')],
   ];
-  const formats = Object.keys(good);
+  const formats = Object.keys(valid);
   const wrong = formats.map((format, index): [string, string, Buffer] => {
     const other = formats[(index + 5) % formats.length] as string;
-    return [`${format} that is called ${other}`, `a.${other}`, good[format] as Buffer];
+    return [`${format} that is called ${other}`, `a.${other}`, valid[format] as Buffer];
   });
   return [...files, ...wrong].map(([what, name, bytes]) => ({ what, name, bytes }));
 }

@@ -1,9 +1,8 @@
-/** Damage done to good files, the same for the same seed. */
 import { createRandom, type SeededRandom } from './random.ts';
 
 type Mutation = (bytes: Buffer, random: SeededRandom, other: Buffer) => Buffer;
 
-/** What goes wrong with files, and what those do who look for faults in readers. */
+/** Mutations of valid files, by accident or by attackers. The same seed gives the same damage. */
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'flipped bits': (bytes, random) => {
     const copy = Buffer.from(bytes);
@@ -13,18 +12,18 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     }
     return copy;
   },
-  'an end cut off': (bytes, random) => bytes.subarray(0, 1 + random.int(bytes.length - 1)),
+  'a truncated end': (bytes, random) => bytes.subarray(0, 1 + random.int(bytes.length - 1)),
   'a hole of zeros': (bytes, random) => {
     const copy = Buffer.from(bytes);
     const start = random.int(copy.length);
     return copy.fill(0, start, Math.min(copy.length, start + 1 + random.int(copy.length / 4)));
   },
-  'a piece repeated': (bytes, random) => {
+  'a repeated slice': (bytes, random) => {
     const start = random.int(bytes.length);
-    const piece = bytes.subarray(start, start + 1 + random.int(500));
+    const slice = bytes.subarray(start, start + 1 + random.int(500));
     return Buffer.concat([
       bytes.subarray(0, start),
-      ...Array.from({ length: 1 + random.int(50) }, () => piece),
+      ...Array.from({ length: 1 + random.int(50) }, () => slice),
       bytes.subarray(start),
     ]);
   },
@@ -36,11 +35,11 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     }
     return copy;
   },
-  'a piece of another file': (bytes, random, other) => {
+  'a slice of another file': (bytes, random, other) => {
     const start = random.int(bytes.length);
     const from = random.int(other.length);
-    const piece = other.subarray(from, from + 1 + random.int(2000));
-    return Buffer.concat([bytes.subarray(0, start), piece, bytes.subarray(start)]);
+    const slice = other.subarray(from, from + 1 + random.int(2000));
+    return Buffer.concat([bytes.subarray(0, start), slice, bytes.subarray(start)]);
   },
 };
 
@@ -50,7 +49,7 @@ export function mutate(name: string, bytes: Buffer, seed: number, other: Buffer)
   return (MUTATIONS[name] as Mutation)(bytes, createRandom(seed), other);
 }
 
-/** Damage to a part of an archive before it is packed, which damage to the archive would only unpack to garbage. */
+/** Mutate a part of an archive before it is packed. A mutated archive would only unpack to garbage. */
 export function mutateXml(xml: string, seed: number): string {
   const random = createRandom(seed);
   const tags = [...xml.matchAll(/<[^<>]+>/g)];

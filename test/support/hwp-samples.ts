@@ -3,7 +3,7 @@ import { deflateRawSync } from 'node:zlib';
 import { writeCfb } from './write-cfb.ts';
 import { writeZip } from './write-zip.ts';
 
-/** One record: its tag counts from the first one of the format. */
+/** Record of a stream. Its tag is the offset from the first tag of the format. */
 export interface SampleRecord {
   readonly tag: number;
   readonly level: number;
@@ -16,7 +16,7 @@ export function hwpRecord(tag: number, level: number, data: Uint8Array = Buffer.
   return { tag: FIRST_TAG + tag, level, data: Buffer.from(data) };
 }
 
-/** A paragraph: its header, with the index of its shape, and its text. @param marks controls of eight units before it */
+/** Make a paragraph: a header with the index of its shape, and a text. @param marks controls of eight units before it */
 export function hwpParagraph(
   text: string,
   options: { level?: number; shape?: number; marks?: number[] } = {},
@@ -37,7 +37,7 @@ export function hwpControl(id: string, level: number): SampleRecord {
   return hwpRecord(55, level, Buffer.from(id.split('').reverse().join(''), 'latin1'));
 }
 
-/** A table below the paragraph of level 0 that came before. */
+/** Make a table below the preceding paragraph of level 0. */
 export function hwpTable(rows: readonly (readonly string[])[]): SampleRecord[] {
   const records = [hwpControl('tbl ', 1), hwpRecord(61, 2, Buffer.alloc(8))];
   rows.forEach((cells, row) => {
@@ -76,11 +76,11 @@ export interface HwpOptions {
   /** 1 compressed, 2 with a password, 4 for distribution */
   readonly flags?: number;
   readonly preview?: string;
-  /** Streams in place of those made. */
+  /** Streams that replace generated ones. */
   readonly streams?: Readonly<Record<string, Uint8Array>>;
 }
 
-/** A Hancom document of version 5 with the sections given. */
+/** Make a Hancom document of version 5 with the given sections. */
 export function makeHwp(sections: readonly (readonly SampleRecord[])[], options: HwpOptions = {}): Buffer {
   const { flags = 1, preview = 'preview text', streams = {} } = options;
   const pack = (stream: Buffer) => ((flags & 1) !== 0 ? deflateRawSync(stream) : stream);
@@ -103,7 +103,7 @@ export function makeHwp(sections: readonly (readonly SampleRecord[])[], options:
   });
 }
 
-/** Encrypts a section as distribution documents are: the key is in the section's first record, scrambled. */
+/** Encrypt a section as in distribution documents: the first record of the section has the key in scrambled form. */
 function distribute(packed: Buffer): Buffer {
   const seed = 0x1234567;
   const key = Buffer.from('0123456789abcdef', 'latin1');
@@ -134,7 +134,7 @@ const HWPX_SPACES = ['paragraph:hp', 'section:hs', 'head:hh']
   .map(([name, prefix]) => `xmlns:${prefix}="http://www.hancom.co.kr/hwpml/2011/${name}"`)
   .join(' ');
 
-/** An OWPML document. Paragraph shapes: 0 plain, 1 an outline of the first level, 2 a bullet. @param sections of `hs:sec` */
+/** Make an OWPML document. Paragraph shapes: 0 plain, 1 outline of level 1, 2 bullet. @param sections of `hs:sec` */
 export function makeHwpx(sections: readonly string[], manifest = ''): Buffer {
   const items = sections.map(
     (_, index) => `<opf:item id="s${index}" href="Contents/section${index}.xml" media-type="application/xml"/>`,

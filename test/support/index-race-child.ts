@@ -9,18 +9,18 @@ import { LanceTables } from '../../src/search/lance.ts';
 import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
 import { createRandom } from './random.ts';
 
-// One process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It says `ready`, and begins at the word `go`.
+// Process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It sends `ready`, and begins when it receives `go`.
 const CHUNKS_MAX = 6;
-/** Operations of one writer under way at a time, so that commits take several together as ingest does. */
-const IN_FLIGHT_MAX = 4;
+/** Concurrent operations of one writer, so that a commit takes several together as in ingest. */
+const CONCURRENCY_MAX = 4;
 const FAULTS_MAX = 20;
 
 const task = JSON.parse(process.argv[2] ?? '') as RaceTask;
 const sql = openPostgres({ url: task.databaseUrl }, { poolMax: 6, applicationName: `race/${task.role}` });
 const tables = new LanceTables(...task.place);
-const say = (message: RaceMessage) => new Promise((resolve) => process.send?.(message, resolve));
+const send = (message: RaceMessage) => new Promise((resolve) => process.send?.(message, resolve));
 
-await say({ kind: 'ready' });
+await send({ kind: 'ready' });
 await once(process, 'message');
 await (task.role === 'writer' ? write() : read());
 await tables.close();
@@ -31,7 +31,7 @@ async function write(): Promise<void> {
   const writer = new IndexWriter({ sql, direct: sql, tables, logger: openLogger('warn') });
   const random = createRandom(task.seed * 10 + task.number);
   const signal = new AbortController().signal;
-  /** Written and not on the way out: generation -> document. */
+  /** Generations that are written and not being dropped, with their documents. */
   const mine = new Map<number, string>();
   let serial = 0;
 
@@ -47,7 +47,7 @@ async function write(): Promise<void> {
   const drop = async (ids: number[], run: () => Promise<void>) => {
     for (const id of ids) mine.delete(id);
     await setState(sql, ids, 'dropping');
-    // A deletion forgets generations before it drops their rows.
+    // A deletion deletes the records of generations before it drops their rows.
     await sql`DELETE FROM generations WHERE id = ANY(${sql.array(ids)}::bigint[])`;
     await run();
     await setState(sql, ids, 'dropped');
@@ -63,15 +63,15 @@ async function write(): Promise<void> {
 
   let left = task.operations;
   await Promise.all(
-    Array.from({ length: IN_FLIGHT_MAX }, async () => {
+    Array.from({ length: CONCURRENCY_MAX }, async () => {
       while (left-- > 0) await operate();
     }),
   );
   await writer.close();
-  await say({ kind: 'done' });
+  await send({ kind: 'done' });
 }
 
-/** Until told to stop: what was acknowledged before a read, and still is after it, must be in it, whole and once. */
+/** Read until a message to stop. A generation that is written before and after a read must be in it completely, once. */
 async function read(): Promise<void> {
   const faults: string[] = [];
   let reads = 0;
@@ -100,7 +100,7 @@ async function read(): Promise<void> {
     for (const id of counts.keys()) if (!after.has(id)) faults.push(`generation ${id} was never written`);
     if (faults.length > FAULTS_MAX) break;
   }
-  await say({ kind: 'reads', reads, faults });
+  await send({ kind: 'reads', reads, faults });
 }
 
 async function ledger(): Promise<Map<number, { chunks: number; state: string }>> {
