@@ -1,7 +1,7 @@
 /**
- * A bulk job of 10,000 texts of 200 bytes against an upstream of 50 ms a call of 100, 8 calls in flight, in a worker
- * process of its own: from claim to ready over what the bare upstream takes for the same calls, the worker's peak memory,
- * and result pages of 1,000 x 1,024 over HTTP. Then how long 10,000 texts of 2 kB take to be accepted.
+ * Benchmark of a bulk job of 10,000 texts of 200 bytes with an upstream of 50 ms a call of 100 texts, 8 concurrent
+ * calls, in a separate worker process: time from claim to ready relative to the same calls of the bare upstream, peak
+ * memory of the worker, and result pages of 1,000 x 1,024 over HTTP. Then the time to accept 10,000 texts of 2 kB.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const TEXTS = 10_000;
 const CALL_TEXTS = 100;
-const CALLS_IN_FLIGHT = 8;
+const CONCURRENT_CALLS = 8;
 const CALL_MS = 50;
 const RUNS = 3;
 const PAGES = 25;
@@ -38,7 +38,7 @@ async function start(
   return { child, ready: JSON.parse(line) };
 }
 
-/** CPU of a process so far, all threads: steadier than the clock on a machine that others use too. */
+/** Return the CPU time of all threads of a process, which varies less than elapsed time on a shared machine. */
 function cpuMs(child: ChildProcess): number {
   const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1000;
@@ -83,7 +83,7 @@ try {
     authorization: `Bearer ${readFileSync(keyFile, 'utf8').trim()}`,
     'content-type': 'application/json',
   };
-  const agent = new Agent({ connections: CALLS_IN_FLIGHT });
+  const agent = new Agent({ connections: CONCURRENT_CALLS });
 
   async function call(method: 'GET' | 'POST', at: string, json?: unknown): Promise<Buffer> {
     const body = json === undefined ? {} : { body: JSON.stringify(json) };
@@ -93,7 +93,7 @@ try {
     return bytes;
   }
 
-  /** A client that keeps nothing: its own memory is not what is measured. */
+  /** Read a body without keeping it, so that the memory of the client has no effect. @returns its bytes */
   async function countBytes(at: string): Promise<number> {
     const reply = await request(url + at, { headers, dispatcher: agent });
     let bytes = 0;
@@ -102,7 +102,7 @@ try {
     return bytes;
   }
 
-  /** The same calls, sent and received by a client that does nothing else. */
+  /** Measure the same calls by a client that does nothing else. */
   async function floorMs(texts: readonly string[]): Promise<number> {
     const starts = Array.from({ length: TEXTS / CALL_TEXTS }, (_, i) => i * CALL_TEXTS).values();
     const client = async () => {
@@ -114,7 +114,7 @@ try {
       }
     };
     const beganMs = performance.now();
-    await Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, client));
+    await Promise.all(Array.from({ length: CONCURRENT_CALLS }, client));
     return performance.now() - beganMs;
   }
 
@@ -139,7 +139,7 @@ try {
       `bulk     ${TEXTS} texts of 200 bytes: ${line}; CPU of the worker ${(cpuMs(worker.child) - cpuBefore).toFixed(0)} ms, its peak memory ${peakMib(worker.child).toFixed(0)} MiB`,
     );
   }
-  for (let i = 0; i < PAGES; i++) await countBytes(`/v1/embed/jobs/${id}/result?limit=1000`); // the server warms up
+  for (let i = 0; i < PAGES; i++) await countBytes(`/v1/embed/jobs/${id}/result?limit=1000`); // Warm-up of the server.
   for (const offset of [0, 4_500, 9_000]) {
     const times: number[] = [];
     let bytes = 0;
@@ -154,7 +154,7 @@ try {
   const long = { texts: makeTexts('long', 2_000), model: 'vendor-a/text-embedding-3-small' };
   const health: number[] = [];
   const stop = new AbortController();
-  const probing = (async () => {
+  const healthProbe = (async () => {
     while (!stop.signal.aborted) {
       const beganMs = performance.now();
       await call('GET', '/healthz');
@@ -165,7 +165,7 @@ try {
   await call('POST', '/v1/embed/jobs', long);
   const acceptedMs = performance.now() - beganMs;
   stop.abort();
-  await probing;
+  await healthProbe;
   health.sort((a, b) => a - b);
   const p99 = health[Math.floor(health.length * 0.99)] as number;
   console.log(

@@ -4,16 +4,16 @@ import path from 'node:path';
 const POLL_MS = 25;
 const MB = 1e6;
 
-/** The most memory that a process ever held, in MB; 0 where it is gone. Linux only. */
+/** Return the peak memory of a process in MB, or 0 if it is gone. Linux only. */
 export function peakMb(pid: number | string): number {
   const kib = Number(/^VmHWM:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
   return (kib * 1024) / MB;
 }
 
-/** Watches the most memory that each kind of child of a process ever held, in MB, by the name of its module. */
+/** Watch the peak memory of each kind of child of a process, in MB, by the name of its module. */
 export function watchChildMemory(parent: number): { stop(): ReadonlyMap<string, number> } {
   const peaks = new Map<string, number>();
-  const look = () => {
+  const sample = () => {
     for (const pid of childrenOf(parent)) {
       const module = read(`/proc/${pid}/cmdline`)
         .split('\0')
@@ -23,7 +23,7 @@ export function watchChildMemory(parent: number): { stop(): ReadonlyMap<string, 
       peaks.set(name, Math.max(peaks.get(name) ?? 0, peakMb(pid)));
     }
   };
-  const timer = setInterval(look, POLL_MS);
+  const timer = setInterval(sample, POLL_MS);
   return {
     stop() {
       clearInterval(timer);
@@ -37,7 +37,7 @@ function childrenOf(parent: number): string[] {
   return threads.flatMap((thread) => read(`/proc/${parent}/task/${thread}/children`).split(' ')).filter(Boolean);
 }
 
-/** Empty where the process is gone meanwhile. */
+/** Read a file of /proc. @returns '' if the process is gone */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Reading of small documents that have a parser of their own: what a spare process brings, for documents that come one
- * by one, and for those that follow each other without a pause.
+ * Benchmark of reading small documents that have their own parser, with and without a spare process, for documents that
+ * arrive one by one and for documents without a pause between.
  */
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
 import { makeHtml, makePdf, sampleParagraph } from '../support/sample-files.ts';
 
 const DOCUMENTS = 20;
-/** Longer than a process takes to start. */
+/** Pause that is longer than the start of a process. */
 const PAUSE_MS = 700;
 
 const html = makeHtml(Array.from({ length: 20 }, (_, i) => `<p>${sampleParagraph(`item ${i}`)}`).join(''));
@@ -35,16 +35,16 @@ async function median(fileName: string, bytes: Buffer, children: ChildPool | nul
 }
 
 for (const [fileName, bytes] of Object.entries(files)) {
-  for (const [what, pauseMs] of [
+  for (const [label, pauseMs] of [
     ['one by one', PAUSE_MS],
     ['without a pause', 0],
   ] as const) {
     const alone = await median(fileName, bytes, null, pauseMs);
     const pool = openChildPool();
-    const spared = await median(fileName, bytes, pool, pauseMs);
+    const withSpare = await median(fileName, bytes, pool, pauseMs);
     pool.close();
     console.log(
-      `documents ${fileName} ${what}: median ${alone.toFixed(0)} ms, with a spare process ${spared.toFixed(0)} ms`,
+      `documents ${fileName} ${label}: median ${alone.toFixed(0)} ms, with a spare process ${withSpare.toFixed(0)} ms`,
     );
   }
 }

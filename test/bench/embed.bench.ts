@@ -1,10 +1,10 @@
 /**
- * `POST /v1/embeddings` through the whole service: a fake upstream, `service serve` and this client, each in a process
- * of its own. CPU is that of the server's process for a request, all its threads, as the operating system counts it;
- * latency is set against the same client on the bare upstream. Texts are never sent twice, but for the rows that are
- * about the cache.
+ * Benchmark of `POST /v1/embeddings` through the whole service: a fake upstream, `service serve` and this client, each
+ * in a separate process. CPU is the time of all threads of the server's process for a request, as the operating system
+ * counts it. Latency is compared with the same client on the bare upstream. Texts are never sent twice, except in the
+ * rows about the cache.
  *
- * Another gateway can be measured beside it; it must have the upstream of this run behind it:
+ * Another gateway can be measured in the same run. It must use the upstream of this run:
  *   PEER_KEY=… npm run bench -- embed --peer http://127.0.0.1:8787/v1 --peer-pid 4711 --upstream-port 9000 \
  *     --peer-header 'x-portkey-provider: openai' --peer-header 'x-portkey-custom-host: {upstream}'
  */
@@ -19,13 +19,13 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     'round-ms': { type: 'string', default: '1000' },
-    /** Rows whose id contains this, and the floors. */
+    /** Measure only rows whose id contains this text, and the floors. */
     only: { type: 'string', default: '' },
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-header': { type: 'string', multiple: true, default: [] },
     'upstream-port': { type: 'string', default: '0' },
-    /** A directory for a CPU profile of the server. */
+    /** Directory for a CPU profile of the server. */
     'cpu-prof': { type: 'string' },
   },
 });
@@ -59,12 +59,12 @@ try {
 
 function peerOf(url: string): Target {
   const key = process.env['PEER_KEY'];
-  const named = values['peer-header'].map((line) => {
+  const given = values['peer-header'].map((line) => {
     const colon = line.indexOf(':');
     const value = line.slice(colon + 1).trim();
     return [line.slice(0, colon).trim(), value.replace('{upstream}', upstream.url)] as const;
   });
-  const headers = { ...(key ? { authorization: `Bearer ${key}` } : {}), ...Object.fromEntries(named) };
+  const headers = { ...(key ? { authorization: `Bearer ${key}` } : {}), ...Object.fromEntries(given) };
   const pid = values['peer-pid'] === undefined ? null : Number(values['peer-pid']);
   return { url: url.replace(/\/+$/, ''), headers, pid };
 }

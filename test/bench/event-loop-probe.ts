@@ -1,7 +1,8 @@
 /**
- * Loaded into a server (`node --import`) to tell what its own work, and not the machine's, delays its event loop by: a
- * timer of 10 ms that looks how late it is, and how much CPU time the thread spent since it last fired. Where another
- * process had the core, the first is long and the second is not. A message over IPC asks for the figures since the last.
+ * Probe that is loaded into a server (`node --import`) to measure the delay of its event loop by its own work, as
+ * opposed to other processes: a timer of 10 ms records how late it fires and the CPU time of the thread since it last
+ * fired. If another process had the core, the first is long and the second is short. A message over IPC asks for the
+ * figures since the last message.
  */
 const EVERY_MS = 10;
 let lateMs: number[] = [];

@@ -1,11 +1,11 @@
 /**
- * How long the server's event loop is held while 8 clients send 100 texts each. Server, upstream and clients are
- * processes of their own; the upstream answers with 3,072 native dimensions, as base64 and as numbers; nothing is
+ * Benchmark of the delay of the server's event loop while 8 clients send 100 texts each. Server, upstream and clients
+ * are separate processes. The upstream answers with 3,072 native dimensions, as base64 and as numbers. Nothing is
  * cached.
  *
- * `late`: how late a timer of 10 ms fires in the server. `own`: the part of it that the server's thread itself worked,
- * which is the figure of the goal: the cores are fewer than the processes. `beside`: how late the timer is at p99 in a
- * process that does nothing meanwhile. `exported`: `service_nodejs_eventloop_lag_p99_seconds`, which has the 10 ms in it.
+ * `late`: delay of a timer of 10 ms in the server. `own`: the part of it in which the server's thread itself worked,
+ * which is the figure of the goal, since there are fewer cores than processes. `idle`: p99 of the delay in a process
+ * that does nothing. `exported`: `service_nodejs_eventloop_lag_p99_seconds`, which includes the 10 ms.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const IDLE_SCRIPT = `console.log('{"url":""}'); process.stdin.resume().on('end',
 
 const running: ChildProcess[] = [];
 
-/** A child process, and the first line that it prints, as JSON. */
+/** Start a child process that prints one line of JSON when it is ready. */
 async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
@@ -41,9 +41,9 @@ async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   });
   running.push(child);
   const [line] = (await once(createInterface({ input: child.stdout as Readable }), 'line')) as [string];
-  const said = JSON.parse(line) as Record<string, string>;
-  if (said['url'] === undefined) throw new Error(line);
-  return { child, url: said['url'], keyFile: said['key_file'] ?? '' };
+  const ready = JSON.parse(line) as Record<string, string>;
+  if (ready['url'] === undefined) throw new Error(line);
+  return { child, url: ready['url'], keyFile: ready['key_file'] ?? '' };
 }
 
 async function stopAll(): Promise<void> {
@@ -59,11 +59,11 @@ interface Delays {
   readonly own: number[];
 }
 
-/** Since it was last asked; sorted. */
+/** Read the delays since the last call, sorted. */
 async function delaysOf(child: ChildProcess): Promise<Delays> {
-  const told = once(child, 'message') as Promise<[Delays]>;
-  child.send('tell');
-  const [{ late, own }] = await told;
+  const answer = once(child, 'message') as Promise<[Delays]>;
+  child.send('report');
+  const [{ late, own }] = await answer;
   return { late: late.sort((a, b) => a - b), own: own.sort((a, b) => a - b) };
 }
 
@@ -74,7 +74,7 @@ function send(url: string, key: string, body: string | null): Promise<string> {
   return new Promise((resolve, reject) => {
     const call = request(url, { method: body === null ? 'GET' : 'POST', agent, headers }, (reply) => {
       let text = '';
-      // The vectors are not looked at: they would cost the clients more than the server.
+      // The vectors are not parsed, which would cost the clients more than the server.
       if (body === null) reply.setEncoding('utf8').on('data', (part: string) => (text += part));
       else reply.resume();
       reply.on('error', reject).on('end', () => {
@@ -86,14 +86,14 @@ function send(url: string, key: string, body: string | null): Promise<string> {
   });
 }
 
-/** Milliseconds at p99 since the last look, by which the server starts a new count. */
+/** Read the exported lag at p99 in milliseconds since the last read, which resets it. */
 async function exported(url: string, key: string): Promise<number> {
   const metrics = await send(`${url}/metrics`, key, null);
   return Number(/^service_nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics)?.[1]) * 1000;
 }
 
 let serial = 0;
-/** Texts of about 30 words that nobody has sent before. */
+/** Return a body with new texts of about 30 words. */
 function bodyOf(dimensions: number | undefined): string {
   const input = Array.from(
     { length: TEXTS },
@@ -124,7 +124,7 @@ const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 
 console.log(`event loop: ${CLIENTS} clients, ${TEXTS} texts a request, ${MODEL}; ms`);
-console.log(line([...columns, 'beside', 'exported']));
+console.log(line([...columns, 'idle', 'exported']));
 let worst = 0;
 for (const format of ['base64', 'float']) {
   const { dataDir, remove } = makeDataDir();
@@ -141,12 +141,12 @@ for (const format of ['base64', 'float']) {
       await Promise.all([exported(server.url, key), delaysOf(server.child), delaysOf(idle.child)]);
       const times = await load();
       const { late, own } = await delaysOf(server.child);
-      const beside = at((await delaysOf(idle.child)).late, 0.99);
+      const idleLate = at((await delaysOf(idle.child)).late, 0.99);
       const rate = times.length === 0 ? '' : ((times.length / CASE_MS) * 1000).toFixed(1);
       const waits = [0.5, 0.99].map((share) => (times.length === 0 ? '' : at(times, share).toFixed(0)));
-      const delays = [at(late, 0.5), at(late, 0.99), at(own, 0.5), at(own, 0.99), at(own, 1), beside];
-      const shown = [...delays, await exported(server.url, key)].map((ms) => ms.toFixed(1));
-      console.log(line([...names, rate, ...waits, ...shown]));
+      const delays = [at(late, 0.5), at(late, 0.99), at(own, 0.5), at(own, 0.99), at(own, 1), idleLate];
+      const cells = [...delays, await exported(server.url, key)].map((ms) => ms.toFixed(1));
+      console.log(line([...names, rate, ...waits, ...cells]));
       return at(own, 0.99);
     };
     await drive(server.url, key, undefined, WARM_UP_MS);

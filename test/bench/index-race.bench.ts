@@ -1,7 +1,7 @@
 /**
- * Two processes that write to one bucket's index, appending and dropping at random, and a third that reads all of it:
- * 1,000 operations on disk and on S3. Then what the lock and the store are worth: three LanceDB writers without the lock
- * on a store that honours conditional writes, and on one that ignores them.
+ * Race of two processes that append to and drop from one bucket's index at random, and a third that reads the whole
+ * index: 1,000 operations on disk and on S3. To show the effect of the lock and the store, three LanceDB writers then
+ * write without the lock to a store that honours conditional writes, and to one that ignores them.
  */
 import path from 'node:path';
 import { connect } from '@lancedb/lancedb';
@@ -46,7 +46,7 @@ async function race(name: string, place: IndexPlace): Promise<void> {
   }
 }
 
-/** Rows that writers without a lock were told to be written, and those that are there. */
+/** Compare the rows that writers without a lock had acknowledged with those that are stored. */
 async function raceBare(endpoint: string): Promise<string> {
   if (s3 === null) return '';
   const [uri, storageOptions] = indexOnS3(s3Settings(endpoint, await s3.createBucket()));
@@ -60,7 +60,7 @@ async function raceBare(endpoint: string): Promise<string> {
       for (let n = 0; n < ROWS_EACH; n++) {
         await table.add([{ id: writer * ROWS_EACH + n }]).then(
           () => added++,
-          () => undefined, // told, and so not lost
+          () => undefined, // The writer knows of the failure, so the row does not count as lost.
         );
       }
     }),

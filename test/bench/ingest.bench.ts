@@ -1,4 +1,7 @@
-/** Ingest of 1,000 text documents of 4 kB with the built-in model, from the first upload to the last one ready. */
+/**
+ * Benchmark of the ingest of 1,000 text documents of 4 kB with the built-in model, from the first upload to the last
+ * ready.
+ */
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';

@@ -1,10 +1,9 @@
-import type { JobHandler } from '../../src/jobs/handler.ts';
 /**
- * Claim and finish of empty jobs by four workers, each with connections of its own, beside bare PostgreSQL: the same
- * claim and the same finish, one job at a time on four connections, with nothing of the engine around them.
+ * Benchmark of claiming and finishing empty jobs by four workers, each with its own connections, compared with bare
+ * PostgreSQL: the same claim and the same finish, one job at a time on four connections, without the engine.
  */
-
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
+import type { JobHandler } from '../../src/jobs/handler.ts';
 import type { Lease } from '../../src/jobs/lease.ts';
 import { type JobNotifier, openPostgresNotifier } from '../../src/jobs/notifier.ts';
 import { JobWorker } from '../../src/jobs/worker.ts';
@@ -25,7 +24,7 @@ const RESULT = { chunksCount: 0, fileType: null, actualCost: 0 };
 const logger = openLogger('warn');
 const metrics = openMetrics();
 
-/** Queued jobs of several organizations, ranked as their enqueueing would have ranked them. */
+/** Insert queued jobs of several organizations, with the ranks that the enqueueing would give them. */
 async function queue(sql: Database, jobs: number): Promise<void> {
   await sql`DELETE FROM jobs`;
   await sql`
@@ -35,7 +34,7 @@ async function queue(sql: Database, jobs: number): Promise<void> {
   await sql`VACUUM ANALYZE jobs`;
 }
 
-/** Jobs per second of `connections` that each take one job and finish it, again and again. */
+/** Measure connections that each claim and finish one job after the other. @returns jobs per second */
 async function bare(connect: () => Database, sql: Database): Promise<number> {
   await queue(sql, BARE_JOBS);
   const connections = Array.from({ length: WORKERS }, connect);
@@ -62,7 +61,7 @@ async function bare(connect: () => Database, sql: Database): Promise<number> {
   return BARE_JOBS / seconds;
 }
 
-/** Jobs per second of whole workers, and what a job costs this process. */
+/** Measure whole workers. @returns jobs per second, and CPU time of this process for a job */
 async function engine(connect: () => Database, sql: Database): Promise<{ rate: number; cpuMs: number }> {
   await queue(sql, JOBS);
   let left = JOBS;

@@ -1,8 +1,8 @@
 /**
- * Projection on one core, and the larger products of fitting: `node test/bench/kernel.bench.ts`.
- * GFLOP/s count a multiplication and an addition for each weight and row. "project" is the whole of a request's share:
- * copying in and out, mean, product, L2 norm. Plain JavaScript is the product alone, four columns at
- * a time from a transposed matrix, the fastest of three ways that were tried.
+ * Benchmark of projection on one core, and of the larger products of fitting: `node test/bench/kernel.bench.ts`.
+ * GFLOP/s count a multiplication and an addition for each weight and row. "project" is the whole work of a request:
+ * copying in and out, mean, product, L2 norm. Plain JavaScript is the product alone, four columns at a time from a
+ * transposed matrix, the fastest of three tried ways.
  */
 import { loadMap, project } from '../../src/projection/kernel/loaded-map.ts';
 import { matmul, transposeTimes } from '../../src/projection/kernel/matmul.ts';
@@ -23,7 +23,7 @@ function randomValues(length: number): Float32Array {
   return new Float32Array(length).map(() => random.real() - 0.5);
 }
 
-/** `transposedWeights` is [columns x k]; columns are a multiple of 4. */
+/** Multiply in plain JavaScript. @param transposedWeights [columns x k]; columns are a multiple of 4 */
 function plainJavaScript(
   a: Float32Array,
   transposedWeights: Float32Array,
@@ -51,7 +51,7 @@ function plainJavaScript(
   return c;
 }
 
-/** Milliseconds of the fastest and of the median round, after a warm-up. */
+/** Measure the fastest and the median round in milliseconds, after a warm-up. */
 function measure(run: () => Float32Array, rounds: number): { best: number; median: number } {
   run();
   const times = Array.from({ length: rounds }, () => {

@@ -1,6 +1,6 @@
 /**
- * Reading of one PDF of many pages, and of one of many scanned pages (the recognition of their text left out): how long
- * it takes, and the most memory that the reading process and this one held. An argument sets the pages, 2,000 by default.
+ * Benchmark of reading one PDF of many pages, and one of many scanned pages (without the recognition of their text):
+ * time, and peak memory of the reading process and of this one. An argument sets the pages, 2,000 by default.
  */
 import { Readable } from 'node:stream';
 import { extractWindows } from '../../src/ingest/extract/extract-document.ts';
@@ -14,7 +14,7 @@ const PARAGRAPHS = 10;
 /** A4 at 300 dots per inch. */
 const SCAN = { width: 2_480, height: 3_508 };
 
-async function measure(what: string, pdf: Buffer): Promise<void> {
+async function measure(label: string, pdf: Buffer): Promise<void> {
   const began = performance.now();
   let images = 0;
   const read = async () => {
@@ -28,7 +28,7 @@ async function measure(what: string, pdf: Buffer): Promise<void> {
   });
   const seconds = (performance.now() - began) / 1000;
   console.log(
-    `large-pdf ${what} of ${summary.pages} pages, ${(pdf.length / MB).toFixed(1)} MB: ${seconds.toFixed(1)} s, ` +
+    `large-pdf ${label} of ${summary.pages} pages, ${(pdf.length / MB).toFixed(1)} MB: ${seconds.toFixed(1)} s, ` +
       `${windows} windows, ${images} pictures, ${summary.failedPages.length} failed; ` +
       `at most ${((summary.peakMemoryBytes ?? 0) / MB).toFixed(0)} MB in the reading process, ` +
       `${((process.resourceUsage().maxRSS * 1024) / MB).toFixed(0)} MB in this one`,
@@ -44,5 +44,5 @@ await measure('text', await makePdf(pages));
 const pixels = new Uint8Array(SCAN.width * SCAN.height).fill(255);
 for (let i = 0; i < pixels.length; i += 97) pixels[i] = (i * 31) & 255;
 const image = greyImage({ ...SCAN, pixels });
-// Copies, so that none of them is taken from a cache.
+// Each page has its own copy of the image, so that none is taken from a cache.
 await measure('scan', makeScanPdf(Array.from({ length: SCANNED_PAGES }, () => ({ images: [{ ...image }] }))));

@@ -1,7 +1,7 @@
 /**
- * Ingest of one large table with the built-in model, by a worker process that does nothing else: how long each phase
- * takes, and the most memory that the process ever held, and each kind of its children. An argument sets the megabytes,
- * 100 by default.
+ * Benchmark of the ingest of one large table with the built-in model, by a worker process that does nothing else: time
+ * of each phase, and peak memory of the process and of each kind of its children. An argument sets the megabytes, 100
+ * by default.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ import { peakMb, watchChildMemory } from './child-memory.ts';
 
 const MB = 1e6;
 const BYTES = Number(process.argv[2] ?? 100) * MB;
-const ROWS_AT_ONCE = 1_000;
+const ROWS_PER_WRITE = 1_000;
 
 function* makeTable(): Generator<string> {
   const header = 'id,이름,city,amount,comment\n';
@@ -31,7 +31,7 @@ function* makeTable(): Generator<string> {
   let row = 0;
   for (let bytes = header.length; bytes < BYTES; ) {
     let text = '';
-    for (let i = 0; i < ROWS_AT_ONCE; i++) {
+    for (let i = 0; i < ROWS_PER_WRITE; i++) {
       row++;
       text += `${row},사람 ${row},Seoul,${(row * 37) % 100_000}.${row % 100},"a comment, with words about item ${row}"\n`;
     }
@@ -47,7 +47,7 @@ const { size } = await stat(file);
 const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
   logger: openLogger('warn'),
 });
-// As operators start it: with the flags of a worker.
+// The script that operators use sets the flags of a worker.
 const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const worker = spawn(service, ['worker', 'ingest', '--json', '--data-dir', dataDir], {
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -86,11 +86,11 @@ try {
     `large    table of ${(size / MB).toFixed(0)} MB: ${job['chunks_count']} chunks in ${seconds(performance.now() - began)} ` +
       `(${phases.join(', ')})`,
   );
-  // The last settling of the index comes after it, and may take the most memory.
+  // The index is settled after the job, which may take the most memory.
   while ((await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length > 0) await setTimeout(100);
   const kinds = Array.from(children.stop(), ([name, mb]) => `, ${name} ${mb.toFixed(0)} MB`);
   console.log(
-    `large    index at rest after ${seconds(performance.now() - began)}; resident at most: ` +
+    `large    index settled after ${seconds(performance.now() - began)}; peak memory: ` +
       `worker ${peakMb(pid).toFixed(0)} MB (${beforeMb.toFixed(0)} MB before)${kinds.join('')}`,
   );
 } finally {

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const HEADERS_END = '\r\n\r\n';
 
-/** One connection that asks one question at a time, each in one piece: what it takes is next to nothing of the time. */
+/** Client with one connection that sends one request at a time in one write, so that its own cost is negligible. */
 export class LeanClient {
   readonly #socket: Socket;
   readonly #head: string;
@@ -19,7 +19,7 @@ export class LeanClient {
     });
   }
 
-  /** @param url of what is asked, by POST with a JSON body */
+  /** Open a connection. @param url target of all requests, by POST with a JSON body */
   static async open(url: string, headers: Readonly<Record<string, string>>): Promise<LeanClient> {
     const { hostname, port, pathname, host } = new URL(url);
     const lines = Object.entries({ host, 'content-type': 'application/json', ...headers });
@@ -29,7 +29,12 @@ export class LeanClient {
     return new LeanClient(socket, head);
   }
 
-  /** The body of the answer. @throws Error for any status but 200, and for one without a length */
+  /**
+   * Send a request.
+   *
+   * @returns the body of the answer
+   * @throws Error for any status but 200 or an answer without a length
+   */
   async post(body: string): Promise<Buffer> {
     this.#received = Buffer.alloc(0);
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

@@ -1,6 +1,6 @@
 /**
- * Statements over documents: an UPDATE of 2,000 of them without reindexing, and conditions that 100 documents of a
- * bucket of a million meet, one by one.
+ * Benchmark of statements over documents: an UPDATE of 2,000 documents without a reindex, and several conditions that
+ * match 100 documents in a bucket of a million.
  */
 
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
@@ -24,10 +24,10 @@ const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_di
 const { sql, metadata } = appliance;
 const operator = await appliance.access.operator('default');
 
-/** A bucket of documents of 30 teams, as an ingest would leave them; each `group` has MATCHES of them. */
+/** Create a bucket of ingested documents of 30 teams. Each `group` has MATCHES documents. */
 async function fill(name: string, documents: number): Promise<string> {
   const { id } = await createBucket(sql, operator, { name, policy: BucketPolicy.parse({}) });
-  // Built at once, the index of terms takes a fraction of the time.
+  // Building the index of terms after the inserts takes a fraction of the time.
   const [index] = await sql`SELECT pg_get_indexdef('documents_by_term'::regclass) AS definition`;
   await sql`DROP INDEX documents_by_term`;
   await sql`

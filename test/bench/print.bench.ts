@@ -1,6 +1,7 @@
 /**
- * Printing of embedding lists against `JSON.stringify`, on random unit vectors: `node test/bench/print.bench.ts`.
- * Both sides start from the Float32Array that the projection leaves and end with the bytes for the socket.
+ * Benchmark of printing embedding lists compared with `JSON.stringify`, on random unit vectors:
+ * `node test/bench/print.bench.ts`. Both start from the Float32Array of the projection and end with bytes for the
+ * socket.
  */
 import { renderEmbeddingList } from '../../src/printing/print-floats.ts';
 import { createRandom } from '../support/random.ts';
@@ -29,7 +30,7 @@ function unitVectors(n: number, d: number): Float32Array {
 
 const random = createRandom(1);
 
-/** Box-Muller transform. */
+/** Draw a normally distributed number (Box-Muller transform). */
 function normalSample(): number {
   return Math.sqrt(-2 * Math.log(1 - random.real())) * Math.cos(2 * Math.PI * random.real());
 }
@@ -43,7 +44,7 @@ function stringify(vectors: Float32Array, d: number): Buffer {
   return Buffer.from(JSON.stringify({ object: 'list', data, model: TAIL.model, usage }));
 }
 
-/** Milliseconds of the fastest and of the median round, after a warm-up. */
+/** Measure the fastest and the median round in milliseconds, after a warm-up. */
 async function measure(run: () => Buffer | Promise<Buffer>): Promise<{ best: number; median: number; bytes: number }> {
   for (let i = 0; i < 5; i++) await run();
   let bytes = 0;

@@ -1,4 +1,7 @@
-/** Projecting a bucket anew from stored native vectors: 20,000 chunks of 1,536 dimensions, in place and into a new table. */
+/**
+ * Benchmark of reprojecting a bucket from stored native vectors: 20,000 chunks of 1,536 dimensions, in place and into a
+ * new table.
+ */
 
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { artifactKey } from '../../src/documents/documents.ts';
@@ -22,7 +25,7 @@ const DOCUMENTS = 1_000;
 const CHUNKS = 20;
 const NATIVE = 1_536;
 const MODEL = 'bench/model';
-/** A chunk of about 400 tokens. */
+/** Words of a chunk of about 400 tokens. */
 const WORDS_OF_CHUNK = 300;
 
 const { dataDir, remove } = makeDataDir();
@@ -80,9 +83,9 @@ try {
         locator,
       },
     }));
-    const about = { documentId, generation, model: MODEL, space, mapVersion: null, dimensions: INDEX_DIMENSIONS };
-    await objects.put(key, encodeArtifact({ ...about, chunks, vectors, native }));
-    // A few rows are enough to make the table: a reprojection does not read it.
+    const header = { documentId, generation, model: MODEL, space, mapVersion: null, dimensions: INDEX_DIMENSIONS };
+    await objects.put(key, encodeArtifact({ ...header, chunks, vectors, native }));
+    // A few rows are enough to create the table, since a reprojection does not read it.
     if (nth > 0) continue;
     await reprojection.index.append(
       bucketId,

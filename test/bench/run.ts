@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME…]`: each benchmark in a process of its own, one after the other. */
+/** Runner of benchmarks, `npm run bench [-- NAME…]`: each runs in a separate process, one after the other. */
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ const BENCHMARKS = [
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));
 if (unknown !== undefined) {
-  console.error(`unknown benchmark "${unknown}"; there are: ${BENCHMARKS.join(', ')}`);
+  console.error(`There is no benchmark "${unknown}". Choose among: ${BENCHMARKS.join(', ')}.`);
   process.exit(2);
 }
 console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}`);

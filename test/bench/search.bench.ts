@@ -1,7 +1,7 @@
 /**
- * `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP at a server in a process of its own, one
- * search at a time; in turns with them, in the same run and on the same table, the raw LanceDB calls that such a search makes.
- * An argument sets the number of chunks.
+ * Benchmark of `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP with a server in a separate
+ * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
+ * search. An argument sets the number of chunks.
  */
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
@@ -26,14 +26,15 @@ const CHUNKS = Number(process.argv[2] ?? 50_000);
 const CHUNKS_PER_DOCUMENT = 5;
 const TEAMS = 200;
 const QUERIES = 600;
-/** A server that has just started runs code that is not compiled yet. */
+/** Queries that are not counted, since a new server runs code that is not compiled yet. */
 const WARM_UP = 120;
-/** Service and raw calls take turns of so many queries; the first ones of each find the other's index in the CPU's caches. */
-const TURN = 30;
-const TURN_WARM_UP = 5;
-/** What a search asks of each leg at first, when ten results are wanted. */
+/** Queries of a batch. Batches of the service and of raw calls alternate. */
+const BATCH = 30;
+/** First queries of a batch, which are not counted, since the CPU's caches hold the data of the other process. */
+const BATCH_WARM_UP = 5;
+/** First limit of each leg of a search for ten results. */
 const CANDIDATES = 60;
-const APPENDS_AT_ONCE = 800;
+const CONCURRENT_APPENDS = 800;
 
 type Mode = 'hybrid' | 'vector' | 'keyword';
 interface Row {
@@ -69,7 +70,7 @@ try {
   remove();
 }
 
-/** As an ingest would leave them: documents of a few chunks each, of as many teams. */
+/** Insert documents of a few chunks each, in the state after their ingest, with TEAMS teams. */
 async function fill(orgId: string, bucketId: string): Promise<void> {
   const documents = Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT);
   await sql`
@@ -87,8 +88,8 @@ async function fill(orgId: string, bucketId: string): Promise<void> {
     ...{ sql, direct: sql, tables: appliance.search.tables },
     logger: openLogger('warn'),
   });
-  for (let first = 1; first <= documents; first += APPENDS_AT_ONCE) {
-    const last = Math.min(documents, first + APPENDS_AT_ONCE - 1);
+  for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
+    const last = Math.min(documents, first + CONCURRENT_APPENDS - 1);
     const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
     await Promise.all(numbers.map((number) => writer.append(bucketId, generationOf(number), LEXICAL_SPACE)));
   }
@@ -112,7 +113,7 @@ function generationOf(number: number): IndexedGeneration {
 async function measure(url: string, key: string, bucketId: string): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
   const table = own && (await appliance.search.tables.openForReading(own.name, own.version));
-  if (!table) throw new Error('there is no index');
+  if (!table) throw new Error('the bucket has no index');
   const queries = drawQueries(passages, QUERIES).filter((query) => analyse(query).length > 0);
   const team = Array.from({ length: Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT) }, (_, nth) => nth + 1)
     .filter((number) => number % TEAMS === 7)
@@ -124,7 +125,7 @@ async function measure(url: string, key: string, bucketId: string): Promise<void
     const reply = await client.post(body);
     const tookMs = performance.now() - beganMs;
     const { results } = JSON.parse(reply.toString()) as { results: unknown[] };
-    if (results.length === 0) throw new Error(`nothing is found for "${query}"`);
+    if (results.length === 0) throw new Error(`the search found nothing for "${query}"`);
     return tookMs;
   };
   const callRaw = async (query: string, { mode, filter }: Row) => {
@@ -140,21 +141,21 @@ async function measure(url: string, key: string, bucketId: string): Promise<void
   };
   for (const row of ROWS) {
     const times = { service: [] as number[], raw: [] as number[] };
-    for (let first = 0; first < queries.length; first += TURN) {
-      for (const [name, ask] of [
+    for (let first = 0; first < queries.length; first += BATCH) {
+      for (const [name, run] of [
         ['service', search],
         ['raw', callRaw],
       ] as const) {
-        for (const [nth, query] of queries.slice(first, first + TURN).entries()) {
-          const tookMs = await ask(query, row);
-          if (first >= WARM_UP && nth >= TURN_WARM_UP) times[name].push(tookMs);
+        for (const [nth, query] of queries.slice(first, first + BATCH).entries()) {
+          const tookMs = await run(query, row);
+          if (first >= WARM_UP && nth >= BATCH_WARM_UP) times[name].push(tookMs);
         }
       }
     }
     const [service, raw] = [times.service.sort(ascending), times.raw.sort(ascending)];
     console.log(
       `search   ${row.name.padEnd(24)} of ${CHUNKS} chunks: ${at(service, 0.5)} ms p50, ${at(service, 0.99)} p99; ` +
-        `raw LanceDB ${at(raw, 0.5)}, ${at(raw, 0.99)}; over it at p50 ${(quantile(service, 0.5) - quantile(raw, 0.5)).toFixed(1)} ms`,
+        `raw LanceDB ${at(raw, 0.5)}, ${at(raw, 0.99)}; difference at p50 ${(quantile(service, 0.5) - quantile(raw, 0.5)).toFixed(1)} ms`,
     );
   }
   client.close();

@@ -1,4 +1,4 @@
-/** `service serve` on an existing data directory: from exec to the first answered request. */
+/** Benchmark of the start of `service serve` on an existing data directory, from exec to the first answered request. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -9,7 +9,7 @@ import type { ListedObject, Objects } from '../../src/platform/objects/objects.t
 
 export interface ObjectsUnderTest {
   readonly objects: Objects;
-  /** Where a test may put files to adopt. */
+  /** Directory for files that a test lets the store adopt. */
   readonly directory: string;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ async function listAll(objects: Objects, prefix: string, signal?: AbortSignal): 
   return found;
 }
 
-/** What every driver of `Objects` must do. `open` gives an empty store. */
+/** Define the tests that every driver of `Objects` must pass. @param open opens an empty store */
 export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest>): void {
   describe(`objects on ${driver}`, () => {
     let store: ObjectsUnderTest;
@@ -40,7 +40,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       await store?.close();
     });
 
-    test('put and get bytes, the empty object too', async () => {
+    test('bytes that are put are read back, those of an empty object too', async () => {
       for (const [key, bytes] of [
         ['put/some', randomBytes(300 * KIB)],
         ['put/none', new Uint8Array(0)],
@@ -53,7 +53,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       }
     });
 
-    test('put a stream, in chunks of any size', async () => {
+    test('a stream with chunks of any size is stored whole', async () => {
       const chunks = [1, 70 * KIB, 3, 500 * KIB, 0, 17].map((size) => randomBytes(size));
       const whole = Buffer.concat(chunks);
       expect(await objects.put('stream/in', Readable.from(chunks))).toEqual({
@@ -63,7 +63,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(sha256(await objects.get('stream/in'))).toBe(sha256(whole));
     });
 
-    test('a put replaces, and readers see the one or the other, never a mixture', async () => {
+    test('a put replaces an object, and readers see the old or the new one, never a mixture', async () => {
       const [first, second] = [Buffer.alloc(200 * KIB, 'a'), Buffer.alloc(300 * KIB, 'b')];
       await objects.put('replace/one', first);
       const reads = Array.from({ length: 20 }, async (_, i) => {
@@ -85,7 +85,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(Buffer.from(await objects.get('once/only')).toString()).toBe(`writer ${winners[0]}`);
     });
 
-    test('a body that fails leaves nothing, and what was there stays', async () => {
+    test('a put whose body fails leaves no object, and an existing one is kept', async () => {
       const broken = () =>
         Readable.from(
           (async function* () {
@@ -101,13 +101,13 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(await listAll(objects, 'broken/')).toEqual([{ key: 'broken/old', sizeBytes: 3 }]);
     });
 
-    test('get refuses what is larger than the caller can take', async () => {
+    test('get refuses an object that is larger than the limit of the caller', async () => {
       await objects.put('large/one', Buffer.alloc(1000));
       await expect(objects.get('large/one', { maxBytes: 999 })).rejects.toMatchObject({ code: 'object_too_large' });
       expect(await objects.get('large/one', { maxBytes: 1000 })).toHaveLength(1000);
     });
 
-    test('stream a range, both ends included', async () => {
+    test('a range with both ends included is streamed', async () => {
       const bytes = randomBytes(700 * KIB);
       await objects.put('range/one', bytes);
       const range = async (options: { start?: number; end?: number }) =>
@@ -124,7 +124,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(await buffer(objects.stream('range/one', { start: 800 * KIB }))).toHaveLength(0);
     });
 
-    test('a stream may be given up half way', async () => {
+    test('a stream may be abandoned half way', async () => {
       await objects.put('range/two', Buffer.alloc(900 * KIB));
       const stream = objects.stream('range/two');
       for await (const chunk of stream) {
@@ -134,18 +134,18 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(stream.destroyed).toBe(true);
     });
 
-    test('what is missing is a typed error, or null', async () => {
+    test('a missing object is a typed error, or null', async () => {
       const notFound = { code: 'object_not_found', status: 404 };
       await expect(objects.get('missing/one')).rejects.toMatchObject(notFound);
       await expect(buffer(objects.stream('missing/one'))).rejects.toMatchObject(notFound);
       expect(await objects.head('missing/one')).toBeNull();
       await objects.put('folder/below/object', Buffer.from('x'));
-      await expect(objects.get('folder/below')).rejects.toMatchObject(notFound); // a prefix is no object
+      await expect(objects.get('folder/below')).rejects.toMatchObject(notFound); // A prefix is no object.
       expect(await objects.head('folder/below')).toBeNull();
       expect(await objects.head('folder/below/object/deeper')).toBeNull();
     });
 
-    test('delete, twice', async () => {
+    test('an object may be deleted twice', async () => {
       await objects.put('delete/one', Buffer.from('x'));
       await objects.delete('delete/one');
       expect(await objects.head('delete/one')).toBeNull();
@@ -155,7 +155,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(await objects.head('delete/one')).toEqual({ sizeBytes: 5 });
     });
 
-    test('list by prefix in the order of the keys, sizes included', async () => {
+    test('objects are listed by prefix in the order of the keys, with their sizes', async () => {
       const keys = ['list/a/2', 'list/a/10', 'list/a-b', 'list/a.b', 'list/b/deep/er/x', 'list/ab/x', 'list-not/x'];
       for (const key of keys) await objects.put(key, Buffer.alloc(key.length));
       const below = (prefix: string) => keys.filter((key) => key.startsWith(prefix)).sort();
@@ -167,7 +167,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(all).toEqual(expect.arrayContaining(keys));
     });
 
-    test('delete all below a prefix and nothing else', async () => {
+    test('exactly the objects below a prefix are deleted', async () => {
       for (const key of ['tree/a/1', 'tree/a/b/2', 'tree/ab/3', 'tree/c']) await objects.put(key, Buffer.from('x'));
       await objects.deletePrefix('tree/a/');
       expect((await listAll(objects, 'tree/')).map(({ key }) => key)).toEqual(['tree/ab/3', 'tree/c']);
@@ -185,7 +185,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(await listAll(objects, 'busy/')).toHaveLength(15);
     });
 
-    test('adopt a finished local file', async () => {
+    test('a finished local file is adopted', async () => {
       const bytes = randomBytes(400 * KIB);
       const file = path.join(store.directory, 'upload');
       await writeFile(file, bytes);
@@ -194,11 +194,10 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(sha256(await objects.get('adopted/one'))).toBe(sha256(bytes));
     });
 
-    test('an abort ends the work with its reason, and nothing is half written', async () => {
+    test('an abort ends an operation with its reason, and no object is half written', async () => {
       const reason = new Error('the caller went away');
-      const over = AbortSignal.abort(reason);
+      const signal = AbortSignal.abort(reason);
       await objects.put('abort/one', Buffer.from('old'));
-      const signal = over;
       await expect(objects.put('abort/one', Buffer.from('new'), { signal })).rejects.toBe(reason);
       await expect(objects.get('abort/one', { signal })).rejects.toBe(reason);
       await expect(buffer(objects.stream('abort/one', { signal }))).rejects.toBeDefined();
@@ -220,7 +219,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(Buffer.from(await objects.get('abort/one')).toString()).toBe('old');
     });
 
-    test('a large object, once', async () => {
+    test('a large object is stored once and read back', async () => {
       const chunk = randomBytes(256 * KIB);
       const body = () => Readable.from(Array.from({ length: 50 }, () => chunk)); // 12.5 MiB
       const stored = await objects.put('large/stream', body(), { ifAbsent: true });
@@ -257,7 +256,7 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       '%2e%2e/a',
       'a'.repeat(201),
       'a/'.repeat(300).concat('a'),
-    ])('refuses the key %j everywhere', async (key) => {
+    ])('every operation refuses the key %j', async (key) => {
       const refused = { code: 'object_key_invalid' };
       const file = path.join(store.directory, 'not-adopted');
       await writeFile(file, 'x');

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import type { RateWindow, WindowAnswer } from '../../src/usage/rate-window.ts';
 
-/** What every driver of rate windows does. `open` gives two processes that share one count. */
+/** Define the tests that every driver of rate windows must pass. @param open opens windows of two processes */
 export function describeRateWindow(open: () => readonly [RateWindow, RateWindow]): void {
-  test('lets exactly the limit through, however many come at once and to whichever process', async () => {
+  test('a rate window allows exactly the limit of concurrent requests to two processes', async () => {
     const windows = open();
     const answers: WindowAnswer[] = await Promise.all(
       Array.from({ length: 120 }, async (_, n) => (windows[n % 2] as RateWindow).take('burst', 50)),
     );
     const allowed = answers.filter((answer) => answer.allowed);
-    // A window that ends in between frees a place or two.
+    // A window that ends in between allows a few more.
     const crossed = answers.some((answer) => answer.previous > 0);
     if (crossed) expect(allowed.length).toBeGreaterThanOrEqual(50);
     else expect(allowed.map((answer) => answer.current).sort((a, b) => a - b)).toEqual(range(1, 50));
@@ -19,7 +19,7 @@ export function describeRateWindow(open: () => readonly [RateWindow, RateWindow]
     }
   });
 
-  test('counts keys apart, and not what was refused', async () => {
+  test('a rate window counts each key separately, and no refused requests', async () => {
     const [window] = open();
     expect(await window.take('one', 1)).toMatchObject({ allowed: true });
     for (let n = 0; n < 3; n++) {

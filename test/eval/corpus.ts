@@ -1,9 +1,9 @@
 /**
- * `npm run eval -- corpus`: how much worse the built-in calibration corpus is than real text.
+ * `npm run eval -- corpus`: quality of the built-in calibration corpus compared with real text.
  *
- * Real models are not at hand here, so the models are synthetic (see `synthetic-model.ts`), and beside them the built-in
- * lexical one, which is real. The reference and the model embed the calibration texts; a space and a map are made of
- * them; then texts of real collections that no source contains are looked up across the two models.
+ * Real models are not available here, so the models are synthetic (see `synthetic-model.ts`), except for the built-in
+ * lexical one. The reference and the model embed the calibration texts, from which a space and a map are fitted. Then
+ * texts of real collections that no source contains are searched across the two models.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { embedLexical, LEXICAL_DIMENSIONS } from '../../src/embedding/providers/local.ts';
@@ -43,14 +43,14 @@ interface Embedder {
   embed(texts: readonly string[]): Float32Array;
 }
 
-interface Named {
+interface NamedTexts {
   readonly name: string;
   readonly texts: readonly string[];
 }
 
 export async function evaluateCorpus(): Promise<void> {
   if (!COLLECTIONS.every((name) => existsSync(new URL(`retrieval/${name}/docs.jsonl`, DATA)))) {
-    console.log('skipped: ../shared/data/retrieval is not there');
+    console.log('skipped: the directory ../shared/data/retrieval is missing');
     return;
   }
   const halves = COLLECTIONS.map(readHalves);
@@ -78,7 +78,7 @@ export async function evaluateCorpus(): Promise<void> {
 const synthetic = (model: SyntheticModel): Embedder => ({ ...model, embed: openSyntheticModel(model) });
 const lexical: Embedder = { name: 'lexical-1', dimensions: LEXICAL_DIMENSIONS, embed: embedLexical };
 
-/** Canonical vectors before they are normalised, as `CanonicalSpace.corpus` has them. */
+/** Return canonical vectors before normalisation, like those of `CanonicalSpace.corpus`. */
 function toSpace({ nativeDimension, mean, rotation, rank }: CanonicalSpace, vectors: Float32Array): Float32Array {
   const centred = centreRows(vectors, nativeDimension, mean);
   return matmul(centred, centred.length / nativeDimension, nativeDimension, rotation, rank);
@@ -88,7 +88,7 @@ function scoreModel(
   model: Embedder,
   calibration: readonly string[],
   { corpus, rank }: CanonicalSpace,
-  tests: readonly (Named & { readonly canonical: Float32Array })[],
+  tests: readonly (NamedTexts & { readonly canonical: Float32Array })[],
 ): number[] {
   const nativeDimension = model.dimensions;
   const map = fitMap({ vectors: model.embed(calibration), nativeDimension, canonical: corpus, rank });
@@ -98,8 +98,8 @@ function scoreModel(
   });
 }
 
-/** `calibration`: sentences of every other document, and queries; the others are for the test. */
-function sourcesOf(collections: readonly Named[]): Named[] {
+/** Return the calibration corpora to compare: built-in, mixed, real of both collections and real of one. */
+function sourcesOf(collections: readonly NamedTexts[]): NamedTexts[] {
   const builtIn = generateCorpus().map((entry) => entry.text);
   const own = collections.flatMap(({ texts }) => sample(texts, OWN_PAIRS / collections.length));
   const real = collections.flatMap(({ texts }) => sample(texts, PAIRS / collections.length));
@@ -120,7 +120,8 @@ function sample(texts: readonly string[], count: number): string[] {
   return Array.from(shuffledIndices(texts.length, 1).subarray(0, count), (index) => texts[index] as string);
 }
 
-function readHalves(name: string): { calibration: Named; tests: Named[] } {
+/** Split a collection: every other document (in sentences) and query is for calibration, the rest for the test. */
+function readHalves(name: string): { calibration: NamedTexts; tests: NamedTexts[] } {
   const documents = readTexts(name, 'docs.jsonl');
   const queries = readTexts(name, 'queries.jsonl');
   const half = (texts: readonly string[], rest: number) => texts.filter((_, index) => index % 2 === rest);

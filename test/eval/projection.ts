@@ -1,6 +1,6 @@
 /**
- * `npm run eval -- projection`: maps between real models, on vectors of the same texts by both. The space is made from
- * the fitted part alone; figures are means over seeded splits, 80 % fitted, 20 % held out.
+ * `npm run eval -- projection`: quality of maps between real models, on vectors of the same texts by both. The space is
+ * created from the fitted part alone. Figures are means over seeded splits, 80 % fitted, 20 % held out.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createSpace, mapOfReference } from '../../src/projection/fit/create-space.ts';
@@ -22,12 +22,12 @@ interface Vectors {
   readonly columns: number;
 }
 
-/** A model and a reference: their files, the same texts in the same order. */
+/** Files of a model and a reference with vectors of the same texts in the same order. */
 interface Case {
   readonly name: string;
   readonly model: readonly string[];
   readonly reference: readonly string[];
-  /** Identity recall@1 at 1,024 dimensions that the design asks for. */
+  /** Identity recall@1 at 1,024 dimensions required by the design. */
   readonly recallMin?: number;
 }
 
@@ -70,7 +70,7 @@ const CASES: readonly Case[] = [
 export async function evaluateProjection(): Promise<void> {
   const files = CASES.flatMap((entry) => [...entry.model, ...entry.reference]);
   if (!files.every((file) => existsSync(fileOf(file)))) {
-    console.log('skipped: ../shared/data/paired is not there');
+    console.log('skipped: the directory ../shared/data/paired is missing');
     return;
   }
   console.log(
@@ -106,7 +106,7 @@ function scoreCase({ name, model, reference, recallMin }: Case): void {
   printTarget('gain over the unrotated prefix at 64', gain, GAIN_AT_64_MIN);
 }
 
-/** Fitted on one set and measured on another: how much the calibration texts matter. */
+/** Measure the effect of the calibration texts: fit on one set and score on another. */
 function scoreUnseenDomain(): void {
   const movies = dropDuplicates(readAll([`${MOVIES}/sbert_embeddings`]), readAll([`${MOVIES}/mpnet_embeddings`]));
   const rag = dropDuplicates(readAll(['rag-llm/embeddings_minilm']), readAll(['rag-llm/embeddings_mpnet']));
@@ -164,15 +164,15 @@ function printTable(means: readonly Mean[]): void {
   });
 }
 
-function printTarget(what: string, value: number, min: number): void {
-  console.log(`  ${value >= min ? 'met ' : 'MISS'} ${what}: ${value.toFixed(3)} (at least ${min})`);
+function printTarget(label: string, value: number, min: number): void {
+  console.log(`  ${value >= min ? 'met ' : 'MISS'} ${label}: ${value.toFixed(3)} (at least ${min})`);
 }
 
 function fileOf(name: string): URL {
   return new URL(`${name}.npy`, DATA);
 }
 
-/** Rows of several files, one below the other. */
+/** Read the rows of several files into one matrix. */
 function readAll(names: readonly string[]): Vectors {
   const parts = names.map((name) => readNpy(fileOf(name)));
   const values = new Float32Array(parts.reduce((sum, part) => sum + part.values.length, 0));
@@ -184,7 +184,7 @@ function readAll(names: readonly string[]): Vectors {
   return { values, columns: (parts[0] as Vectors).columns };
 }
 
-/** Two-dimensional little-endian float32 in C order, NPY format 1.0 (numpy.lib.format). */
+/** Read a matrix of little-endian float32 in C order, NPY format 1.0 (numpy.lib.format). */
 function readNpy(file: URL): Vectors {
   const bytes = readFileSync(file);
   const headerEnd = 10 + bytes.readUInt16LE(8);
@@ -196,12 +196,12 @@ function readNpy(file: URL): Vectors {
   return { values: new Float32Array(Uint8Array.from(bytes.subarray(headerEnd)).buffer), columns: Number(shape[2]) };
 }
 
-/** A text that is there twice cannot be told from itself. */
+/** Drop duplicate texts, which recall cannot distinguish. */
 function dropDuplicates(x: Vectors, y: Vectors): [Vectors, Vectors] {
   const seen = new Set<string>();
   const kept: number[] = [];
   for (let row = 0; row * x.columns < x.values.length; row++) {
-    // To four digits: the same text embedded in another batch differs in the last bits.
+    // Four digits are compared, since the same text embedded in another batch differs in the last bits.
     const key = Array.from(y.values.subarray(row * y.columns, (row + 1) * y.columns), (value) =>
       value.toFixed(4),
     ).join();

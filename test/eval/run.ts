@@ -1,4 +1,4 @@
-/** `npm run eval -- NAME…`: evaluations that need data beside the checkout. */
+/** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
 import { evaluateCorpus } from './corpus.ts';
 import { evaluateProjection } from './projection.ts';
 import { evaluateSearch } from './search.ts';
@@ -14,7 +14,7 @@ const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {
   const evaluate = evaluations[name];
   if (!evaluate) {
-    console.error(`unknown evaluation "${name}"; there are: ${Object.keys(evaluations).join(', ')}`);
+    console.error(`There is no evaluation "${name}". Choose among: ${Object.keys(evaluations).join(', ')}.`);
     process.exit(2);
   }
   await evaluate();

@@ -1,8 +1,7 @@
 /**
- * `npm run eval -- search`: retrieval quality and latency through the product itself, by language and mode. Every
- * document is uploaded, ingested by a worker and searched for by the operation behind
- * `POST /v2/buckets/{bucket}/search`. With a filter, each query is asked of one half of the documents, drawn by their
- * ids, and only the answers in that half count.
+ * `npm run eval -- search`: retrieval quality and latency of the whole product, by language and mode. Every document is
+ * uploaded, ingested by a worker and searched by the operation of `POST /v2/buckets/{bucket}/search`. With a filter,
+ * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
@@ -35,7 +34,7 @@ interface Scores {
   readonly p95Ms: number;
 }
 
-interface Asked {
+interface QuerySet {
   readonly set: string;
   readonly mode: (typeof MODES)[number];
   readonly isFiltered: boolean;
@@ -45,7 +44,7 @@ interface Asked {
 export async function evaluateSearch(): Promise<void> {
   const sets = SETS.filter(({ set }) => existsSync(new URL(`${set}/docs.jsonl`, DATA)));
   if (sets.length === 0) {
-    console.log('skipped: ../shared/data/retrieval is not there');
+    console.log('skipped: the directory ../shared/data/retrieval is missing');
     return;
   }
   const { dataDir, remove } = makeDataDir();
@@ -87,7 +86,7 @@ async function ingestSet(appliance: Appliance, operator: Caller, set: string) {
     metadata: { half: halfOf(doc.id) },
   }));
   const { idOf, perSecond } = await ingestAll(appliance, operator, set, documents);
-  // Scores are those of an index at rest: the writer settles it when writing pauses.
+  // Scores are those of a settled index. The writer settles it when writes pause.
   await until(async () => (await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length === 0);
   return { rate: perSecond, count: documents.length, fileIds: idOf };
 }
@@ -95,7 +94,7 @@ async function ingestSet(appliance: Appliance, operator: Caller, set: string) {
 async function scoreSet(
   appliance: Appliance,
   operator: Caller,
-  { set, mode, isFiltered, fileIds }: Asked,
+  { set, mode, isFiltered, fileIds }: QuerySet,
 ): Promise<Scores> {
   const relevant = readRelevant(set);
   const queries = readLines<{ id: string; text: string }>(set, 'queries.jsonl');
@@ -125,7 +124,7 @@ async function scoreSet(
   };
 }
 
-/** Ids of the documents that answer a query, by the query's id. */
+/** Read the ids of the documents that answer each query, by the id of the query. */
 function readRelevant(set: string): Map<string, Set<string>> {
   const relevant = new Map<string, Set<string>>();
   for (const line of readFileSync(new URL(`${set}/qrels.tsv`, DATA), 'utf8').split('\n')) {
@@ -137,7 +136,7 @@ function readRelevant(set: string): Map<string, Set<string>> {
   return relevant;
 }
 
-/** By the sum of an id's characters: as good as drawn by lot, and the same in every run. */
+/** Assign a document to a half by the sum of its id's characters, which is the same in every run. */
 function halfOf(id: string): string {
   const sum = [...id].reduce((total, character) => total + (character.codePointAt(0) as number), 0);
   return HALVES[sum % 2] as string;

@@ -1,6 +1,7 @@
 /**
- * `npm run eval -- statements`: 100,000 statements of the whole grammar find in PostgreSQL what a small interpreter
- * finds in memory, 5,000 change what it changes, and 100,000 damaged or random strings are answered without a fault and without a change.
+ * `npm run eval -- statements`: check of statements against a small interpreter in memory. 100,000 statements of the
+ * whole grammar must find the same documents in PostgreSQL, 5,000 must change the same ones, and 100,000 damaged or
+ * random strings must be answered without a fault and without a change.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ import { fingerprint, openSample, type Sample } from '../metadata/sample.ts';
 const STATEMENTS = 100_000;
 const CHANGES = 5_000;
 const STRINGS = 100_000;
-/** Each part has a seed of its own, and is told when it is done. */
+/** Number of parts of a run. Each has its own seed and is reported when it is done. */
 const PARTS = 10;
 const PARSE_MS_MAX = 50;
 
@@ -44,11 +45,11 @@ async function report(sample: Sample): Promise<void> {
     total.discriminating += tally.discriminating;
     total.matches += tally.matches;
     console.log(
-      `${total.statements} statements, ${total.discriminating} of them discriminating, ${total.matches} matches: all the same`,
+      `${total.statements} statements, ${total.telling} of them selective, ${total.matches} matches: all agree`,
     );
   }
   const { updated } = await checkEffects(sample, { seed: 1, numRuns: CHANGES });
-  console.log(`${CHANGES} statements that change, ${updated} documents changed: all as they should, and rolled back`);
+  console.log(`${CHANGES} statements that change, ${updated} documents changed: all correct, and rolled back`);
   let slowestMs = 0;
   let slowest = '';
   let strings = 0;
@@ -60,11 +61,11 @@ async function report(sample: Sample): Promise<void> {
     if (tally.slowestMs > slowestMs) ({ slowestMs, slowest } = tally);
   }
   console.log(
-    `${strings} damaged or random strings: ${read} are statements all the same, the others are refused by place`,
+    `${strings} damaged or random strings: ${read} are valid statements, the others are refused with their position`,
   );
-  console.log(`slowest to read: ${slowestMs.toFixed(2)} ms, ${slowest.length} characters`);
+  console.log(`slowest to parse: ${slowestMs.toFixed(2)} ms, ${slowest.length} characters`);
   if (slowestMs > PARSE_MS_MAX)
-    throw new Error(`reading took more than ${PARSE_MS_MAX} ms: ${JSON.stringify(slowest)}`);
+    throw new Error(`parsing took more than ${PARSE_MS_MAX} ms: ${JSON.stringify(slowest)}`);
   if ((await fingerprint(sample.sql)) !== before) throw new Error('documents, jobs or audit log changed');
   console.log('no document, job or audit row changed');
 }

@@ -2,35 +2,35 @@ import { termsOf } from '../../src/language/words.ts';
 import { seededRandom } from '../../src/projection/fit/split-pairs.ts';
 import { matmul } from '../../src/projection/kernel/matmul.ts';
 
-/** A stand-in for an embedding model: what it knows of a term, and how it writes that into its dimensions. */
+/** Substitute for an embedding model: latent vectors of terms, and a layer that maps them to its dimensions. */
 export interface SyntheticModel {
   readonly name: string;
   readonly dimensions: number;
   readonly seed: number;
   /** Share of the variance of a term that no other model has. */
   readonly ownShare: number;
-  /** Length of the common offset of all vectors, where the rest has about 1. */
+  /** Length of the common offset of all vectors, relative to a length of about 1 of the rest. */
   readonly offset: number;
-  /** How far the layer is driven: 0 is linear. */
+  /** Scale of the input of tanh in the layer; 0 means a linear layer. */
   readonly nonlinearity: number;
 }
 
-/** Meaning that all models share, and what each has of its own. */
+/** Latent dimensions that all models share, and those of one model only. */
 const SHARED_DIMENSIONS = 384;
 const OWN_DIMENSIONS = 96;
-/** Standard deviation of the i-th shared dimension is i to this power: real models' spectra fall about so. */
+/** Exponent of the standard deviation of the i-th shared dimension, i^SPECTRUM, similar to spectra of real models. */
 const SPECTRUM = -0.4;
-/** Terms that share a beginning share this much of their meaning. */
+/** Share of the latent vector that terms with the same beginning have in common. */
 const STEM_SHARE = 0.5;
 const STEM_CHARS = 4;
 const SHARED_SEED = 11;
 
 /**
- * Vectors of texts: the damped sum of their terms' latent vectors, through one random layer and tanh, off centre.
- * Such a model knows no syntax. Its settings are chosen so that 800 pairs of the texts' own domain, and pairs of another
- * domain, do about as well as they were measured to do between real models (0.98 and 0.79 to 0.86).
+ * Open a model that embeds a text as the damped sum of the latent vectors of its terms, through one random layer and
+ * tanh, off centre. Such a model knows no syntax. Its settings are chosen so that maps of 800 pairs of the same domain,
+ * and of pairs of another domain, score about as measured between real models (0.98 and 0.79 to 0.86).
  *
- * @returns embeds texts: Float32Array [texts x model.dimensions]
+ * @returns function that embeds texts as Float32Array [texts x model.dimensions]
  */
 export function openSyntheticModel(model: SyntheticModel): (texts: readonly string[]) => Float32Array {
   const own = termVectors(model.seed, OWN_DIMENSIONS, 0);
@@ -63,13 +63,13 @@ function throughLayer(model: SyntheticModel, latent: Float32Array, rows: number,
   const scale = 1 / Math.sqrt(dimensions);
   for (let i = 0; i < vectors.length; i++) {
     const value = vectors[i] as number;
-    const bent = nonlinearity > 0 ? Math.tanh(nonlinearity * value) / nonlinearity : value;
-    vectors[i] = bent * scale + (mean[i % dimensions] as number);
+    const activated = nonlinearity > 0 ? Math.tanh(nonlinearity * value) / nonlinearity : value;
+    vectors[i] = activated * scale + (mean[i % dimensions] as number);
   }
   return vectors;
 }
 
-/** Latent vectors of about unit length, drawn from the term's own seed. */
+/** Return a function that draws the latent vector of a term, of about unit length, from the seed of the term. */
 function termVectors(seed: number, dimensions: number, spectrum: number): (term: string) => Float32Array {
   const scales = Float64Array.from({ length: dimensions }, (_, i) => (i + 1) ** spectrum);
   const norm = Math.sqrt(scales.reduce((sum, scale) => sum + scale * scale, 0));
@@ -93,7 +93,7 @@ function termVectors(seed: number, dimensions: number, spectrum: number): (term:
 
 const sharedMeaning = termVectors(SHARED_SEED, SHARED_DIMENSIONS, SPECTRUM);
 
-/** Box and Muller, Annals of Mathematical Statistics 1958. */
+/** Return a generator of normally distributed numbers (Box and Muller, Annals of Mathematical Statistics 1958). */
 function gaussian(random: () => number): () => number {
   return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

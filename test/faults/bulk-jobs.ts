@@ -17,11 +17,11 @@ export async function submitTexts(fleet: Fleet, texts: readonly string[]): Promi
   return (await submitBulkJob(fleet.appliance.bulk, fleet.operator, request, NEVER)).reply.id;
 }
 
-/** Keeps bulk jobs of 10,000 texts in the queue until it is stopped. */
+/** Keep bulk jobs of 10,000 texts in the queue until it is stopped. @param waiting number of unfinished jobs */
 export function feedBulkJobs(fleet: Fleet, waiting: number): { stop(): Promise<Map<string, string>> } {
   const { sql } = fleet.appliance;
   const stop = new AbortController();
-  /** Name of the texts by job. */
+  /** Names of the texts, by job. */
   const jobs = new Map<string, string>();
   const feeding = (async () => {
     while (!stop.signal.aborted) {
@@ -42,7 +42,7 @@ export function feedBulkJobs(fleet: Fleet, waiting: number): { stop(): Promise<M
   };
 }
 
-/** What is wrong with a job that should be ready: vectors that are missing, there twice, or not of their text. */
+/** Count the faults of a job that should be ready: vectors that are missing, duplicate, or not of their text. */
 export async function checkBulkJob(
   fleet: Fleet,
   id: string,

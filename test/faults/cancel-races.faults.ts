@@ -15,39 +15,42 @@ import { scaled } from './scaled.ts';
 
 const BULK_RACES = 1_000;
 const INGEST_RACES = 300;
-/** Fewer do not find the moment at which half of the jobs are done. */
+/** Number of races that are needed to find the moment at which half of the jobs are done. */
 const RACES_MIN = 100;
-const AT_ONCE = 16;
-/** When the first cancel falls, from the upstream's answer on; then about when half of the jobs are done. */
+const CONCURRENCY = 16;
+/**
+ * Delay of the first cancel after the upstream's answer. Later ones adapt to the time at which half of the jobs are
+ * done.
+ */
 const FIRST_CANCEL_MS = 40;
 
 let fleet: Fleet;
 afterEach(() => fleet.close());
 
-interface Raced {
+interface RaceResult {
   readonly isCancelled: boolean;
-  /** A document, or a bulk job. */
+  /** Id of a document or a bulk job. */
   readonly id: string;
 }
 
-/** Cancel jobs about when they finish; `one` is told how long after the upstream's answer. */
+/** Cancel jobs about when they finish. `one` gets the delay of the cancel after the upstream's answer. */
 async function race(
   count: number,
   random: SeededRandom,
-  one: (i: number, afterMs: number) => Promise<Raced>,
-): Promise<Raced[]> {
-  const raced: Raced[] = [];
+  one: (i: number, afterMs: number) => Promise<RaceResult>,
+): Promise<RaceResult[]> {
+  const results: RaceResult[] = [];
   let middleMs = FIRST_CANCEL_MS;
   const queue = Array.from({ length: count }, (_, i) => i).values();
-  const lane = async () => {
+  const runRaces = async () => {
     for (const i of queue) {
       const outcome = await one(i, random.int(2 * middleMs));
       middleMs = Math.max(1, middleMs * (outcome.isCancelled ? 1.05 : 0.95));
-      raced.push(outcome);
+      results.push(outcome);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  return raced;
+  await Promise.all(Array.from({ length: CONCURRENCY }, runRaces));
+  return results;
 }
 
 async function cancel(jobId: string): Promise<boolean> {
@@ -60,7 +63,7 @@ async function cancel(jobId: string): Promise<boolean> {
   }
 }
 
-/** Resolves when the upstream has answered for a text with this beginning. */
+/** Return a function that waits until the upstream has answered for texts of this race. */
 function answersByName(): (name: string) => Promise<void> {
   const waiting = new Map<string, () => void>();
   fleet.upstream.onAnswered = ({ texts }) => {
@@ -79,12 +82,12 @@ const allEnded = () =>
   );
 
 it('bulk jobs cancelled while they finish end in one state, and cancelled ones show no vectors', async () => {
-  fleet = await openFleet({ settings: { workers: { embed_concurrency: AT_ONCE, lease_seconds: 30 } } });
+  fleet = await openFleet({ settings: { workers: { embed_concurrency: CONCURRENCY, lease_seconds: 30 } } });
   const { appliance, operator } = fleet;
   const answered = answersByName();
   const worker = appliance.jobs.worker('embed');
   await worker.start(new AbortController().signal);
-  const raced = await race(
+  const results = await race(
     Math.max(RACES_MIN, scaled(BULK_RACES)),
     createTestRandom('cancel bulk jobs'),
     async (i, afterMs) => {
@@ -103,36 +106,36 @@ it('bulk jobs cancelled while they finish end in one state, and cancelled ones s
   let wrongState = 0;
   let lost = 0;
   let visible = 0;
-  for (const { id, isCancelled } of raced) {
+  for (const { id, isCancelled } of results) {
     if (states.get(id) !== (isCancelled ? 'cancelled' : 'ready')) wrongState++;
     const page = await renderResultPage(appliance.bulk, operator, id, { offset: 0, limit: 10 }).catch(() => null);
     if (isCancelled && page !== null) visible++;
     if (!isCancelled && JSON.parse(String(page)).data.length !== 3) lost++;
   }
   const usage = await appliance.usage.summarize(operator, {});
-  const cancelled = raced.filter((each) => each.isCancelled).length;
+  const cancelled = results.filter((each) => each.isCancelled).length;
   reportFigures({
-    promise: 'bulk jobs cancelled while they finish',
-    ...{ n: raced.length, lost, doubled: visible + wrongState, stuck: 0, worstRecoveryMs: null },
-    note: `${cancelled} cancelled, ${raced.length - cancelled} ready`,
+    guarantee: 'bulk jobs cancelled while they finish',
+    ...{ n: results.length, lost, doubled: visible + wrongState, stuck: 0, worstRecoveryMs: null },
+    note: `${cancelled} cancelled, ${results.length - cancelled} ready`,
   });
   expect({ wrongState, lost, visible }).toEqual({ wrongState: 0, lost: 0, visible: 0 });
-  expect(Math.min(cancelled, raced.length - cancelled)).toBeGreaterThan(0);
-  // Each ready job in full; of a cancelled one, what it had stored.
-  const ready = (raced.length - cancelled) * 3;
+  expect(Math.min(cancelled, results.length - cancelled)).toBeGreaterThan(0);
+  // A ready job counts in full, a cancelled one with the texts that it had stored.
+  const ready = (results.length - cancelled) * 3;
   expect(usage.axes.embed_batch?.texts).toBeGreaterThanOrEqual(ready);
-  expect(usage.axes.embed_batch?.texts).toBeLessThanOrEqual(raced.length * 3);
+  expect(usage.axes.embed_batch?.texts).toBeLessThanOrEqual(results.length * 3);
   expect(await appliance.sql`SELECT 1 FROM usage_reservations`).toHaveLength(0);
 });
 
 it('ingests cancelled while they finish end in one state, and nothing of cancelled ones is found', async () => {
-  fleet = await openFleet({ settings: { workers: { ingest_concurrency: AT_ONCE, lease_seconds: 30 } } });
+  fleet = await openFleet({ settings: { workers: { ingest_concurrency: CONCURRENCY, lease_seconds: 30 } } });
   await routeToUpstream(fleet);
   const { appliance, operator } = fleet;
   const answered = answersByName();
   const worker = appliance.jobs.worker('ingest');
   await worker.start(new AbortController().signal);
-  const raced = await race(
+  const results = await race(
     Math.max(RACES_MIN, scaled(INGEST_RACES)),
     createTestRandom('cancel ingests'),
     async (i, afterMs) => {
@@ -150,8 +153,8 @@ it('ingests cancelled while they finish end in one state, and nothing of cancell
   const rows = await appliance.sql`
     SELECT d.id, d.active_generation, j.status FROM documents d JOIN jobs j ON j.document_id = d.id`;
   const states = new Map(rows.map((row) => [row['id'] as string, row]));
-  const cancelled = raced.filter((each) => each.isCancelled).map((each) => each.id);
-  const kept = raced.filter((each) => !each.isCancelled).map((each) => each.id);
+  const cancelled = results.filter((each) => each.isCancelled).map((each) => each.id);
+  const kept = results.filter((each) => !each.isCancelled).map((each) => each.id);
   const wrongState =
     cancelled.filter((id) => states.get(id)?.['status'] !== 'cancelled').length +
     kept.filter((id) => states.get(id)?.['status'] !== 'ready').length;
@@ -161,8 +164,8 @@ it('ingests cancelled while they finish end in one state, and nothing of cancell
   const visible = found + cancelled.filter((id) => states.get(id)?.['active_generation'] !== null).length;
   const checked = await checkDocuments(fleet, kept);
   reportFigures({
-    promise: 'ingests cancelled while they finish',
-    ...{ n: raced.length, lost: checked.lost, doubled: visible + wrongState + checked.doubled, stuck: 0 },
+    guarantee: 'ingests cancelled while they finish',
+    ...{ n: results.length, lost: checked.lost, doubled: visible + wrongState + checked.doubled, stuck: 0 },
     worstRecoveryMs: null,
     note: `${cancelled.length} cancelled, ${kept.length} ready`,
   });

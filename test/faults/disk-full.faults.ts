@@ -13,8 +13,8 @@ import { checkDocuments, documentOf, routeToUpstream, uploadText } from './inges
 import { reportFigures } from './report-figures.ts';
 
 const DISK_MIB = 64;
-/** What is left free while jobs are at work, so that each of them runs out of it somewhere else. */
-const LEFT_KIB = [512, 250, 60, 0];
+/** Free space while jobs run, so that each round runs out of space at another place. */
+const FREE_KIB = [512, 250, 60, 0];
 const TEXTS = 1_000;
 const DOCUMENTS = 4;
 const RECOVERY_MS_MAX = 60_000;
@@ -25,7 +25,7 @@ let database: TestDatabase;
 const { dataDir, remove } = makeDataDir();
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0711`, 'tmpfs', dataDir]);
 const canMount = mounted.status === 0;
-if (!canMount) process.stderr.write('no tmpfs may be mounted here (root is needed): disk full is not tested\n');
+if (!canMount) process.stderr.write('The test of a full disk is skipped: it mounts a tmpfs, which needs root.\n');
 
 afterEach(async () => {
   await fleet?.close();
@@ -34,14 +34,14 @@ afterEach(async () => {
   remove();
 });
 
-/** Fill the disk up to `leftKib`. */
-function fill(leftKib: number): void {
+/** Fill the disk until `freeKib` are free. */
+function fill(freeKib: number): void {
   const file = openSync(path.join(dataDir, 'filler'), 'a');
   const block = Buffer.alloc(4096);
   try {
     for (;;) {
       const { bavail, bsize } = statfsSync(dataDir);
-      if (bavail * bsize <= leftKib * 1024) break;
+      if (bavail * bsize <= freeKib * 1024) break;
       writeSync(file, block);
     }
   } finally {
@@ -51,11 +51,11 @@ function fill(leftKib: number): void {
 const free = () => rmSync(path.join(dataDir, 'filler'), { force: true });
 
 it.skipIf(!canMount)(
-  'a full disk is told as such, shows nothing half done, and all goes on when there is room',
+  'requests on a full disk are a 503, no result is partial, and all jobs end once there is space',
   async () => {
     database = await createTestDatabase();
     fleet = await openFleet({
-      place: { dataDir, databaseUrl: database.url, connection: database.connection },
+      storage: { dataDir, databaseUrl: database.url, connection: database.connection },
       logger: openLogger('silent'),
     });
     const { appliance, call } = fleet;
@@ -78,15 +78,15 @@ it.skipIf(!canMount)(
       sql`SELECT id, status, error_category FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
     await until(async () => (await open()).length === 0, { what: 'the first document' });
 
-    const strange: string[] = [];
+    const unexpected: string[] = [];
     const refusals: string[] = [];
     let worstMs = 0;
-    for (const [round, leftKib] of LEFT_KIB.entries()) {
-      // They come to a disk that is nearly full, and then to one that is.
+    for (const [round, freeKib] of FREE_KIB.entries()) {
+      // The jobs start on a nearly full disk, which is then filled.
       await stopWorkers();
       for (let i = 0; i < DOCUMENTS; i++) documents.push(await uploadText(fleet, `round-${round}-${i}`));
       bulk.set(await submitTexts(fleet, textsOf(`round ${round}`, TEXTS)), `round ${round}`);
-      fill(leftKib);
+      fill(freeKib);
       stopWorkers = await startWorkers();
       await delay(FULL_MS / 2);
       fill(0);
@@ -101,15 +101,15 @@ it.skipIf(!canMount)(
         call('POST', '/v1/embed/jobs', { key, json: { texts: textsOf(`refused ${round}`), model: TINY.id } }),
       ]);
       for (const answer of answers) {
-        const isTold = answer.status === 503 && Number(answer.headers.get('retry-after')) > 0;
+        const isRefused = answer.status === 503 && Number(answer.headers.get('retry-after')) > 0;
         refusals.push(String(answer.status));
-        if (!isTold) strange.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+        if (!isRefused) unexpected.push(`${answer.status} ${JSON.stringify(answer.body)}`);
       }
       const search = await call('POST', '/v2/buckets/default/search', {
         key,
         json: { query: 'finding 7 of before', top_k: 5 },
       });
-      if (search.status !== 200 || search.body.results.length === 0) strange.push(`search: ${search.status}`);
+      if (search.status !== 200 || search.body.results.length === 0) unexpected.push(`search: ${search.status}`);
       await delay(FULL_MS / 2);
       free();
       const freedMs = performance.now();
@@ -125,27 +125,35 @@ it.skipIf(!canMount)(
     const checked = await checkDocuments(fleet, documents);
     let { lost, doubled } = checked;
     for (const [id, name] of bulk) {
-      const wrong = await checkBulkJob(fleet, id, textsOf(name, TEXTS));
-      lost += wrong.lost;
-      doubled += wrong.doubled;
+      const faults = await checkBulkJob(fleet, id, textsOf(name, TEXTS));
+      lost += faults.lost;
+      doubled += faults.doubled;
     }
     const rows = await sql`SELECT count(*)::int AS n FROM jobs`;
-    const strays: string[] = [];
+    const unknownObjects: string[] = [];
     for await (const { key: name } of appliance.objects.list('')) {
       const [folder, , id] = name.split('/');
       const [known] =
         folder === 'bulk'
           ? await sql`SELECT 1 FROM jobs WHERE id = ${id as string}`
           : await sql`SELECT 1 FROM documents WHERE id = ${id as string}`;
-      if (!known) strays.push(name);
+      if (!known) unknownObjects.push(name);
     }
     reportFigures({
-      promise: `disk of ${DISK_MIB} MB full`,
-      ...{ n: LEFT_KIB.length, lost, doubled, stuck, worstRecoveryMs: worstMs },
+      guarantee: `disk of ${DISK_MIB} MB full`,
+      ...{ n: FREE_KIB.length, lost, doubled, stuck, worstRecoveryMs: worstMs },
       note: `${refusals.length} requests refused, all by a 503`,
     });
-    expect({ lost, doubled, stuck, strange, failed: [...failed], leftovers: checked.leftovers, strays }).toEqual({
-      ...{ lost: 0, doubled: 0, stuck: 0, strange: [], failed: [], leftovers: [], strays: [] },
+    expect({
+      lost,
+      doubled,
+      stuck,
+      unexpected,
+      failed: [...failed],
+      leftovers: checked.leftovers,
+      unknownObjects,
+    }).toEqual({
+      ...{ lost: 0, doubled: 0, stuck: 0, unexpected: [], failed: [], leftovers: [], unknownObjects: [] },
     });
     expect(rows[0]?.['n']).toBe(documents.length + bulk.size);
   },

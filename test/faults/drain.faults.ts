@@ -10,7 +10,7 @@ const EXIT_MS_MAX = 25_000;
 const RECLAIM_MS_MAX = 2_000;
 const [, HANGING = '', ANSWERED = ''] = UPSTREAM_KEYS;
 const TEXTS = 1_000;
-/** Texts of a bulk job that are answered before the upstream hangs. */
+/** Number of texts of a bulk job that are answered before the upstream hangs. */
 const ANSWERED_TEXTS = 300;
 
 const fleets: Fleet[] = [];
@@ -18,15 +18,15 @@ afterEach(() => Promise.all(fleets.splice(0).map((fleet) => fleet.close())));
 
 interface Drained {
   readonly exitMs: number;
-  /** From the release of each job until another process had it. */
+  /** Time from the release of each job until its claim by another process. */
   readonly reclaimsMs: readonly number[];
-  /** Attempts that the drain cost the jobs. */
+  /** Attempts of jobs that the drain used up. */
   readonly spent: number;
   readonly lost: number;
   readonly doubled: number;
 }
 
-/** Tell a process to end while all that it does waits for an upstream that hangs, with idle workers beside it. */
+/** Stop a process by SIGTERM while all its calls wait for an upstream that hangs, with idle workers beside it. */
 async function drain(args: readonly string[], kinds: readonly JobKind[]): Promise<Drained> {
   const fleet = await openFleet({ timeoutSeconds: 120 });
   fleets.push(fleet);
@@ -36,7 +36,7 @@ async function drain(args: readonly string[], kinds: readonly JobKind[]): Promis
     const place = Number(/ text (\d+)$/.exec(texts[0] ?? '')?.[1] ?? Number.NaN);
     return apiKey === HANGING && !(place < ANSWERED_TEXTS) ? { kind: 'stall' } : null;
   };
-  const leaving = await fleet.spawn(args, { upstreamKey: HANGING });
+  const drained = await fleet.spawn(args, { upstreamKey: HANGING });
   const bulk = new Map<string, string>();
   const documents: string[] = [];
   for (const name of ['first', 'second']) {
@@ -50,42 +50,42 @@ async function drain(args: readonly string[], kinds: readonly JobKind[]): Promis
     fleet.upstream.calls.some((call) => !call.texts[0]?.includes(' text ') || call.texts[0].endsWith(' text 300')),
   );
   const key = await fleet.key({ scopes: ['embed'] });
-  const request = leaving.ready['url'] && hangingRequest(leaving.ready['url'], key);
+  const request = drained.ready['url'] && hangingRequest(drained.ready['url'], key);
   const others = [
     await fleet.spawn(['worker', 'embed'], { upstreamKey: ANSWERED }),
     await fleet.spawn(['worker', 'ingest'], { upstreamKey: ANSWERED }),
   ];
   const fences = new Map((await jobs()).map((job) => [job.id, job.fence]));
-  const exit = leaving.end('SIGTERM');
+  const exit = drained.end('SIGTERM');
   const releasedMs = new Map<string, number>();
-  const takenMs = new Map<string, number>();
+  const reclaimedMs = new Map<string, number>();
   await until(
     async () => {
       for (const { id, status, fence } of await jobs()) {
-        const isTaken = fence > (fences.get(id) as number);
-        if ((status === 'queued' || isTaken) && !releasedMs.has(id)) releasedMs.set(id, performance.now());
-        if (isTaken && !takenMs.has(id)) takenMs.set(id, performance.now());
+        const isReclaimed = fence > (fences.get(id) as number);
+        if ((status === 'queued' || isReclaimed) && !releasedMs.has(id)) releasedMs.set(id, performance.now());
+        if (isReclaimed && !reclaimedMs.has(id)) reclaimedMs.set(id, performance.now());
       }
-      return takenMs.size === fences.size;
+      return reclaimedMs.size === fences.size;
     },
-    { withinMs: EXIT_MS_MAX + 10_000, everyMs: 10, what: 'that others take the jobs' },
+    { withinMs: EXIT_MS_MAX + 10_000, everyMs: 10, what: 'the claim of all jobs by other workers' },
   );
   const exitMs = await exit;
-  expect(leaving.ended(), leaving.stderr()).toEqual({ code: 0, signal: null });
+  expect(drained.ended(), drained.stderr()).toEqual({ code: 0, signal: null });
   if (request) expect([503, 'cut off']).toContain(await request);
-  await until(async () => (await jobs()).every((job) => job.status === 'ready'), { what: 'the ends' });
+  await until(async () => (await jobs()).every((job) => job.status === 'ready'), { what: 'the end of all jobs' });
   const spent = (await jobs()).reduce((sum, job) => sum + job.attempts, 0);
   await Promise.all(others.map((worker) => worker.end('SIGTERM')));
   const checked = await checkDocuments(fleet, documents);
   expect(checked.leftovers).toEqual([]);
-  expect(fleet.casualties()).toEqual([]);
+  expect(fleet.unexpectedExits()).toEqual([]);
   let { lost, doubled } = checked;
   for (const [id, name] of bulk) {
-    const wrong = await checkBulkJob(fleet, id, textsOf(name, TEXTS));
-    lost += wrong.lost;
-    doubled += wrong.doubled;
+    const faults = await checkBulkJob(fleet, id, textsOf(name, TEXTS));
+    lost += faults.lost;
+    doubled += faults.doubled;
   }
-  const reclaimsMs = [...takenMs].map(([id, ms]) => ms - (releasedMs.get(id) as number));
+  const reclaimsMs = [...reclaimedMs].map(([id, ms]) => ms - (releasedMs.get(id) as number));
   return { exitMs, reclaimsMs, spent, lost, doubled };
 }
 
@@ -98,19 +98,19 @@ async function hangingRequest(url: string, key: string): Promise<number | string
   );
 }
 
-it('a process that is told to end while its upstream hangs hands its jobs back, and others take them at once', async () => {
-  const drained = await Promise.all([
+it('a process that gets SIGTERM while its upstream hangs releases its jobs, and other workers claim them at once', async () => {
+  const drains = await Promise.all([
     drain(['worker', 'embed'], ['bulk']),
     drain(['worker', 'ingest'], ['ingest']),
     drain(['serve', '--port', '0'], ['bulk', 'ingest']),
   ]);
-  const sum = (of: (each: Drained) => number) => drained.reduce((total, each) => total + of(each), 0);
+  const sum = (of: (each: Drained) => number) => drains.reduce((total, each) => total + of(each), 0);
   const [lost, doubled, spent] = [sum((each) => each.lost), sum((each) => each.doubled), sum((each) => each.spent)];
-  const exitMs = Math.max(...drained.map((each) => each.exitMs));
-  const reclaimMs = Math.max(...drained.flatMap((each) => each.reclaimsMs));
+  const exitMs = Math.max(...drains.map((each) => each.exitMs));
+  const reclaimMs = Math.max(...drains.flatMap((each) => each.reclaimsMs));
   reportFigures({
-    promise: 'drain with an upstream that hangs',
-    ...{ n: drained.length, lost, doubled, stuck: 0, worstRecoveryMs: reclaimMs },
+    guarantee: 'drain with an upstream that hangs',
+    ...{ n: drains.length, lost, doubled, stuck: 0, worstRecoveryMs: reclaimMs },
     note: `exit in ${(exitMs / 1000).toFixed(1)} s at most, ${spent} attempts spent`,
   });
   expect({ lost, doubled, spent }).toEqual({ lost: 0, doubled: 0, spent: 0 });

@@ -1,14 +1,14 @@
-import type { PostgresWiretap, TapMoment } from '../support/postgres-wiretap.ts';
+import type { InterceptMoment, PostgresInterceptor } from '../support/postgres-interceptor.ts';
 
-/** A place in a job's work at which its worker can be stopped; found from outside, without hooks in the product. */
+/** Point of a job at which its worker can be stopped. It is found from outside, without hooks in the product. */
 export interface FailPoint {
   readonly name: string;
-  /** The statement at which the worker is held up; null: anywhere, after a while. */
+  /** Statement at which the worker is stopped, or null for any point after a while. */
   readonly statement: RegExp | null;
-  readonly moment: TapMoment;
-  /** Only behind a statement that this matches, on the same connection. */
-  readonly behind?: RegExp;
-  /** A reply of the upstream instead of a statement. */
+  readonly moment: InterceptMoment;
+  /** If set, only statements that follow one that matches this, on the same connection. */
+  readonly follows?: RegExp;
+  /** True to stop at a reply of the upstream instead of a statement. */
   readonly isUpstream?: boolean;
 }
 
@@ -21,8 +21,8 @@ const COMMON: readonly FailPoint[] = [
   { name: 'after the claim', statement: CLAIM, moment: 'after' },
   { name: 'after the upstream reply', statement: null, moment: 'after', isUpstream: true },
   { name: 'before the terminal update', statement: TERMINAL, moment: 'before' },
-  { name: 'before its commit', statement: COMMIT, moment: 'before', behind: TERMINAL },
-  { name: 'after its commit', statement: COMMIT, moment: 'after', behind: TERMINAL },
+  { name: 'before its commit', statement: COMMIT, moment: 'before', follows: TERMINAL },
+  { name: 'after its commit', statement: COMMIT, moment: 'after', follows: TERMINAL },
 ];
 
 export const BULK_POINTS: readonly FailPoint[] = [
@@ -31,7 +31,7 @@ export const BULK_POINTS: readonly FailPoint[] = [
   { name: 'chunk recorded', statement: /INSERT INTO bulk_chunks/, moment: 'after' },
 ];
 
-/** With the lock on the bucket's index held. */
+/** Fail point at which the worker holds the lock on the bucket's index. */
 export const LOCK_POINT: FailPoint = {
   name: 'before the index commit',
   statement: /select pg_backend_pid\(\) =/,
@@ -46,34 +46,34 @@ export const INGEST_POINTS: readonly FailPoint[] = [
   { name: 'index version published', statement: /INSERT INTO index_tables/, moment: 'after' },
 ];
 
-/** Somebody's worker at a fail point: it goes no further until it is let go. */
-export interface HeldJob {
-  letGo(): void;
+/** Worker at a fail point, where it stays until it is released. */
+export interface HeldWorker {
+  release(): void;
 }
 
 /**
- * Hold the process behind the tap at every arrival at `point`, one after the other.
+ * Hold the process behind the interceptor at every arrival at `point`, one after the other.
  *
- * @param onAnswered has the listener called when the upstream has answered that process
- * @returns a function that waits for the next arrival, null where there is none within `withinMs`
+ * @param onAnswered registers a listener that is called when the upstream has answered that process
+ * @returns a function that waits for the next arrival; it gives null if there is none within `withinMs`
  */
 export function holdAt(
   point: FailPoint,
-  tap: PostgresWiretap,
+  interceptor: PostgresInterceptor,
   onAnswered: (listener: () => void) => void,
-): (withinMs: number) => Promise<HeldJob | null> {
-  let arrived = Promise.withResolvers<HeldJob>();
-  let behind: number | null = null;
+): (withinMs: number) => Promise<HeldWorker | null> {
+  let arrived = Promise.withResolvers<HeldWorker>();
+  let followedConnection: number | null = null;
   let isHeld = false;
   const arrive = (): Promise<void> | null => {
     if (isHeld) return null;
     isHeld = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     arrived.resolve({
-      letGo: () => {
+      release: () => {
         isHeld = false;
-        behind = null;
-        arrived = Promise.withResolvers<HeldJob>();
+        followedConnection = null;
+        arrived = Promise.withResolvers<HeldWorker>();
         resolve();
       },
     });
@@ -81,11 +81,11 @@ export function holdAt(
   };
   const { statement } = point;
   if (statement !== null) {
-    tap.listener = ({ text, rows, connection }, moment) => {
-      if (point.behind?.test(text)) behind = connection;
-      if (point.behind !== undefined && behind !== connection) return null;
+    interceptor.listener = ({ text, rows, connection }, moment) => {
+      if (point.follows?.test(text)) followedConnection = connection;
+      if (point.follows !== undefined && followedConnection !== connection) return null;
       if (moment !== point.moment || !statement.test(text)) return null;
-      // A claim that found nothing.
+      // The claim found no job.
       if (moment === 'after' && rows === 0) return null;
       return arrive();
     };

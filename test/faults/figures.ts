@@ -1,25 +1,25 @@
-/** What one promise came to. */
+/** Result of the test of one guarantee. */
 export interface Figures {
-  readonly promise: string;
-  /** Faults that were made. */
+  readonly guarantee: string;
+  /** Number of injected faults. */
   readonly n: number;
-  /** Things that were accepted and are not there, or not whole. */
+  /** Number of accepted things that are missing or incomplete. */
   readonly lost: number;
-  /** Things that are there more than once. */
+  /** Number of things that exist more than once. */
   readonly doubled: number;
-  /** Things that nobody works on and nobody will. */
+  /** Number of jobs that no worker has or will claim. */
   readonly stuck: number;
-  /** From a fault until what it hit went on; null: not measured. */
+  /** Longest time from a fault until the affected work continued, or null if it was not measured. */
   readonly worstRecoveryMs: number | null;
   readonly note?: string;
 }
 
-const COLUMNS = ['promise', 'n', 'lost', 'doubled', 'stuck', 'worst recovery', ''] as const;
+const COLUMNS = ['guarantee', 'n', 'lost', 'doubled', 'stuck', 'worst recovery', ''] as const;
 
-/** The table that is printed at the end of the run. */
+/** Render the table that is printed at the end of the run. */
 export function renderFigures(rows: readonly Figures[]): string {
   const cells = rows.map((row) => [
-    row.promise,
+    row.guarantee,
     String(row.n),
     String(row.lost),
     String(row.doubled),

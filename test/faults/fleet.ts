@@ -6,40 +6,40 @@ import type { FakeUpstreamOptions } from '../support/fake-upstream.ts';
 import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
-/** Little work for the fake upstream, which shares the test's process. */
+/** Model with little work for the fake upstream, which runs in the test's process. */
 export const TINY = { id: 'vendor-a/tiny', vendor: 'vendor-a', dimensions: 16, max_tokens: 8_000 };
 export const LEASE_MS = 5_000;
 
-/** An installation with its API in the test's process, and as many processes of the service beside it as wanted. */
+/** Installation with its API in the test's process and any number of separate processes of the service. */
 export interface Fleet extends TestGateway {
-  /** `service …` on the installation. */
+  /** Start `service …` on the installation. */
   spawn(args: readonly string[], options?: SpawnOptions): Promise<ServiceProcess>;
-  /** Processes that were not told to end and have ended, with what they said. */
-  casualties(): string[];
+  /** Return the exit and stderr of each process that ended without a signal of the test. */
+  unexpectedExits(): string[];
 }
 
 export interface SpawnOptions {
-  /** By another way than the test's own. */
+  /** Address of PostgreSQL, if it is not the one of the test. */
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
-  /** Of `UPSTREAM_KEYS`: tells whose call it is. */
+  /** One of `UPSTREAM_KEYS`, which identifies the process in calls to the upstream. */
   readonly upstreamKey?: string;
 }
 
-export const UPSTREAM_KEYS = [CANARY_KEY, ...Array.from({ length: 10 }, (_, lane) => `lane-${lane}`)];
+export const UPSTREAM_KEYS = [CANARY_KEY, ...Array.from({ length: 10 }, (_, number) => `process-${number}`)];
 
 export interface FleetOptions {
   readonly settings?: Record<string, unknown>;
   readonly upstream?: FakeUpstreamOptions;
-  /** How long a call to the upstream may take. */
+  /** Timeout of a call to the upstream. */
   readonly timeoutSeconds?: number;
-  /** A database and a data directory of the test's own, instead of new ones on the run's server. */
-  readonly place?: Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection'>;
-  /** What the API in the test's process logs; errors by default. */
+  /** Database and data directory to use instead of new ones on the server of the run. */
+  readonly storage?: Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection'>;
+  /** Logger of the API in the test's process. Default: errors on stderr. */
   readonly logger?: Logger;
 }
 
-/** With the shortest lease there is, and one small model. */
+/** Open an installation with the shortest allowed lease and one small model. */
 export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
   const workers = { lease_seconds: LEASE_MS / 1000, embed_concurrency: 2, ingest_concurrency: 4 };
   const common = { models: [TINY], workers, ...options.settings };
@@ -47,14 +47,14 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
     common,
     { dimensions: { tiny: TINY.dimensions }, apiKeys: UPSTREAM_KEYS, ...options.upstream },
     {
-      ...(options.place ? { beside: options.place as TestAppliance } : {}),
+      ...(options.storage ? { beside: options.storage as TestAppliance } : {}),
       ...(options.logger ? { logger: options.logger } : {}),
     },
   );
   const provider = {
     protocol: 'openai',
     base_url: gateway.upstream.baseUrl('openai'),
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings put an environment variable there
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings replace it by an environment variable
     api_key: '${UPSTREAM_KEY}',
     timeout_seconds: options.timeoutSeconds ?? 20,
     concurrency_max: 64,
@@ -64,7 +64,7 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
   const children: ServiceProcess[] = [];
   const starting = new Set<Promise<unknown>>();
   let isClosed = false;
-  const killed = new Set<ServiceProcess>();
+  const signalled = new Set<ServiceProcess>();
   return {
     ...gateway,
     async spawn(args, { databaseUrl = gateway.databaseUrl, redisUrl = '', upstreamKey = CANARY_KEY } = {}) {
@@ -76,30 +76,30 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
       });
       starting.add(start);
       const child = await start.finally(() => starting.delete(start));
-      const asked = (name: NodeJS.Signals) => {
-        if (name === 'SIGKILL' || name === 'SIGTERM') killed.add(child);
+      const noteSignal = (name: NodeJS.Signals) => {
+        if (name === 'SIGKILL' || name === 'SIGTERM') signalled.add(child);
       };
       return {
         ...child,
         signal(name) {
-          asked(name);
+          noteSignal(name);
           child.signal(name);
         },
         end(name) {
-          asked(name);
+          noteSignal(name);
           return child.end(name);
         },
       };
     },
-    casualties: () =>
+    unexpectedExits: () =>
       children
-        .filter((child) => !killed.has(child) && child.ended() !== null)
+        .filter((child) => !signalled.has(child) && child.ended() !== null)
         .map((child) => `${JSON.stringify(child.ended())} ${child.stderr()}`),
     async close() {
-      // A test that failed may be starting some still.
+      // A failed test may still be starting processes.
       isClosed = true;
       await Promise.allSettled(starting);
-      // A paused process would not hear of its end.
+      // A paused process must be resumed before it can end.
       for (const child of children) child.signal('SIGCONT');
       await Promise.all(children.map((child) => child.end('SIGKILL')));
       await gateway.close();

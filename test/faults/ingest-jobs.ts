@@ -6,7 +6,7 @@ import { type Fleet, TINY } from './fleet.ts';
 
 const SENTENCES = 120;
 
-/** Some chunks of unique text. */
+/** Return a text of some chunks that no other document has. */
 export function documentOf(name: string): string {
   return Array.from(
     { length: SENTENCES },
@@ -14,18 +14,18 @@ export function documentOf(name: string): string {
   ).join(' ');
 }
 
-/** Have documents embedded by the upstream, so that its replies are among the places where a worker can die. */
+/** Route embedding to the upstream, so that its replies are among the points at which a worker can be killed. */
 export async function routeToUpstream({ appliance, operator }: Fleet): Promise<void> {
   await appliance.embedding.routing.set(operator, { primary: TINY.id, mode: 'single' });
 }
 
-/** @returns the id of the document */
+/** Upload a document. @returns its id */
 export async function uploadText({ appliance, operator }: Fleet, name: string): Promise<string> {
   const content = { bytes: Buffer.from(documentOf(name)), fileName: `${name}.txt`, contentType: null };
   return (await uploadDocument(appliance.ingest.uploads, operator, 'default', content, UploadRequest.parse({}))).id;
 }
 
-/** Keeps documents in the queue until it is stopped. */
+/** Keep documents in the queue until it is stopped. @param waiting number of unfinished jobs */
 export function feedDocuments(fleet: Fleet, waiting: number): { stop(): Promise<string[]> } {
   const { sql } = fleet.appliance;
   const stop = new AbortController();
@@ -47,8 +47,8 @@ export function feedDocuments(fleet: Fleet, waiting: number): { stop(): Promise<
 }
 
 /**
- * What is wrong with documents that should be found: chunks that their live generation lacks, chunks that are there
- * twice, and, once sweeps have been through, rows and artifacts of generations that are not live.
+ * Find the faults of documents that should be ready: chunks that are missing in their live generation, duplicate chunks
+ * and, after the sweeps, rows and artifacts of generations that are not live.
  */
 export async function checkDocuments(
   fleet: Fleet,
@@ -70,7 +70,7 @@ export async function checkDocuments(
     if (row['status'] !== 'ready' || distinct !== row['chunks_count']) lost++;
     doubled += indexed.length - distinct;
   }
-  const strange = async () => {
+  const findLeftovers = async () => {
     const left = [...(await readIndex()).keys()].filter((id) => !live.has(id)).map((id) => `rows of generation ${id}`);
     for await (const { key } of objects.list('documents/')) {
       const generation = /\/chunks-(\d+)$/.exec(key)?.[1];
@@ -80,11 +80,13 @@ export async function checkDocuments(
   };
   const reaper = fleet.appliance.reaper({ everyMs: 500 });
   await reaper.start(new AbortController().signal);
-  await until(async () => (await strange()).length === 0, { withinMs: 10_000, everyMs: 200 }).catch(() => undefined);
+  await until(async () => (await findLeftovers()).length === 0, { withinMs: 10_000, everyMs: 200 }).catch(
+    () => undefined,
+  );
   await reaper.stop();
-  return { lost, doubled, leftovers: await strange() };
+  return { lost, doubled, leftovers: await findLeftovers() };
 
-  /** Ids of chunks by generation. */
+  /** Read the ids of chunks by generation. */
   async function readIndex(): Promise<Map<number, string[]>> {
     const found = new Map<number, string[]>();
     for (const name of new Set(rows.map((row) => row['table_name'] as string))) {

@@ -10,9 +10,9 @@ import { reportFigures } from './report-figures.ts';
 import { scaled } from './scaled.ts';
 
 const KILLS = 200;
-const LANES = 3;
-/** Requests to one process; the others are under way when the first is answered and its process killed. */
-const REQUESTS_AT_ONCE = 4;
+const CONCURRENT_PROCESSES = 3;
+/** Concurrent requests to one process. The process is killed when the first is answered and the others are pending. */
+const CONCURRENT_REQUESTS = 4;
 const CHUNK_TEXTS = 100;
 
 let fleet: Fleet;
@@ -23,13 +23,13 @@ interface Submitted {
   readonly path: string;
   readonly json: Record<string, unknown>;
   readonly idempotencyKey: string;
-  /** Of an upload. */
+  /** Hash of the bytes of an upload. */
   readonly sha256: string;
-  /** Of a bulk job. */
+  /** Texts of a bulk job. */
   readonly texts: readonly string[];
 }
 
-it('what was answered by a 2xx is there after the API was killed right then', async () => {
+it('requests that were answered with a 2xx are stored even if the API is killed right after the answer', async () => {
   fleet = await openFleet();
   await routeToUpstream(fleet);
   const { sql, objects } = fleet.appliance;
@@ -64,17 +64,17 @@ it('what was answered by a 2xx is there after the API was killed right then', as
     if (!reply.ok) throw new Error(`${path}: ${reply.status} ${JSON.stringify(body)}`);
     return { id: body['id'] as string, jobId: body['job_id'] ?? (body['id'] as string) };
   };
-  /** Answered just before a kill: the same request again must find what it made. */
+  /** Request that was answered just before a kill. Sending it again must find its result. */
   let retry: Submitted | null = null;
   let doubled = 0;
 
-  const oneLife = async () => {
+  const runAndKill = async () => {
     const api = await fleet.spawn(['serve', '--port', '0', '--no-workers']);
     const url = api.ready['url'] as string;
     const again = retry;
     retry = null;
     if (again !== null && (await send(url, again)).id !== answered.get(again)?.id) doubled++;
-    const requests = Array.from({ length: REQUESTS_AT_ONCE }, make);
+    const requests = Array.from({ length: CONCURRENT_REQUESTS }, make);
     const all = requests.map(async (request) => {
       const reply = await send(url, request);
       answered.set(request, reply);
@@ -86,10 +86,10 @@ it('what was answered by a 2xx is there after the API was killed right then', as
     unanswered += outcomes.filter((outcome) => outcome.status === 'rejected').length;
   };
   let left = kills;
-  const lane = async () => {
-    while (left-- > 0) await oneLife();
+  const runProcesses = async () => {
+    while (left-- > 0) await runAndKill();
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: CONCURRENT_PROCESSES }, runProcesses));
 
   let lost = 0;
   for (const [{ kind, sha256, texts }, { id, jobId }] of answered) {
@@ -107,7 +107,7 @@ it('what was answered by a 2xx is there after the API was killed right then', as
       if (JSON.stringify(stored) !== JSON.stringify(texts)) lost++;
     }
   }
-  // What was not answered is there whole or not at all: all that is there can be worked on.
+  // Requests without an answer are stored whole or not at all, so every stored job can be done.
   const workers = await Promise.all([fleet.spawn(['worker', 'embed']), fleet.spawn(['worker', 'ingest'])]);
   const open = () => sql`SELECT id FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
   await until(async () => (await open()).length === 0, { withinMs: 60_000, everyMs: 200 }).catch(() => undefined);
@@ -115,7 +115,7 @@ it('what was answered by a 2xx is there after the API was killed right then', as
   const stuck = (await open()).length;
   const failed = await sql`SELECT id, error_message FROM jobs WHERE status <> 'ready'`;
   reportFigures({
-    promise: 'API killed right behind an answer',
+    guarantee: 'API killed right after an answer',
     ...{ n: kills, lost: lost + failed.length, doubled, stuck, worstRecoveryMs: null },
     note: `${answered.size} answered, ${unanswered} cut off`,
   });

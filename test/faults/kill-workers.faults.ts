@@ -11,13 +11,13 @@ import { scaled } from './scaled.ts';
 
 const BULK_KILLS = 60;
 const INGEST_KILLS = 40;
-/** Three leases, and the work that was left. */
+/** Time of three leases and the remaining work. */
 const END_MS = 3 * LEASE_MS + 45_000;
 
 let fleet: Fleet;
 afterEach(() => fleet.close());
 
-/** Let two workers finish what is left. @returns how many jobs they left */
+/** Let two workers finish the remaining jobs. @returns number of unfinished jobs */
 async function finishAll(command: 'embed' | 'ingest'): Promise<number> {
   const { sql } = fleet.appliance;
   const workers = await Promise.all([fleet.spawn(['worker', command]), fleet.spawn(['worker', command])]);
@@ -27,12 +27,17 @@ async function finishAll(command: 'embed' | 'ingest'): Promise<number> {
   return (await open()).length;
 }
 
-function report(promise: string, kills: Kills, counts: { lost: number; doubled: number; stuck: number }, note: string) {
-  process.stderr.write(`${promise}: ${[...kills.byPoint].map(([point, n]) => `${point} ${n}`).join(', ')}\n`);
-  reportFigures({ promise, n: kills.count, ...counts, worstRecoveryMs: Math.max(...kills.recoveriesMs), note });
+function report(
+  guarantee: string,
+  kills: Kills,
+  counts: { lost: number; doubled: number; stuck: number },
+  note: string,
+) {
+  process.stderr.write(`${guarantee}: ${[...kills.byPoint].map(([point, n]) => `${point} ${n}`).join(', ')}\n`);
+  reportFigures({ guarantee, n: kills.count, ...counts, worstRecoveryMs: Math.max(...kills.recoveriesMs), note });
 }
 
-it('bulk jobs whose workers are killed at any point are all finished, with each text once', async () => {
+it('bulk jobs whose workers are killed at any point all finish, with each text once', async () => {
   fleet = await openFleet();
   const random = createTestRandom('kill workers of bulk jobs');
   fleet.upstream.decide = () => ({ kind: 'delay', ms: 40 + random.int(80) });
@@ -44,14 +49,14 @@ it('bulk jobs whose workers are killed at any point are all finished, with each 
   let lost = 0;
   let doubled = 0;
   for (const [id, name] of jobs) {
-    const wrong = await checkBulkJob(fleet, id, textsOf(name));
-    lost += wrong.lost;
-    doubled += wrong.doubled;
+    const faults = await checkBulkJob(fleet, id, textsOf(name));
+    lost += faults.lost;
+    doubled += faults.doubled;
   }
   const usage = await fleet.appliance.usage.summarize(fleet.operator, {});
   report(`workers killed over bulk jobs of ${TEXTS} texts`, kills, { lost, doubled, stuck }, `${jobs.size} jobs`);
-  expect({ lost, doubled, stuck, casualties: fleet.casualties() }).toEqual({
-    ...{ lost: 0, doubled: 0, stuck: 0, casualties: [] },
+  expect({ lost, doubled, stuck, unexpectedExits: fleet.unexpectedExits() }).toEqual({
+    ...{ lost: 0, doubled: 0, stuck: 0, unexpectedExits: [] },
   });
   expect(usage.axes.embed_batch).toMatchObject({ requests: jobs.size, texts: jobs.size * TEXTS });
 });
@@ -67,7 +72,7 @@ it('documents whose ingest workers are killed at any point are all found, with e
   const stuck = kills.stuck + (await finishAll('ingest'));
   const { lost, doubled, leftovers } = await checkDocuments(fleet, documents);
   report('workers killed over ingests', kills, { lost, doubled, stuck }, `${documents.length} documents`);
-  expect({ lost, doubled, stuck, leftovers, casualties: fleet.casualties() }).toEqual({
-    ...{ lost: 0, doubled: 0, stuck: 0, leftovers: [], casualties: [] },
+  expect({ lost, doubled, stuck, leftovers, unexpectedExits: fleet.unexpectedExits() }).toEqual({
+    ...{ lost: 0, doubled: 0, stuck: 0, leftovers: [], unexpectedExits: [] },
   });
 });

@@ -1,32 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKind } from '../../src/jobs/schema.ts';
 import { postgresUrl } from '../../src/platform/postgres.ts';
-import { openPostgresWiretap } from '../support/postgres-wiretap.ts';
+import { openPostgresInterceptor } from '../support/postgres-interceptor.ts';
 import type { SeededRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { type FailPoint, holdAt } from './fail-points.ts';
 import { type Fleet, LEASE_MS, UPSTREAM_KEYS } from './fleet.ts';
 
-/** How long a worker may take to come to its fail point; then it is killed where it is. */
-const REACH_MS = 5_000;
+/** Time in which a worker must arrive at its fail point. After it the worker is killed anywhere. */
+const ARRIVAL_MS = 5_000;
 const ANYWHERE_MS = 1_500;
-const LANES = 2;
-/** Lost leases of a job after which one more would end it as one that kills its worker. */
+const CONCURRENT_WORKERS = 2;
+/** Lost leases of a job after which one more makes it fail as a job that kills its worker. */
 const KILLS_A_JOB = 2;
-/** A job that nobody can take on after so long is stuck. */
+/** Time after which a job without a new claim is stuck. */
 const STUCK_MS = 3 * LEASE_MS;
 
 export interface Kills {
   readonly count: number;
   readonly byPoint: ReadonlyMap<string, number>;
-  /** From a kill until every job of the killed worker was back in the queue, or had ended after all. */
+  /** Times from a kill until every job of the killed worker was queued again or had ended. */
   readonly recoveriesMs: readonly number[];
   readonly stuck: number;
 }
 
 /**
- * Start workers, two at a time, and kill each of them at a fail point of its own, `count` times. Half of them seem to
- * run on another host: there only the end of their lease tells of their death.
+ * Start workers, two at a time, and kill each at a random fail point, `count` times. Half of them are registered on
+ * another host, so that their death is only detected by the end of their leases.
  */
 export async function killWorkers(
   fleet: Fleet,
@@ -43,13 +43,16 @@ export async function killWorkers(
   const recoveries: Promise<number | null>[] = [];
   let left = count;
 
-  const oneLife = async (upstreamKey: string) => {
-    const tap = await openPostgresWiretap(fleet.connection);
+  const runAndKill = async (upstreamKey: string) => {
+    const interceptor = await openPostgresInterceptor(fleet.connection);
     const point = random.pick(points);
     const isRemote = random.int(2) === 1;
     const anywhereMs = random.int(ANYWHERE_MS);
-    const nextArrival = holdAt(point, tap, (listener) => listeners.set(upstreamKey, listener));
-    const worker = await fleet.spawn(['worker', command], { databaseUrl: postgresUrl(tap.connection), upstreamKey });
+    const nextArrival = holdAt(point, interceptor, (listener) => listeners.set(upstreamKey, listener));
+    const worker = await fleet.spawn(['worker', command], {
+      databaseUrl: postgresUrl(interceptor.connection),
+      upstreamKey,
+    });
     const rows = await sql`SELECT id FROM workers WHERE pid = ${worker.pid}`;
     const ids = rows.map((row) => row['id'] as string);
     if (isRemote) await sql`UPDATE workers SET host = 'another/host' WHERE id = ANY(${sql.array(ids)}::text[])`;
@@ -58,19 +61,19 @@ export async function killWorkers(
       WHERE worker_id = ANY(${sql.array(ids)}::text[]) AND status IN ('extracting', 'chunking', 'embedding', 'indexing')`;
     let name = point.name;
     if (point.statement === null && !point.isUpstream) {
-      await until(async () => (await holds()).length > 0, { withinMs: REACH_MS }).catch(() => undefined);
+      await until(async () => (await holds()).length > 0, { withinMs: ARRIVAL_MS }).catch(() => undefined);
       await delay(anywhereMs);
     }
     for (;;) {
-      const held = point.statement === null && !point.isUpstream ? null : await nextArrival(REACH_MS);
+      const held = point.statement === null && !point.isUpstream ? null : await nextArrival(ARRIVAL_MS);
       if (held === null) name = 'anywhere';
       if ((await holds()).every((job) => (job['crash_count'] as number) < KILLS_A_JOB)) break;
-      held?.letGo();
+      held?.release();
       await delay(held === null ? 200 : 20);
     }
     await worker.end('SIGKILL');
     const killedMs = performance.now();
-    await tap.close();
+    await interceptor.close();
     const lost = await holds();
     byPoint.set(name, (byPoint.get(name) ?? 0) + 1);
     if (lost.length === 0) return;
@@ -92,10 +95,10 @@ export async function killWorkers(
       ),
     );
   };
-  const lane = async (upstreamKey: string) => {
-    while (left-- > 0) await oneLife(upstreamKey);
+  const runWorkers = async (upstreamKey: string) => {
+    while (left-- > 0) await runAndKill(upstreamKey);
   };
-  await Promise.all(UPSTREAM_KEYS.slice(1, 1 + LANES).map(lane));
+  await Promise.all(UPSTREAM_KEYS.slice(1, 1 + CONCURRENT_WORKERS).map(runWorkers));
   const worker = await fleet.spawn(['worker', command]);
   const measured = await Promise.all(recoveries);
   await worker.end('SIGTERM');

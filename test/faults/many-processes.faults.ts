@@ -12,12 +12,12 @@ import { reportFigures } from './report-figures.ts';
 
 const RUN_MS = 30_000;
 const KILL_EVERY_MS = 5_000;
-/** The longest that one step may take: a job that is killed over and over is stuck for the test. */
+/** Maximum time of one step. A job that takes longer counts as stuck. */
 const STEP_MS_MAX = 45_000;
 const PAGE = 1_000;
 const CRON_SECRET = 'canary-cron';
 
-describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redis as processes of their own', () => {
+describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redis as separate processes', () => {
   let fleet: Fleet;
   let redis: TestRedis;
   afterEach(async () => {
@@ -25,7 +25,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     await redis.drop();
   });
 
-  it('serve every flow of the contract while a worker is killed every five seconds', async () => {
+  it('two APIs and three workers serve every flow of the contract while a worker is killed every five seconds', async () => {
     redis = await startRedis();
     fleet = await openFleet({ settings: { redis_url: redis.url, cron_secret: CRON_SECRET } });
     await routeToUpstream(fleet);
@@ -41,10 +41,10 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     ] as const;
     const workers = await Promise.all(commands.map(spawn));
     const key = await fleet.key({ scopes: SCOPES.filter((scope) => scope !== 'platform_admin') });
-    let turn = 0;
-    /** At one API and then at the other. */
+    let calls = 0;
+    /** Call the two APIs alternately. */
     const call = async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}) => {
-      const url = apis[turn++ % apis.length]?.ready['url'];
+      const url = apis[calls++ % apis.length]?.ready['url'];
       const reply = await fetch(url + path, {
         method,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -55,7 +55,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
       return { status: reply.status, body: (text === '' ? null : JSON.parse(text)) as any };
     };
     let slowestMs = 0;
-    const reach = async (jobId: string, ...states: string[]): Promise<string> => {
+    const awaitState = async (jobId: string, ...states: string[]): Promise<string> => {
       const beganMs = performance.now();
       const status = await until(
         async () => {
@@ -63,7 +63,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
           if (body.status === 'failed') throw new Error(`${jobId}: ${body.error_message}`);
           return states.includes(body.status) && body.status;
         },
-        { withinMs: STEP_MS_MAX, everyMs: 100, what: `${jobId} being ${states}` },
+        { withinMs: STEP_MS_MAX, everyMs: 100, what: `state ${states.join(' or ')} of ${jobId}` },
       );
       slowestMs = Math.max(slowestMs, performance.now() - beganMs);
       return status;
@@ -80,10 +80,10 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     const killing = (async () => {
       while (!isOver()) {
         await delay(KILL_EVERY_MS);
-        const victim = random.int(workers.length);
-        await (workers[victim] as ServiceProcess).end('SIGKILL');
+        const number = random.int(workers.length);
+        await (workers[number] as ServiceProcess).end('SIGKILL');
         kills++;
-        workers[victim] = await spawn(commands[victim] as readonly string[]);
+        workers[number] = await spawn(commands[number] as readonly string[]);
       }
     })();
     let flows = 0;
@@ -99,13 +99,13 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
         const name = `heron-${round}`;
         const json = { filename: `${name}.txt`, text: documentOf(name) };
         const uploaded = (await call('POST', documents, json)).body;
-        await reach(uploaded.job_id, 'ready');
+        await awaitState(uploaded.job_id, 'ready');
         const search = () => call('POST', '/v2/buckets/default/search', { query: `${name} estuary`, top_k: 20 });
         const isFound = async () =>
           (await search()).body.results.some((found: { document_id: string }) => found.document_id === uploaded.id);
         expect(await isFound()).toBe(true);
         const again = await call('POST', `/v1/jobs/${uploaded.job_id}/reprocess`);
-        await reach(again.body.id ?? again.body.job_id, 'ready');
+        await awaitState(again.body.id ?? again.body.job_id, 'ready');
         expect(await isFound()).toBe(true);
         expect((await call('DELETE', `${documents}/${uploaded.id}`)).status).toBeLessThan(300);
         expect(await isFound()).toBe(false);
@@ -113,7 +113,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
       repeat(async (round) => {
         const name = `pages ${round}`;
         const id = await submit(name);
-        await reach(id, 'ready');
+        await awaitState(id, 'ready');
         const seen = new Set<number>();
         for (let offset = 0; offset < TEXTS; offset += PAGE) {
           const { body } = await call('GET', `/v1/embed/jobs/${id}/result?offset=${offset}&limit=${PAGE}`);
@@ -131,23 +131,23 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
       }),
       repeat(async (round) => {
         const id = await submit(`cancelled ${round}`);
-        await reach(id, 'embedding', 'indexing', 'ready');
+        await awaitState(id, 'embedding', 'indexing', 'ready');
         const cancelled = await call('POST', `/v1/jobs/${id}/cancel?force=true`);
         if (cancelled.body.status !== 'cancelled') return;
         expect((await call('GET', `/v1/embed/jobs/${id}/result`)).status).toBe(409);
         const again = await call('POST', `/v1/jobs/${id}/reprocess`);
         const resumed = again.body.id ?? again.body.job_id;
-        await reach(resumed, 'ready');
+        await awaitState(resumed, 'ready');
         const { body } = await call('GET', `/v1/embed/jobs/${resumed}/result?offset=${TEXTS - 10}&limit=100`);
         expect(body.pagination).toMatchObject({ returned: 10, total: TEXTS });
       }),
       repeat(async (round) => {
-        // Cancelled while queued, where no worker was faster.
+        // The job is cancelled while it is queued, unless a worker was faster.
         const id = await submit(`queued ${round}`, 50);
         const { status, body } = await call('POST', `/v1/embed/jobs/${id}/cancel`);
         if (status === 200) {
           expect(body).toEqual({ status: 'cancelled' });
-          // As a worker on another host would look that hangs: only the reap call ends it.
+          // The row looks like that of a hanging worker on another host, which only the reap call ends.
           await sql`
             UPDATE jobs SET status = 'embedding', worker_id = 'wrk_far', lease_expires_at = now() + interval '1 hour',
                    checkpoint_at = now() - interval '2 minutes', completed_at = NULL
@@ -157,7 +157,7 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
           expect(reaped.body.jobs.map((job: { job_id: string }) => job.job_id)).toContain(id);
         } else {
           expect([400, 409]).toContain(status);
-          await reach(id, 'ready');
+          await awaitState(id, 'ready');
         }
         await delay(200);
       }),
@@ -166,11 +166,11 @@ describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redi
     const left =
       await sql`SELECT id, status, crash_count FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
     reportFigures({
-      promise: 'every flow over 2 APIs and 3 workers, one killed every 5 s',
+      guarantee: 'every flow over 2 APIs and 3 workers, one killed every 5 s',
       ...{ n: kills, lost: 0, doubled: 0, stuck: left.length, worstRecoveryMs: slowestMs },
       note: `${flows} flows; the slowest job`,
     });
-    expect({ left: [...left], casualties: fleet.casualties() }).toEqual({ left: [], casualties: [] });
+    expect({ left: [...left], unexpectedExits: fleet.unexpectedExits() }).toEqual({ left: [], unexpectedExits: [] });
     expect(flows).toBeGreaterThan(4);
   });
 });

@@ -15,14 +15,14 @@ import { reportFigures } from './report-figures.ts';
 import { scaled } from './scaled.ts';
 
 const RESTARTS = 4;
-const MASSACRES = 10;
-/** Longer than a lease: nobody can renew any. */
+const BACKEND_KILLS = 10;
+/** Outage that is longer than a lease, so that all leases end. */
 const OUTAGE_MS = LEASE_MS + 3_000;
 const SUBMIT_EVERY_MS = 50;
 const TEXTS = 1_000;
 const RECOVERY_MS_MAX = 5_000;
 const END_MS = 3 * LEASE_MS + 20_000;
-/** What is durable matters: only the machine's crash is left out. */
+/** Settings that lose durability only in a crash of the machine, which is not tested. */
 const SETTINGS = { fsync: 'off' };
 
 let fleet: Fleet | undefined;
@@ -39,18 +39,18 @@ afterEach(async () => {
   for (const { dataDir } of directories.splice(0)) await rm(dataDir, { recursive: true, force: true });
 });
 
-it('PostgreSQL may be stopped at once, lose its backends, and be out of reach for longer than a lease', async () => {
-  const [home, place] = [makeDataDir(), makeDataDir()];
-  directories.push(home, place);
+it('no job is lost when PostgreSQL is stopped, loses its backends or is unreachable for longer than a lease', async () => {
+  const [home, storage] = [makeDataDir(), makeDataDir()];
+  directories.push(home, storage);
   server = await openEmbeddedPostgres({ dataDir: home.dataDir, settings: SETTINGS });
   admin = openPostgres(server.connection, { poolMax: 1, applicationName: 'test' });
   proxy = await openPostgresProxy(server.connection);
-  // Every process but the test's own goes through the proxy.
+  // Every process except that of the test connects through the proxy.
   fleet = await openFleet({
-    place: { dataDir: place.dataDir, databaseUrl: postgresUrl(server.connection), connection: server.connection },
+    storage: { dataDir: storage.dataDir, databaseUrl: postgresUrl(server.connection), connection: server.connection },
     logger: openLogger('silent'),
   });
-  const { spawn, upstream, casualties } = fleet;
+  const { spawn, upstream, unexpectedExits } = fleet;
   await routeToUpstream(fleet);
   upstream.decide = () => ({ kind: 'delay', ms: 30 });
   const databaseUrl = postgresUrl(proxy.connection);
@@ -66,9 +66,9 @@ it('PostgreSQL may be stopped at once, lose its backends, and be out of reach fo
   const key = await fleet.key({ scopes: ['embed', 'documents:write'] });
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const jobs: string[] = [];
-  const strange: string[] = [];
+  const unexpected: string[] = [];
   let unavailable = 0;
-  let lastTakenMs = 0;
+  let lastAcceptedMs = 0;
   let slowestMs = 0;
   const stop = new AbortController();
 
@@ -84,22 +84,22 @@ it('PostgreSQL may be stopped at once, lose its backends, and be out of reach fo
       slowestMs = Math.max(slowestMs, performance.now() - beganMs);
       if (reply.ok) {
         jobs.push(body['job_id'] ?? (body['id'] as string));
-        lastTakenMs = performance.now();
+        lastAcceptedMs = performance.now();
       } else if (reply.status === 503 && Number(reply.headers.get('retry-after')) > 0) unavailable++;
-      else strange.push(`${reply.status} ${reply.headers.get('retry-after')} ${JSON.stringify(body)}`);
+      else unexpected.push(`${reply.status} ${reply.headers.get('retry-after')} ${JSON.stringify(body)}`);
       await delay(SUBMIT_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   })();
   const recoveries: number[] = [];
-  /** From here on the database answers: how long until a submit is taken, and a job that was not done is. */
+  /** Measure the time from the return of the database until a submit is accepted and an unfinished job is done. */
   const recover = async () => {
     const backMs = performance.now();
     const finished = async () =>
       (await admin`SELECT count(*)::int AS n FROM jobs WHERE status = 'ready'`)[0]?.['n'] as number;
     const before = await finished();
-    await until(async () => lastTakenMs > backMs && (await finished()) > before, {
+    await until(async () => lastAcceptedMs > backMs && (await finished()) > before, {
       withinMs: 30_000,
-      what: 'that submits are taken and jobs finished again',
+      what: 'an accepted submit and a finished job after the outage',
     });
     recoveries.push(performance.now() - backMs);
   };
@@ -110,15 +110,15 @@ it('PostgreSQL may be stopped at once, lose its backends, and be out of reach fo
   const restarts = scaled(RESTARTS);
   for (let i = 0; i < restarts; i++) {
     const pid = postmasterPid();
-    process.kill(pid, 'SIGQUIT'); // PostgreSQL's immediate shutdown; its owner starts it again
+    process.kill(pid, 'SIGQUIT'); // SIGQUIT is PostgreSQL's immediate shutdown. The service then starts it again.
     await until(async () => {
       await delay(5);
       return (await admin`SELECT 1`.catch(() => [])).length === 1 && postmasterPid() !== pid;
     });
     await recover();
   }
-  const massacres = scaled(MASSACRES);
-  for (let i = 0; i < massacres; i++) {
+  const backendKills = scaled(BACKEND_KILLS);
+  for (let i = 0; i < backendKills; i++) {
     await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`;
     await recover();
   }
@@ -139,14 +139,14 @@ it('PostgreSQL may be stopped at once, lose its backends, and be out of reach fo
     SELECT job_id FROM bulk_chunks JOIN jobs ON jobs.id = job_id AND jobs.status = 'ready'
     GROUP BY job_id HAVING sum(texts) <> ${TEXTS}`;
   reportFigures({
-    promise: 'PostgreSQL stopped at once, backends killed, out of reach',
-    ...{ n: restarts + massacres + 1, lost, doubled: chunks.length, stuck },
+    guarantee: 'PostgreSQL stopped, backends killed, unreachable',
+    ...{ n: restarts + backendKills + 1, lost, doubled: chunks.length, stuck },
     worstRecoveryMs: Math.max(...recoveries),
     note: `${jobs.length} jobs, ${unavailable} x 503 with Retry-After, slowest answer ${Math.round(slowestMs)} ms`,
   });
   const failed = rows.filter((row) => row['status'] === 'failed');
-  expect({ lost, stuck, strange, failed, casualties: casualties() }).toEqual({
-    ...{ lost: 0, stuck: 0, strange: [], failed: [], casualties: [] },
+  expect({ lost, stuck, unexpected, failed, unexpectedExits: unexpectedExits() }).toEqual({
+    ...{ lost: 0, stuck: 0, unexpected: [], failed: [], unexpectedExits: [] },
   });
   expect(chunks).toHaveLength(0);
   expect(unavailable).toBeGreaterThan(0);

@@ -11,10 +11,10 @@ import { scaled } from './scaled.ts';
 const DOWN_MS = 30_000;
 const SUBMIT_EVERY_MS = 100;
 const TEXTS = 200;
-/** A worker looks by itself this often, and the job has to be done then. */
+/** Maximum time of the last jobs: the interval at which a worker polls by itself, and the work. */
 const READY_MS_MAX = 15_000;
 
-describe.skipIf(!redisAvailable())('Redis', () => {
+describe.skipIf(!redisAvailable())('failures of Redis', () => {
   let fleet: Fleet;
   let redis: TestRedis;
   afterEach(async () => {
@@ -22,7 +22,7 @@ describe.skipIf(!redisAvailable())('Redis', () => {
     await redis.drop();
   });
 
-  it('may be flushed, restarted, hung and away: every submit is taken and every job is finished', async () => {
+  it('every submit is accepted and every job finishes while Redis is flushed, restarted, paused and stopped', async () => {
     redis = await startRedis();
     fleet = await openFleet({ settings: { redis_url: redis.url } });
     await routeToUpstream(fleet);
@@ -92,14 +92,14 @@ describe.skipIf(!redisAvailable())('Redis', () => {
     const doubled = rows.length - jobs.length;
     const stuck = (await open()).length;
     reportFigures({
-      promise: `Redis flushed, restarted, hung, away for ${DOWN_MS / 1000} s`,
+      guarantee: `Redis flushed, restarted, paused, stopped for ${DOWN_MS / 1000} s`,
       ...{ n: faults, lost, doubled, stuck, worstRecoveryMs: worstMs },
       note: `${jobs.length} jobs, slowest submit ${Math.round(slowestSubmitMs)} ms`,
     });
-    expect({ lost, doubled, stuck, refused, casualties: fleet.casualties() }).toEqual({
-      ...{ lost: 0, doubled: 0, stuck: 0, refused: [], casualties: [] },
+    expect({ lost, doubled, stuck, refused, unexpectedExits: fleet.unexpectedExits() }).toEqual({
+      ...{ lost: 0, doubled: 0, stuck: 0, refused: [], unexpectedExits: [] },
     });
-    // Nobody had to be told twice.
+    // No job needed a second attempt.
     expect(rows.filter((row) => (row['retry_count'] as number) + (row['crash_count'] as number) > 0)).toEqual([]);
   });
 });

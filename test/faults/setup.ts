@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** One seed and one table of figures for the whole run. */
+/** Provide one seed and one table of figures for the whole run. */
 export default function setup(project: TestProject): () => void {
   const seed = project.config.env['TEST_SEED'];
   const directory = mkdtempSync(path.join(tmpdir(), 'service-test-faults-'));

@@ -19,18 +19,18 @@ import {
   settleStatus,
 } from './state.ts';
 
-/** What of a document never changes. */
+/** Properties of a document that never change. */
 export interface KnownDocument {
   readonly id: string;
   readonly bucket: number;
   readonly collection: number | null;
-  /** Which text it has. */
+  /** Number of its text. */
   readonly text: number;
-  /** No attempt at ingesting it succeeds. */
+  /** True if no attempt to ingest it succeeds. */
   readonly isBad: boolean;
 }
 
-/** What an answer says of each document; null: nothing. */
+/** Function that returns the event of an answer for each document, or null if there is none. */
 export type EventOf = (document: KnownDocument) => Event | null;
 
 const only = (isFitting: boolean, state: Possible): readonly Possible[] => (isFitting ? [state] : []);
@@ -46,26 +46,28 @@ function sameMetadata(a: Readonly<Record<string, string>>, b: Readonly<Record<st
 
 const isDuplicable = (state: Possible, caller: CallerName) => isSeen(state, caller) && state.status !== 'failed';
 
-/** @param job of the new document */
+/** Return the events of an upload. @param job id of the job of the new document */
 export function uploaded(upload: Upload, text: number, id: string, job: string): EventOf {
   const { scope = null, ...patch } = upload.metadata;
   const metadata = Object.fromEntries(
     Object.entries(patch).filter((entry): entry is [string, string] => entry[1] !== null),
   );
-  const born: State = {
-    ...{ isThere: true, metadata, scope, searchable: true, isActive: false, status: 'working' },
+  const created: State = {
+    ...{ exists: true, metadata, scope, searchable: true, isActive: false, status: 'working' },
     level: Math.min(upload.level, AUTH_LEVELS[upload.caller]),
     jobs: { [job]: true },
   };
   return (document) => {
-    if (document.id === id) return (state) => (state === null ? [born] : []);
+    if (document.id === id) return (state) => (state === null ? [created] : []);
     const isSame = document.text === text && document.bucket === upload.bucket;
     if (!isSame || upload.onDuplicate === 'allow') return null;
     return (state) => only(!isDuplicable(state, upload.caller), state);
   };
 }
 
-/** The same bytes were there, as this document: the oldest that the caller sees and that did not fail. */
+/**
+ * Return the events of an upload of known bytes: `id` must be the oldest such document that is visible and not failed.
+ */
 export function duplicated(upload: Upload, text: number, id: string): EventOf {
   return (document) => {
     if (document.text !== text || document.bucket !== upload.bucket || document.id > id) return null;
@@ -76,7 +78,7 @@ export function duplicated(upload: Upload, text: number, id: string): EventOf {
 export function edited(edit: Edit, id: string, answer: EditReply | string): EventOf {
   const { caller } = edit;
   const event: Event = (state) => {
-    const isAbove = state?.isThere === true && state.level > AUTH_LEVELS[caller];
+    const isAbove = state?.exists === true && state.level > AUTH_LEVELS[caller];
     if (answer === 'auth_level_too_low') return only(isAbove, state);
     if (answer === 'document_not_found') return only(!isAbove && !isSeen(state, caller), state);
     if (typeof answer === 'string' || !isSeen(state, caller)) return [];
@@ -100,7 +102,7 @@ export function bulkEdited(bulk: Bulk, reply: BulkEditReply): EventOf {
     const item = items.get(id);
     return (state, ends) => {
       if (!isSeen(state, bulk.caller) || !matches(bulk.where, state)) return only(item === undefined, state);
-      // One that was queued just then may go on.
+      // A job that was queued at the same time may continue.
       const ended = bulk.searchable === false ? openJobs(state).filter((job) => isCancelled(ends(job))) : [];
       const isSettled = ended.length > 0 && state.status === 'working';
       const plan = planChange(state, change);
@@ -120,39 +122,39 @@ export function bulkEdited(bulk: Bulk, reply: BulkEditReply): EventOf {
 
 const isCancelled = (end: JobEnd) => end === 'cancelled' || end === 'gone';
 
-/** Taken away by a statement that named what it took. */
+/** Return the events of a HARDDELETE whose statement lists the ids. */
 export function hardDeleted(bucket: number, where: Where, ids: readonly string[], reply: BulkEditReply): EventOf {
-  const taken = new Set(reply.items.map((item) => item.id));
+  const deletedIds = new Set(reply.items.map((item) => item.id));
   return (document) => {
     if (document.bucket !== bucket) return null;
     return (state, ends) => {
-      const isMatched = state?.isThere === true && matches(where, state) && ids.includes(document.id);
-      return isMatched && taken.has(document.id)
-        ? goneFrom(state, ends)
-        : only(isMatched === taken.has(document.id), state);
+      const isMatched = state?.exists === true && matches(where, state) && ids.includes(document.id);
+      return isMatched && deletedIds.has(document.id)
+        ? afterDeletion(state, ends)
+        : only(isMatched === deletedIds.has(document.id), state);
     };
   };
 }
 
-/** @param isTaken false: it was not found */
-export function deleted(id: string, isTaken: boolean): EventOf {
-  // Of two deletions at once both may have seen it.
+/** Return the event of a deletion. @param isDeleted false if the document was not found */
+export function deleted(id: string, isDeleted: boolean): EventOf {
+  // Two concurrent deletions may both have found the document.
   const event: Event = (state, ends) =>
-    state?.isThere ? (isTaken ? goneFrom(state, ends) : []) : only(state !== null, state);
+    state?.exists ? (isDeleted ? afterDeletion(state, ends) : []) : only(state !== null, state);
   return (document) => (document.id === id ? event : null);
 }
 
-function goneFrom(state: State, ends: JobEnds): readonly State[] {
+function afterDeletion(state: State, ends: JobEnds): readonly State[] {
   const open = openJobs(state);
   if (open.some((job) => ends(job) === 'ready')) return [];
-  return [{ ...endJobs(state, open), isThere: false, isActive: false }];
+  return [{ ...endJobs(state, open), exists: false, isActive: false }];
 }
 
-/** An event of the document that a job is of; of one that is gone, anything may be. */
+/** Return the event of a job for its document. For a deleted document any state is possible. */
 function ofJob(owner: string, event: (state: State, ends: JobEnds) => readonly Possible[]): EventOf {
   return ({ id }) => {
     if (id !== owner) return null;
-    return (state, ends) => (state === null ? [] : state.isThere ? event(state, ends) : [state]);
+    return (state, ends) => (state === null ? [] : state.exists ? event(state, ends) : [state]);
   };
 }
 
@@ -167,22 +169,22 @@ export function cancelled(owner: string, job: string, answer: CancelReply | stri
   });
 }
 
-/** @param answer the new job, or why there is none */
+/** Return the event of a reprocess. @param answer the new job, or the code of a refusal */
 export function reprocessed(owner: string, job: string, answer: { id: string } | string): EventOf {
   return ({ id }) => {
     if (id !== owner) return null;
     return (state, ends) => {
-      if (answer === 'document_not_found') return only(state?.isThere === false, state);
+      if (answer === 'document_not_found') return only(state?.exists === false, state);
       if (answer === 'job_not_found') return only(ends(job) === 'gone', state);
       if (answer === 'job_not_terminal')
-        return only(state !== null && (!state.isThere || state.jobs[job] === true), state);
-      if (typeof answer === 'string' || !state?.isThere || state.jobs[job] !== false) return [];
+        return only(state !== null && (!state.exists || state.jobs[job] === true), state);
+      if (typeof answer === 'string' || !state?.exists || state.jobs[job] !== false) return [];
       return withJob({ ...state, status: state.status === 'failed' ? 'working' : state.status }, answer.id);
     };
   };
 }
 
-/** @param answer null: it was done */
+/** Return the event of the deletion of a job. @param answer code of a refusal, or null */
 export function jobDeleted(owner: string, job: string, answer: string | null): EventOf {
   return ofJob(owner, (state, ends) => {
     if (answer === 'job_not_found') return only(ends(job) === 'gone', state);
@@ -191,13 +193,13 @@ export function jobDeleted(owner: string, job: string, answer: string | null): E
   });
 }
 
-/** What a search is about beside its words. */
+/** Restrictions of a search. */
 export interface Narrowing {
   readonly collection: number | null;
   readonly team: string | null;
 }
 
-/** @param results metadata of each document that was found */
+/** Return the events of a search. @param results metadata of each found document */
 export function searched(
   { bucket, text, caller, narrowing }: { bucket: number; text: number; caller: CallerName; narrowing: Narrowing },
   results: ReadonlyMap<string, Readonly<Record<string, string>>>,

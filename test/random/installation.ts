@@ -8,8 +8,8 @@ import { type ServiceProcess, startServiceProcess } from '../support/service-pro
 import { BUCKETS, type CallerName, COLLECTIONS, NODES } from './operations.ts';
 import { AUTH_LEVELS } from './state.ts';
 
-/** Lost leases of a job after which one more would end it as one that kills its worker. */
-const CRASHES_SPARED = 2;
+/** Lost leases of a job after which one more makes it fail as a job that kills its worker. */
+const CRASHES_MAX = 2;
 const HOUSEKEEPING = [
   'removal of deleted documents',
   'removal of replaced index tables',
@@ -23,18 +23,18 @@ export interface Bucket {
   readonly collections: readonly string[];
 }
 
-/** Several processes' worth of the service on one database and data directory, with workers that may die. */
+/** Several nodes of the service on one database and data directory, with workers that may be killed. */
 export interface Installation {
   readonly nodes: readonly Appliance[];
   readonly callers: Readonly<Record<CallerName, Caller>>;
   readonly buckets: readonly Bucket[];
-  /** Stop a worker in the middle of its jobs, and start another in its place. */
+  /** Stop a worker in the middle of its jobs and replace it. */
   restartWorker(worker: number): Promise<void>;
-  /** Have the leases of all jobs in work run out, as if their workers had been paused: they go on beside the next. */
+  /** End the leases of all running jobs as if their workers were paused. They continue beside the next workers. */
   abandonJobs(): Promise<void>;
-  /** Kill the worker that is a process of its own, if one was started, and start the next. */
+  /** Kill the worker in the separate process, if one was started, and start the next. */
   killWorker(): Promise<void>;
-  /** Bring back jobs whose worker is gone. */
+  /** Recover jobs whose worker is gone. */
   recover(): Promise<void>;
   housekeep(node: number): Promise<void>;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export async function openInstallation(): Promise<Installation> {
   }
   const doChore = async (node: Appliance | undefined, name: string) => {
     const chore = node?.chores().find((each) => each.name === name);
-    if (chore === undefined) throw new Error(`there is no chore "${name}"`);
+    if (chore === undefined) throw new Error(`the appliance has no chore "${name}"`);
     await chore.run(signal);
   };
   const recover = () => doChore(first.appliance, 'recovery of jobs');
@@ -93,7 +93,7 @@ export async function openInstallation(): Promise<Installation> {
     async abandonJobs() {
       await sql`
         UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
-        WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND crash_count < ${CRASHES_SPARED}
+        WHERE status IN ('extracting', 'chunking', 'embedding', 'indexing') AND crash_count < ${CRASHES_MAX}
           AND kind = 'ingest'`;
       await recover();
     },
@@ -101,7 +101,7 @@ export async function openInstallation(): Promise<Installation> {
       const killed = child;
       const env = { DATABASE_URL: first.databaseUrl, SERVICE_LOG_LEVEL: 'error' };
       child = startServiceProcess(['worker', 'ingest', '--data-dir', first.dataDir], env);
-      // It is waited for when it is killed.
+      // An error of the start is thrown when the worker is killed.
       child.catch(() => undefined);
       if (killed === null) return;
       await (await killed).end('SIGKILL');

@@ -7,12 +7,12 @@ export interface KnownJob {
   readonly documentId: string;
 }
 
-/** An operation that was answered. */
+/** Operation with its answer. */
 export interface Trace {
-  /** What was asked, and the answer. */
+  /** Description of the operation and the answer. */
   readonly label: string;
   readonly eventOf: EventOf;
-  readonly born?: KnownDocument;
+  readonly created?: KnownDocument;
   readonly jobs?: readonly KnownJob[];
   /** Documents that the answer shows. */
   readonly shown?: readonly string[];
@@ -20,59 +20,60 @@ export interface Trace {
   readonly chunks?: readonly string[];
 }
 
-/** What is there is not what the operations have made, in whatever order they took effect. */
+/** Error for a state that no order of the operations explains. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** All that the installation should hold, in memory. */
+/** Model in memory of the content of the installation. */
 export class Model {
   readonly documents: KnownDocument[] = [];
   readonly #jobs: KnownJob[] = [];
-  /** Of each text, how many chunks it makes; filled as they are seen. */
+  /** Number of chunks of each text, recorded when it is first found. */
   readonly #chunksOf = new Map<number, number>();
-  /** As of the last time that everything was compared. */
+  /** Possible states of each document at the last comparison. */
   readonly #possible = new Map<string, readonly Possible[]>();
-  /** Since then. */
+  /** Steps since the last comparison. */
   #steps: (readonly Trace[])[] = [];
   texts = 0;
 
   addStep(traces: readonly Trace[]): void {
     this.#steps.push(traces);
-    for (const { born, jobs = [] } of traces) {
-      if (born) this.documents.push(born);
-      // An edit may be answered by a job that waits already.
+    for (const { created, jobs = [] } of traces) {
+      if (created) this.documents.push(created);
+      // An edit may be answered with a job that is already queued.
       for (const job of jobs) if (!this.#jobs.some(({ id }) => id === job.id)) this.#jobs.push(job);
     }
     const known = new Set(this.documents.map(({ id }) => id));
     for (const { label, shown = [] } of traces) {
-      const strange = shown.filter((id) => !known.has(id));
-      if (strange.length > 0) throw new Mismatch(`${label} shows what nobody has uploaded: ${strange.join(', ')}`);
+      const unknown = shown.filter((id) => !known.has(id));
+      if (unknown.length > 0)
+        throw new Mismatch(`${label} shows documents that were never uploaded: ${unknown.join(', ')}`);
     }
   }
 
-  /** The newest come first; those known to be gone are left out. */
+  /** Pick a document that is not known to be deleted; 0 is the newest. */
   pickDocument(ref: Ref): KnownDocument | null {
-    const left = this.left();
-    return left[left.length - 1 - Math.floor(ref * left.length)] ?? null;
+    const remaining = this.remaining();
+    return remaining[remaining.length - 1 - Math.floor(ref * remaining.length)] ?? null;
   }
 
   pickJob(ref: Ref): KnownJob | null {
-    const left = this.#jobs.filter(({ documentId }) => this.#isLeft(documentId));
-    return left[left.length - 1 - Math.floor(ref * left.length)] ?? null;
+    const remaining = this.#jobs.filter(({ documentId }) => this.#mayExist(documentId));
+    return remaining[remaining.length - 1 - Math.floor(ref * remaining.length)] ?? null;
   }
 
-  /** Documents that are not known to be gone. */
-  left(): KnownDocument[] {
-    return this.documents.filter(({ id }) => this.#isLeft(id));
+  /** Return the documents that are not known to be deleted. */
+  remaining(): KnownDocument[] {
+    return this.documents.filter(({ id }) => this.#mayExist(id));
   }
 
-  #isLeft(id: string): boolean {
+  #mayExist(id: string): boolean {
     const possible = this.#possible.get(id);
-    return possible === undefined || possible.some((state) => state?.isThere);
+    return possible === undefined || possible.some((state) => state?.exists);
   }
 
-  /** A text makes the same chunks each time, and they are found together. */
+  /** Check that a text always has the same number of chunks, which are found together. */
   noteChunks(text: number, count: number, label: string): void {
     const known = this.#chunksOf.get(text) ?? count;
     this.#chunksOf.set(text, known);
@@ -80,50 +81,50 @@ export class Model {
   }
 
   /**
-   * Hold everything since the last time against what the answers said and `final` shows, now that nothing is under way.
+   * Compare all steps since the last comparison with their answers and with `final`, while no operation is in progress.
    *
-   * @returns documents that are there, with what each is
+   * @returns existing documents with their states
    * @throws Mismatch
    */
   settle(ends: JobEnds, final: readonly Trace[]): Map<string, { document: KnownDocument; state: State }> {
-    const left = new Map<string, { document: KnownDocument; state: State }>();
+    const remaining = new Map<string, { document: KnownDocument; state: State }>();
     for (const document of this.documents) {
       const states = this.#follow(document, ends, final);
       this.#possible.set(document.id, states);
       const [state] = states;
-      if (state?.isThere) left.set(document.id, { document, state });
+      if (state?.exists) remaining.set(document.id, { document, state });
     }
     this.#steps = [];
-    return left;
+    return remaining;
   }
 
   #follow(document: KnownDocument, ends: JobEnds, final: readonly Trace[]): Possible[] {
     let states: readonly Possible[] = this.#possible.get(document.id) ?? [null];
-    const story = [`${JSON.stringify(document)} was one of ${show(states)}`];
-    const go = (traces: readonly Trace[]) => {
+    const history = [`${JSON.stringify(document)} was one of ${show(states)}`];
+    const apply = (traces: readonly Trace[]) => {
       const touching = traces.flatMap((trace) => trace.eventOf(document) ?? []);
       const lines = traces.filter((trace) => trace.eventOf(document) !== null).map(({ label }) => `  ${label}`);
       if (touching.length === 0) return;
       const before = states;
       states = afterAll(states, touching, ends, document.isBad);
-      story.push('at once:', ...lines, `-> ${states.length} possible`);
+      history.push('concurrently:', ...lines, `-> ${states.length} possible`);
       if (states.length > 0) return;
-      const told = [...story, show(before)].join('\n');
-      const jobs = [...new Set(told.match(/job_\w+/g))].map((job) => `${job} ${ends(job)}`);
-      throw new Mismatch(`${story.join('\n')}\nno order of these fits ${show(before)}\njobs: ${jobs.join(', ')}`);
+      const text = [...history, show(before)].join('\n');
+      const jobs = [...new Set(text.match(/job_\w+/g))].map((job) => `${job} ${ends(job)}`);
+      throw new Mismatch(`${history.join('\n')}\nno order of these fits ${show(before)}\njobs: ${jobs.join(', ')}`);
     };
-    for (const step of this.#steps) go(step);
-    // Nothing is under way any more.
-    states = afterAll(states, [], ends, document.isBad).filter((state) => state === null || isAtRest(state));
-    for (const trace of final) go([trace]);
-    states = states.filter((state) => state === null || isAtRest(state));
-    if (states.length === 0) throw new Mismatch(`${story.join('\n')}\nit is not at rest`);
+    for (const step of this.#steps) apply(step);
+    // No operation is in progress any more.
+    states = afterAll(states, [], ends, document.isBad).filter((state) => state === null || isSettled(state));
+    for (const trace of final) apply([trace]);
+    states = states.filter((state) => state === null || isSettled(state));
+    if (states.length === 0) throw new Mismatch(`${history.join('\n')}\nit is not settled`);
     return [...states];
   }
 }
 
-function isAtRest(state: State): boolean {
-  return !state.isThere || (state.status !== 'working' && Object.values(state.jobs).every((isOpen) => !isOpen));
+function isSettled(state: State): boolean {
+  return !state.exists || (state.status !== 'working' && Object.values(state.jobs).every((isOpen) => !isOpen));
 }
 
 function show(states: readonly Possible[]): string {

@@ -1,27 +1,27 @@
 import type { SeededRandom } from '../support/random.ts';
 
-/** Which of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
+/** Reference to one of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
 export type Ref = number;
 
 export type CallerName = 'high' | 'low';
 
-/** Which documents a statement is about, as text and as the fields that it looks at. */
+/** Condition of a statement on documents. */
 export type Where =
   | { readonly kind: 'group'; readonly group: string; readonly negated: boolean }
   | { readonly kind: 'no group' }
   | { readonly kind: 'level above'; readonly level: number }
   | { readonly kind: 'searchable'; readonly searchable: boolean; readonly group: string };
 
-/** User metadata as an edit sends it; `scope` is the department that a document is open to. */
+/** User metadata of an edit. `scope` is the department that may see a document. */
 export type Patch = Readonly<Record<string, string | null>>;
 
 export interface Upload {
   readonly kind: 'upload';
   readonly bucket: number;
   readonly caller: CallerName;
-  /** Null: a text that was not there before; else one of those that were. */
+  /** Document whose text is uploaded again, or null for a new text. */
   readonly again: Ref | null;
-  /** No attempt at ingesting it succeeds. */
+  /** True if no attempt to ingest it succeeds. */
   readonly isBad: boolean;
   readonly onDuplicate: 'link' | 'reject' | 'allow';
   readonly collection: number | null;
@@ -73,16 +73,16 @@ export type Operation =
 
 export interface PlacedOperation {
   readonly operation: Operation;
-  /** From the beginning of its step. */
+  /** Delay from the beginning of its step. */
   readonly afterMs: number;
-  /** Which process of the installation does it. */
+  /** Number of the node that runs it. */
   readonly node: number;
 }
 
-/** Operations that run at once; the next step begins when all of them have been answered. */
+/** Concurrent operations. The next step begins when all of them have been answered. */
 export interface Step {
   readonly operations: readonly PlacedOperation[];
-  /** Afterwards all jobs are waited for, and everything is compared. */
+  /** True if all jobs are awaited afterwards and everything is compared. */
   readonly settles: boolean;
 }
 
@@ -90,13 +90,13 @@ export const BUCKETS = 2;
 export const COLLECTIONS = 2;
 export const NODES = 2;
 const GROUPS = ['red', 'green', 'blue'] as const;
-const OPERATIONS_AT_ONCE = 5;
+const CONCURRENT_OPERATIONS = 5;
 const AFTER_MS = 40;
-const STEPS_PER_ERA = 6;
-/** How often a job or a document of a step is the one that others of the step are about too. */
+const STEPS_PER_SETTLE = 6;
+/** Share of operations of a step on the same job or document. */
 const HOT_PERCENT = 60;
 
-/** How often each is drawn. */
+/** Weight of each kind of operation. */
 const KINDS: Readonly<Record<string, number>> = {
   ...{ upload: 22, again: 10, edit: 14, bulk: 7, softdelete: 4, enable: 4 },
   ...{ reprocess: 9, cancel: 9, 'delete job': 4, delete: 6, harddelete: 2 },
@@ -105,11 +105,15 @@ const KINDS: Readonly<Record<string, number>> = {
 };
 const WEIGHTS = Object.values(KINDS).reduce((sum, weight) => sum + weight, 0);
 
-/** The same steps for the same seed. @param killEvery steps from one killed worker process to the next; null: none is */
+/**
+ * Draw steps that depend only on the seed.
+ *
+ * @param killEvery steps between two kills of a worker process, null for none
+ */
 export function drawSteps(random: SeededRandom, count: number, killEvery: number | null): Step[] {
   return Array.from({ length: count }, (_, at) => {
     const hot = { document: drawRef(random), job: drawRef(random) };
-    const kinds = Array.from({ length: 1 + random.int(OPERATIONS_AT_ONCE) }, () => drawKind(random));
+    const kinds = Array.from({ length: 1 + random.int(CONCURRENT_OPERATIONS) }, () => drawKind(random));
     const operations = kinds.map((kind) => drawOperation(random, kind, hot));
     if (killEvery !== null && at % killEvery === killEvery - 1) operations.push({ kind: 'kill' });
     return {
@@ -118,7 +122,7 @@ export function drawSteps(random: SeededRandom, count: number, killEvery: number
         afterMs: random.int(AFTER_MS),
         node: random.int(NODES),
       })),
-      settles: random.int(STEPS_PER_ERA) === 0 || at === count - 1,
+      settles: random.int(STEPS_PER_SETTLE) === 0 || at === count - 1,
     };
   });
 }
@@ -132,7 +136,7 @@ function drawKind(random: SeededRandom): string {
   return 'search';
 }
 
-/** The newest most often: those are in work. */
+/** Draw a reference, most often to new things, whose jobs are still running. */
 function drawRef(random: SeededRandom): Ref {
   const at = random.int(1_000) / 1_000;
   return at * at;
@@ -233,7 +237,7 @@ export function writeWhere(where: Where): string {
   }
 }
 
-/** The statement of a bulk edit. Null: it changes nothing that a statement could say. */
+/** Return the statement of a bulk edit, or null if it changes nothing. */
 export function writeStatement({ where, metadata, level, searchable }: Bulk): string | null {
   const condition = writeWhere(where);
   if (searchable === false && Object.keys(metadata).length === 0) return `SOFTDELETE FROM documents WHERE ${condition}`;

@@ -18,7 +18,7 @@ import type { Bulk, CallerName, Edit, Operation, PlacedOperation, Search, Upload
 import { writeStatement, writeWhere } from './operations.ts';
 import { CHUNKING, wordOf, writeText } from './texts.ts';
 
-/** Above these, uploads of new texts take a document away instead. */
+/** Number of documents above which an upload of a new text deletes a document instead. */
 const DOCUMENTS_MAX = 26;
 const RESULTS_MAX = 100;
 const TEAM = 'red';
@@ -30,7 +30,11 @@ export interface Site {
   readonly node: Appliance;
 }
 
-/** What an operation is about, chosen before any of its step begins. @returns what does it; null: there is nothing to do */
+/**
+ * Choose the target of an operation before its step begins.
+ *
+ * @returns function that runs it, or null without a target
+ */
 export function prepare(
   installation: Installation,
   model: Model,
@@ -81,7 +85,7 @@ function withDocument(
   return document && (() => run(document));
 }
 
-/** The answer, or the code of a refusal that may be. */
+/** Return the answer, or the code of an allowed refusal. */
 async function answerOf<T>(work: Promise<T>, ...codes: readonly string[]): Promise<T | string> {
   try {
     return await work;
@@ -94,7 +98,7 @@ async function answerOf<T>(work: Promise<T>, ...codes: readonly string[]): Promi
 function prepareUpload(site: Site, upload: Upload): (() => Promise<Trace>) | null {
   const { model } = site;
   const original = upload.again === null ? null : model.pickDocument(upload.again);
-  if (original === null && model.left().length >= DOCUMENTS_MAX) {
+  if (original === null && model.remaining().length >= DOCUMENTS_MAX) {
     return withDocument(site, 0.9, ({ id, bucket }) => remove(site, bucketOf(site, bucket), id));
   }
   if (original !== null) {
@@ -130,7 +134,7 @@ async function uploadText({ installation, node }: Site, upload: Upload, text: nu
     return {
       label: `${label}: ${reply.id} by ${job.id}`,
       eventOf: events.uploaded(upload, text, reply.id, job.id),
-      born: { id: reply.id, bucket: upload.bucket, collection: upload.collection, text, isBad: upload.isBad },
+      created: { id: reply.id, bucket: upload.bucket, collection: upload.collection, text, isBad: upload.isBad },
       jobs: [job],
     };
   } catch (error) {
@@ -149,10 +153,10 @@ async function edit(site: Site, operation: Edit, bucket: Bucket, id: string): Pr
     ...['document_not_found', 'auth_level_too_low'],
   );
   const job = typeof answer === 'string' ? null : answer.reindex_job_id;
-  const told =
+  const shown =
     typeof answer === 'string' ? answer : pick(answer, 'metadata', 'reindex_job_id', 'indexed_vectors_deleted');
   return {
-    label: `${caller} edits ${id} by ${JSON.stringify(request)}: ${JSON.stringify(told)}`,
+    label: `${caller} edits ${id} by ${JSON.stringify(request)}: ${JSON.stringify(shown)}`,
     eventOf: events.edited(operation, id, answer),
     jobs: job === null ? [] : [{ id: job, documentId: id }],
   };
@@ -162,7 +166,7 @@ async function bulk(site: Site, operation: Bulk): Promise<Trace> {
   const { installation, node } = site;
   const { id } = bucketOf(site, operation.bucket);
   const statement = writeStatement(operation);
-  if (statement === null) return { label: 'nothing to say', eventOf: () => null };
+  if (statement === null) return { label: 'no change', eventOf: () => null };
   const request = BulkEdit.parse({ statement, reindex: operation.reindex });
   const reply = await editDocuments(node.metadata, installation.callers[operation.caller], id, request);
   const items = reply.items.map((item) => pick(item, 'id', 'reindex_job_id', 'indexed_vectors_deleted', 'metadata'));
@@ -181,8 +185,8 @@ function prepareHardDelete(site: Site, operation: Operation & { kind: 'harddelet
   const picked = operation.documents.flatMap((ref) => model.pickDocument(ref)?.id ?? []);
   const { id } = bucketOf(site, operation.bucket);
   return async () => {
-    const named = ['', ...picked].map((document) => `'${document}'`).join(', ');
-    const statement = `HARDDELETE FROM documents WHERE id IN (${named}) AND ${writeWhere(operation.where)}`;
+    const list = ['', ...picked].map((document) => `'${document}'`).join(', ');
+    const statement = `HARDDELETE FROM documents WHERE id IN (${list}) AND ${writeWhere(operation.where)}`;
     const request = BulkEdit.parse({ statement, confirm: `HARDDELETE ${id}` });
     const reply = await editDocuments(node.metadata, installation.callers.high, id, request);
     return {
@@ -230,7 +234,7 @@ async function changeJob(
   };
 }
 
-/** @throws Mismatch where a document is found in part, or twice, or by a chunk that has not the word */
+/** Search the word of a text. @throws Mismatch for a partial or duplicate document or a chunk without the word */
 export async function search(
   { installation, model, node }: Site,
   { bucket, text, caller, mode, narrow }: Omit<Search, 'kind' | 'document'> & { bucket: number; text: number },
@@ -246,9 +250,10 @@ export async function search(
   const found = Map.groupBy(results, (result) => result.document_id);
   const label = `${caller} searches text ${text} (${mode}, ${narrow}): ${[...found].map(([id, chunks]) => `${id} x ${chunks.length}`)} ${warnings}`;
   if (new Set(results.map((result) => result.id)).size < results.length)
-    throw new Mismatch(`${label}: a chunk is twice`);
+    throw new Mismatch(`${label}: a chunk is found twice`);
   if (mode === 'keyword') {
-    if (results.some((result) => !result.text.includes(wordOf(text)))) throw new Mismatch(`${label}: another word`);
+    if (results.some((result) => !result.text.includes(wordOf(text))))
+      throw new Mismatch(`${label}: a chunk does not contain the word`);
     if (results.length < RESULTS_MAX) for (const chunks of found.values()) model.noteChunks(text, chunks.length, label);
   }
   return {
@@ -266,12 +271,12 @@ export async function list({ installation, node }: Site, bucket: number, caller:
   const { id } = installation.buckets[bucket] as Bucket;
   const query = ListDocumentsQuery.parse({ limit: 200 });
   const { data, has_more } = await listDocuments(node.sql, installation.callers[caller], id, query);
-  if (has_more) throw new Error('more documents than a page has');
-  const told = data.map(
+  if (has_more) throw new Error('there are more documents than one page shows');
+  const lines = data.map(
     (view) => `${view.id} ${view.status}${view.searchable ? '' : ' disabled'} ${view.chunks_count}`,
   );
   return {
-    label: `${caller} lists bucket ${bucket}: ${told.join(', ')}`,
+    label: `${caller} lists bucket ${bucket}: ${lines.join(', ')}`,
     eventOf: events.listed(bucket, caller, data),
     shown: data.map((view) => view.id),
   };

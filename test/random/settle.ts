@@ -6,41 +6,41 @@ import { Mismatch, type Model, type Trace } from './model.ts';
 import { list, search } from './perform.ts';
 import type { JobEnd, JobEnds, State } from './state.ts';
 
-const REST_MS = 60_000;
+const JOBS_END_MS = 60_000;
 const CLEAN_MS = 15_000;
 
-/** Not among them: what a file that cannot be read fails with, or a job whose worker was killed too often. */
+/** Error categories that no job may have. Unreadable files and jobs whose workers were killed too often have others. */
 const UNEXPECTED = ['internal', 'timeout', 'out_of_memory', 'upstream_unavailable', 'quota', 'not_comparable'];
 
-/** What is compared, and how often. */
+/** Numbers of comparisons. */
 export interface Compared {
   documents: number;
   searches: number;
   rows: number;
 }
 
-/** Wait until nothing is under way, and hold everything against the model. @throws Mismatch */
+/** Wait until no job is in progress, and compare everything with the model. @throws Mismatch */
 export async function settle(installation: Installation, model: Model, nth: number): Promise<Compared> {
   const node = nth % installation.nodes.length;
   const ends = await waitForJobs(installation);
-  const final = await lookAtAll(installation, model, node, nth);
-  const left = model.settle(ends, final);
-  checkChunks(final, await readLive(installation, left, []));
-  const rows = await checkStores(installation, left, node);
-  return { documents: left.size, searches: final.length, rows };
+  const final = await readAll(installation, model, node, nth);
+  const documents = model.settle(ends, final);
+  checkChunks(final, await readLive(installation, documents, []));
+  const rows = await checkStores(installation, documents, node);
+  return { documents: documents.size, searches: final.length, rows };
 }
 
 async function waitForJobs(installation: Installation): Promise<JobEnds> {
   const { sql } = installation.nodes[0] as Installation['nodes'][number];
   const open = () =>
     sql`SELECT id, status, worker_id, crash_count FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
-  let looks = 0;
+  let polls = 0;
   await until(
     async () => {
-      if (++looks % 50 === 0) await installation.recover();
+      if (++polls % 50 === 0) await installation.recover();
       return (await open()).length === 0;
     },
-    { withinMs: REST_MS, everyMs: 20 },
+    { withinMs: JOBS_END_MS, everyMs: 20 },
   ).catch(async () => {
     throw new Mismatch(`jobs do not end: ${JSON.stringify(await open())}`);
   });
@@ -53,27 +53,27 @@ async function waitForJobs(installation: Installation): Promise<JobEnds> {
   return (job) => ends.get(job) ?? 'gone';
 }
 
-/** Every list, and a search for each text by each caller, in every way in turn. */
-async function lookAtAll(installation: Installation, model: Model, node: number, nth: number): Promise<Trace[]> {
+/** Read every list, and search for each text by each caller, with varying modes and restrictions. */
+async function readAll(installation: Installation, model: Model, node: number, nth: number): Promise<Trace[]> {
   const site = { installation, model, node: installation.nodes[node] as Installation['nodes'][number] };
   const traces: Trace[] = [];
   for (const caller of ['high', 'low'] as const) {
     for (const bucket of installation.buckets.keys()) traces.push(await list(site, bucket, caller));
   }
-  const texts = new Map(model.left().map(({ bucket, text }) => [`${bucket}/${text}`, { bucket, text }]));
-  let turn = nth;
+  const texts = new Map(model.remaining().map(({ bucket, text }) => [`${bucket}/${text}`, { bucket, text }]));
+  let variant = nth;
   for (const { bucket, text } of texts.values()) {
     for (const caller of ['high', 'low'] as const) {
       traces.push(await search(site, { bucket, text, caller, mode: 'keyword', narrow: 'not' }));
     }
-    const narrow = (['not', 'collection', 'filter'] as const)[turn++ % 3] as 'not';
-    const caller = turn % 2 === 0 ? 'high' : 'low';
-    traces.push(await search(site, { bucket, text, caller, mode: turn % 4 === 0 ? 'hybrid' : 'keyword', narrow }));
+    const narrow = (['not', 'collection', 'filter'] as const)[variant++ % 3] as 'not';
+    const caller = variant % 2 === 0 ? 'high' : 'low';
+    traces.push(await search(site, { bucket, text, caller, mode: variant % 4 === 0 ? 'hybrid' : 'keyword', narrow }));
   }
   return traces;
 }
 
-/** Chunks of the generation that counts, and of no other. */
+/** Check that answers show only chunks of live generations. */
 function checkChunks(final: readonly Trace[], live: ReadonlyMap<number, Live>): void {
   for (const { label, chunks = [] } of final) {
     const dead = chunks.filter((chunk) => !live.has(Number(chunk.split('_').at(-2))));
@@ -81,10 +81,10 @@ function checkChunks(final: readonly Trace[], live: ReadonlyMap<number, Live>): 
   }
 }
 
-/** What is left in the index and among the files, once sweeps have been through, is what the documents need. */
+/** Check that after the sweeps the index and the objects contain exactly the data of the documents. */
 async function checkStores(
   installation: Installation,
-  left: ReadonlyMap<string, { document: KnownDocument; state: State }>,
+  documents: ReadonlyMap<string, { document: KnownDocument; state: State }>,
   node: number,
 ): Promise<number> {
   let faults: string[] = [];
@@ -94,9 +94,9 @@ async function checkStores(
       await installation.housekeep(node);
       faults = [];
       rows = 0;
-      const live = await readLive(installation, left, faults);
+      const live = await readLive(installation, documents, faults);
       for (const { id } of installation.buckets) rows += await checkIndex(installation, id, live, faults);
-      await checkObjects(installation, left, live, faults);
+      await checkObjects(installation, documents, live, faults);
       return faults.length === 0;
     },
     { withinMs: CLEAN_MS, everyMs: 100 },
@@ -112,10 +112,10 @@ interface Live {
   readonly chunks: number;
 }
 
-/** Live generations, by id. */
+/** Read the live generations, by id. */
 async function readLive(
   { nodes: [node] }: Installation,
-  left: ReadonlyMap<string, { state: State }>,
+  documents: ReadonlyMap<string, { state: State }>,
   faults: string[],
 ): Promise<Map<number, Live>> {
   const { sql } = node as Installation['nodes'][number];
@@ -123,7 +123,7 @@ async function readLive(
     SELECT d.id, d.bucket_id, d.chunks_count, g.id AS generation, g.chunks_count AS written, d.active_generation
     FROM documents d LEFT JOIN generations g ON g.id = d.active_generation`;
   for (const row of rows) {
-    const state = left.get(row['id'] as string)?.state;
+    const state = documents.get(row['id'] as string)?.state;
     if (state === undefined) faults.push(`${row['id']} has a row`);
     else if (state.isActive !== (row['active_generation'] !== null))
       faults.push(`${row['id']} has vectors: ${!state.isActive}`);
@@ -176,15 +176,15 @@ async function checkIndex(
 
 async function checkObjects(
   { nodes: [node] }: Installation,
-  left: ReadonlyMap<string, unknown>,
+  documents: ReadonlyMap<string, unknown>,
   live: ReadonlyMap<number, Live>,
   faults: string[],
 ): Promise<void> {
   const { objects } = node as Installation['nodes'][number];
-  const needed = new Set([...left.keys()].map((id) => `${id}/original`));
+  const needed = new Set([...documents.keys()].map((id) => `${id}/original`));
   for (const [generation, { documentId }] of live) needed.add(`${documentId}/chunks-${generation}`);
   for await (const { key } of objects.list('documents/')) {
-    if (!needed.delete(key.split('/').slice(2).join('/'))) faults.push(`${key} is needed by nothing`);
+    if (!needed.delete(key.split('/').slice(2).join('/'))) faults.push(`${key} is not needed`);
   }
   for (const key of needed) faults.push(`${key} is missing`);
 }

@@ -1,32 +1,32 @@
 import type { CallerName, Patch, Where } from './operations.ts';
 
-/** What callers are, to the model: an operator, and a key of nobody with a low auth level. */
+/** Auth levels of the callers: `high` is the operator, `low` a key without a user. */
 export const AUTH_LEVELS: Readonly<Record<CallerName, number>> = { high: 10, low: 3 };
 
-/** How a job ended, as its row says once nothing is under way; `gone`: the row was deleted. */
+/** End of a job by its row once no job is in progress; `gone` if the row was deleted. */
 export type JobEnd = 'ready' | 'failed' | 'cancelled' | 'gone';
 export type JobEnds = (job: string) => JobEnd;
 
-/** One thing that a document may be. */
+/** Possible state of a document. */
 export interface State {
-  readonly isThere: boolean;
+  readonly exists: boolean;
   readonly metadata: Readonly<Record<string, string>>;
   readonly level: number;
   readonly scope: string | null;
   readonly searchable: boolean;
-  /** It has chunks that searches find, as far as they may. */
+  /** True if it has chunks that searches may find. */
   readonly isActive: boolean;
-  /** `working`: the API says queued or processing. */
+  /** Status by the API; `working` stands for queued and processing. */
   readonly status: 'working' | 'ready' | 'failed';
-  /** Its jobs; true while they are unfinished. */
+  /** Jobs of the document; true while they are unfinished. */
   readonly jobs: Readonly<Record<string, boolean>>;
 }
 
-/** Null: it has not been uploaded yet. */
+/** State of a document, or null before its upload. */
 export type Possible = State | null;
 
 export function isSeen(state: Possible, caller: CallerName): state is State {
-  if (state === null || !state.isThere || state.level > AUTH_LEVELS[caller]) return false;
+  if (state === null || !state.exists || state.level > AUTH_LEVELS[caller]) return false;
   return caller === 'high' || state.scope === null || state.scope === 'common';
 }
 
@@ -56,9 +56,9 @@ export function endJobs(state: State, ids: readonly string[]): State {
   return { ...state, jobs: { ...state.jobs, ...Object.fromEntries(ids.map((id) => [id, false])) } };
 }
 
-/** Put in order after a job ended without a result. */
+/** Update the status after a job ended without a result. */
 export function settleStatus(state: State): State {
-  if (!state.isThere) return state;
+  if (!state.exists) return state;
   if (state.isActive) return { ...state, status: 'ready' };
   return openJobs(state).length > 0 ? state : { ...state, status: 'failed' };
 }
@@ -71,7 +71,7 @@ export interface Change {
   readonly reindex: boolean;
 }
 
-/** What an edit makes of a document that its caller sees; null: nothing. */
+/** Return the effect of an edit on a document that its caller sees, or null for no change. */
 export function planChange(state: State, change: Change): { after: State; isReindexed: boolean } | null {
   const { scope: scopePatch, ...patch } = change.metadata;
   const merged = Object.entries({ ...state.metadata, ...patch });
@@ -93,7 +93,7 @@ export function planChange(state: State, change: Change): { after: State; isRein
   };
 }
 
-/** Equal for states that are alike. */
+/** Return a key that is equal for equal states. */
 export function keyOf(state: Possible): string {
   if (state === null) return '-';
   const sorted = (record: object) => Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -104,7 +104,9 @@ function distinct(states: readonly Possible[]): Possible[] {
   return [...new Map(states.map((state) => [keyOf(state), state])).values()];
 }
 
-/** What a document may have become by its jobs alone, whose ends are known: anything from nothing to all of it. */
+/**
+ * Return the states that a document may reach by its jobs alone, whose ends are known: after none, some or all of them.
+ */
 export function letJobsRun(states: readonly Possible[], ends: JobEnds, isBad: boolean): Possible[] {
   const found = new Map<string, Possible>();
   const queue = [...states];
@@ -120,17 +122,17 @@ export function letJobsRun(states: readonly Possible[], ends: JobEnds, isBad: bo
 function afterOneJob(state: State, ends: JobEnds, isBad: boolean): State[] {
   const next: State[] = [];
   const open = openJobs(state);
-  if (state.isThere && !state.isActive && open.length > 0) next.push({ ...state, status: 'working' });
+  if (state.exists && !state.isActive && open.length > 0) next.push({ ...state, status: 'working' });
   for (const id of open) {
     const end = ends(id);
     const ended = endJobs(state, [id]);
-    if (!state.isThere) {
+    if (!state.exists) {
       if (end !== 'ready') next.push(ended);
       continue;
     }
-    // One that was deleted had ended somehow before.
+    // A deleted job had ended before, with an unknown result.
     if (end === 'ready' || (end === 'gone' && !isBad)) {
-      // What is not searchable gets no vectors.
+      // A document that is not searchable gets no vectors.
       next.push({ ...ended, isActive: state.searchable, status: 'ready' });
     }
     if (end === 'failed' || (end === 'gone' && isBad)) next.push(settleStatus(ended));
@@ -138,10 +140,10 @@ function afterOneJob(state: State, ends: JobEnds, isBad: boolean): State[] {
   return next;
 }
 
-/** What an answered operation means for one document: what it may be afterwards; nothing where the answer does not fit. */
+/** Effect of an answered operation on one document: its possible states afterwards, none if the answer does not fit. */
 export type Event = (state: Possible, ends: JobEnds) => readonly Possible[];
 
-/** What a document may be after operations that ran at once, each of which took effect at one moment. */
+/** Return the possible states of a document after concurrent operations, each of which took effect at one moment. */
 export function afterAll(
   states: readonly Possible[],
   events: readonly Event[],

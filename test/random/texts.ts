@@ -1,18 +1,19 @@
 const LETTERS = 'bcdfgkmpvz';
 const SENTENCES = 5;
 const WORDS_A_SENTENCE = 36;
-/** In tokens: each sentence of a long text is a chunk. */
+/** Chunking in tokens by which each sentence of a long text is a chunk. */
 export const CHUNKING = { chunk_size: 96, chunk_overlap: 0 };
 
-/** A word that stands in one text alone, in each of its chunks. */
+/** Return the word that is unique to one text and occurs in each of its chunks. */
 export function wordOf(text: number): string {
   const digits = [...String(text).padStart(5, '0')].map((digit) => LETTERS[Number(digit)]);
   return `zqx${digits.join('')}`;
 }
 
 /**
- * Every other text is a long one. The word stands in each chunk once: what LanceDB 0.31 has not indexed yet it scores by
- * how often a term occurs in it, in place of how many rows have it, and leaves out whatever scores below zero by that.
+ * Write a text; every other one is long. The word occurs once in each chunk, since LanceDB 0.31 scores rows that are
+ * not indexed yet by the number of occurrences of a term instead of the number of rows with it, and omits negative
+ * scores.
  */
 export function writeText(text: number, isBad: boolean): Buffer {
   const word = wordOf(text);
@@ -23,7 +24,7 @@ export function writeText(text: number, isBad: boolean): Buffer {
   );
 }
 
-/** Other words in each chunk, or a search shows only the first of them. */
+/** Return different words for each chunk. A search would show only the first of equal chunks. */
 function fillerOf(sentence: number): string {
   const words = Array.from({ length: WORDS_A_SENTENCE }, (_, n) => {
     const number = sentence * WORDS_A_SENTENCE + n;

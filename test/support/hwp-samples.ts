@@ -16,7 +16,11 @@ export function hwpRecord(tag: number, level: number, data: Uint8Array = Buffer.
   return { tag: FIRST_TAG + tag, level, data: Buffer.from(data) };
 }
 
-/** Make a paragraph: a header with the index of its shape, and a text. @param marks controls of eight units before it */
+/**
+ * Make a paragraph: a header with the index of its shape, and a text.
+ *
+ * @param marks controls of eight units before it
+ */
 export function hwpParagraph(
   text: string,
   options: { level?: number; shape?: number; marks?: number[] } = {},

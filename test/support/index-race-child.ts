@@ -71,7 +71,9 @@ async function write(): Promise<void> {
   await send({ kind: 'done' });
 }
 
-/** Read until a message to stop. A generation that is written before and after a read must be in it completely, once. */
+/**
+ * Read until a message to stop. A generation that is written before and after a read must be in it completely, once.
+ */
 async function read(): Promise<void> {
   const faults: string[] = [];
   let reads = 0;

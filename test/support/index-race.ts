@@ -6,14 +6,14 @@ import { LanceTables } from '../../src/search/lance.ts';
 
 export const RACE_BUCKET = 'bkt_race';
 
-/** Where the index is, as `LanceTables` takes it. */
+/** Location of the index, as arguments of `LanceTables`. */
 export type IndexPlace = readonly [uri: string, storageOptions?: Record<string, string>];
 
 export interface RaceTask {
   readonly role: 'writer' | 'reader';
   readonly databaseUrl: string;
   readonly place: IndexPlace;
-  /** Tells writers apart; of a reader 0. */
+  /** Number of a writer, from 1; 0 for a reader. */
   readonly number: number;
   readonly operations: number;
   readonly seed: number;
@@ -22,28 +22,29 @@ export interface RaceTask {
 export interface RaceReport {
   readonly operations: number;
   readonly seconds: number;
-  /** Commits to the table, of writing and of settling. */
+  /** Commits to the table by writes and by settling. */
   readonly versions: number;
   readonly rowsExpected: number;
   readonly rowsLost: number;
   readonly rowsDoubled: number;
-  /** Rows of what was dropped, or never written. */
+  /** Rows that were dropped or never written, and are still there. */
   readonly rowsLeftOver: number;
-  /** How often the reader read the whole table while it was written, and what was wrong with it. */
+  /** Number of reads of the whole table during the writes. */
   readonly reads: number;
+  /** Errors that the reader found. */
   readonly readFaults: readonly string[];
 }
 
-/** What a process of the race says to us. */
+/** Message of a process of the race to the test. */
 export type RaceMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done' }
   | { readonly kind: 'reads'; readonly reads: number; readonly faults: string[] };
 
 /**
- * Two processes write to one bucket's index, appending and dropping at random, while a third reads all of it over and
- * over. What each has acknowledged stands in a ledger in PostgreSQL, against which the reader holds what it sees, and we
- * what is left in the end.
+ * Run two processes that append to and drop from one bucket's index at random, while a third reads the whole index in a
+ * loop. Acknowledged operations are recorded in a ledger in PostgreSQL. The reader compares every read with the ledger,
+ * and the report compares the final table with it.
  */
 export async function runIndexRace(
   sql: Sql,
@@ -58,10 +59,10 @@ export async function runIndexRace(
     const [first, second, reader] = processes as [RaceProcess, RaceProcess, RaceProcess];
     const beganMs = performance.now();
     for (const { child } of processes) child.send('go');
-    await Promise.all([first.hears('done'), second.hears('done')]);
+    await Promise.all([first.receive('done'), second.receive('done')]);
     const seconds = (performance.now() - beganMs) / 1000;
     reader.child.send('stop');
-    const read = await reader.hears('reads');
+    const read = await reader.receive('reads');
     return {
       ...{ operations, seconds, reads: read.reads, readFaults: read.faults },
       ...(await compare(sql, options.place)),
@@ -73,7 +74,7 @@ export async function runIndexRace(
 
 interface RaceProcess {
   readonly child: ChildProcess;
-  hears<K extends RaceMessage['kind']>(kind: K): Promise<Extract<RaceMessage, { kind: K }>>;
+  receive<K extends RaceMessage['kind']>(kind: K): Promise<Extract<RaceMessage, { kind: K }>>;
 }
 
 async function startProcess(task: RaceTask): Promise<RaceProcess> {
@@ -84,26 +85,26 @@ async function startProcess(task: RaceTask): Promise<RaceProcess> {
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text;
   });
-  const heard = new Map<string, RaceMessage>();
+  const received = new Map<string, RaceMessage>();
   const inbox = new EventTarget();
   child.on('message', (message: RaceMessage) => {
-    heard.set(message.kind, message);
+    received.set(message.kind, message);
     inbox.dispatchEvent(new Event(message.kind));
   });
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${task.role} ${task.number} ended with ${code ?? signal}: ${stderr}`);
   });
   ended.catch(() => undefined);
-  const hears: RaceProcess['hears'] = async (kind) => {
+  const receive: RaceProcess['receive'] = async (kind) => {
     const message = new Promise<void>((resolve) => inbox.addEventListener(kind, () => resolve(), { once: true }));
-    if (!heard.has(kind)) await Promise.race([message, ended]);
-    return heard.get(kind) as never;
+    if (!received.has(kind)) await Promise.race([message, ended]);
+    return received.get(kind) as never;
   };
-  await hears('ready');
-  return { child, hears };
+  await receive('ready');
+  return { child, receive };
 }
 
-/** The table as it is now beside what the ledger says. */
+/** Compare the current table with the ledger. */
 async function compare(sql: Sql, place: IndexPlace) {
   const expected = new Set<string>();
   for (const { generation, document, chunks } of await sql`SELECT * FROM race_ledger WHERE state = 'written'`) {
@@ -131,7 +132,7 @@ export function chunkId(document: string, generation: number, n: number): string
   return `${document}_${generation}_${n}`;
 }
 
-/** Every row of a table. */
+/** Read every row of a table. */
 export async function readChunks(
   table: NonNullable<Awaited<ReturnType<LanceTables['openForReading']>>>,
 ): Promise<{ id: string; generation: number }[]> {

@@ -4,12 +4,12 @@ import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { until } from './until.ts';
 
-const UPLOADS_AT_ONCE = 8;
+const CONCURRENT_UPLOADS = 8;
 
 /**
- * Upload documents into a bucket and wait until all of them can be found; a worker must be running.
+ * Upload documents into a bucket and wait until all of them are ready. A worker must be running.
  *
- * @returns our ids by document id, and documents per second from the first upload to the last one ready
+ * @returns ids of the caller by document id, and documents per second from the first upload to the last ready document
  */
 export async function ingestAll(
   appliance: Appliance,
@@ -27,7 +27,7 @@ export async function ingestAll(
       idOf.set((await uploadDocument(appliance.ingest.uploads, caller, bucket, content, request)).id, id);
     }
   };
-  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, uploader));
+  await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, uploader));
   await until(
     async () => {
       const [row] = await appliance.sql`

@@ -7,7 +7,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** A logger that keeps what it is told. */
+/** Create a logger that collects its lines. */
 export function keepLogs(): { logger: Logger; lines: LogLine[]; messages(): string[] } {
   const lines: LogLine[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) });

@@ -5,7 +5,7 @@ export interface MailPart {
   readonly more?: string;
 }
 
-/** A mail of the parts given, in Base64. */
+/** Make a mail of the given parts, encoded in Base64. */
 export function makeMail(parts: readonly MailPart[], head = 'Subject: Harbour =?utf-8?B?7ZWt66eM?='): Buffer {
   const lines = [
     head,

@@ -1,6 +1,6 @@
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
-/** Office documents of hand-written parts, for what no office program would make. */
+// Office documents of hand-written parts, for content that no office program would write.
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -49,7 +49,7 @@ const DOCX_NUMBERING = `${XML}<w:numbering ${W}>
 const DOCX_NOTES = `${XML}<w:footnotes ${W}><w:footnote w:type="separator" w:id="0"><w:p><w:r><w:t>no</w:t></w:r></w:p></w:footnote>
 <w:footnote w:id="1"><w:p><w:r><w:t>The note.</w:t></w:r></w:p></w:footnote></w:footnotes>`;
 
-/** @param body content of `w:body` */
+/** Make a Word document. @param body content of `w:body` */
 export function makeDocx(body: string, more: Parts = {}): Buffer {
   return writeZip(
     entriesOf({
@@ -69,12 +69,12 @@ export function makeDocx(body: string, more: Parts = {}): Buffer {
   );
 }
 
-/** A paragraph of WordprocessingML, with properties and text. */
+/** Make a paragraph of WordprocessingML, with properties and text. */
 export function docxParagraph(text: string, properties = ''): string {
   return `<w:p><w:pPr>${properties}</w:pPr><w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`;
 }
 
-/** @param slides contents of `p:spTree`, in the order of the show; notes by the index of their slide */
+/** Make a presentation. @param slides contents of `p:spTree`, in order @param notes by the index of their slide */
 export function makePptx(slides: readonly string[], notes: Readonly<Record<number, string>> = {}): Buffer {
   const spaces =
     'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" ' +
@@ -84,7 +84,7 @@ export function makePptx(slides: readonly string[], notes: Readonly<Record<numbe
     '[Content_Types].xml': contentTypes('ppt/presentation.xml', 'presentationml.presentation'),
     '_rels/.rels': relationships({ 'ppt/presentation.xml': 'officeDocument' }),
   };
-  // Files are numbered backwards, so that their names say nothing about the order of the show.
+  // Files are numbered backwards, so that the order of their names is not the order of the slides.
   const fileOf = (index: number) => `slides/slide${slides.length - index}.xml`;
   const ids = slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="rId${index + 1}"/>`).join('');
   parts['ppt/presentation.xml'] = `${XML}<p:presentation ${spaces}><p:sldIdLst>${ids}</p:sldIdLst></p:presentation>`;
@@ -102,14 +102,14 @@ export function makePptx(slides: readonly string[], notes: Readonly<Record<numbe
   return writeZip(entriesOf(parts));
 }
 
-/** A shape with paragraphs. @param placeholder its type; null: a text box */
+/** Make a shape with paragraphs. @param placeholder its type; null for a text box */
 export function pptxShape(placeholder: string | null, ...paragraphs: string[]): string {
   const ph = placeholder === null ? '' : `<p:nvPr><p:ph type="${placeholder}"/></p:nvPr>`;
   const text = paragraphs.map((paragraph) => `<a:p><a:r><a:t>${paragraph}</a:t></a:r></a:p>`).join('');
   return `<p:sp><p:nvSpPr>${ph}</p:nvSpPr><p:txBody>${text}</p:txBody></p:sp>`;
 }
 
-/** @param sheets contents of `sheetData` by the name of the sheet */
+/** Make a spreadsheet. @param sheets contents of `sheetData` by the name of the sheet */
 export function makeXlsx(
   sheets: Readonly<Record<string, string>>,
   options: { strings?: readonly string[]; styles?: string; is1904?: boolean } = {},
@@ -142,7 +142,7 @@ const ODF_SPACES = ['office', 'text', 'table', 'style', 'presentation']
   .concat('xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"')
   .join(' ');
 
-/** @param body content of `office:body` */
+/** Make an OpenDocument file. @param body content of `office:body` */
 export function makeOdf(kind: 'text' | 'spreadsheet' | 'presentation', body: string, more: Parts = {}): Buffer {
   return writeZip([
     { name: 'mimetype', data: `application/vnd.oasis.opendocument.${kind}`, isStored: true },
@@ -157,7 +157,7 @@ export function makeOdf(kind: 'text' | 'spreadsheet' | 'presentation', body: str
   ]);
 }
 
-/** @param chapters bodies of XHTML by file name, in reading order; `labels` of the table of contents */
+/** Make an EPUB. @param chapters bodies of XHTML by file name, in reading order; `labels` are those of the contents */
 export function makeEpub(
   chapters: Readonly<Record<string, string>>,
   options: { title?: string; labels?: Readonly<Record<string, string>>; more?: Parts } = {},

@@ -3,17 +3,17 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';
 
 export interface PostgresProxy {
-  /** The same database, through the proxy. */
+  /** Connection to the same database through the proxy. */
   readonly connection: PostgresConnection;
-  /** Cut every connection and refuse new ones, until `open`. */
+  /** Close every connection and refuse new ones until `open`. */
   cut(): Promise<void>;
   open(): Promise<void>;
-  /** Cut the connection on which the server confirms the next COMMIT, instead of passing that on. */
+  /** Close the connection on which the server confirms the next COMMIT, instead of forwarding the confirmation. */
   loseNextCommit(): void;
   close(): Promise<void>;
 }
 
-/** Stands between a pool and PostgreSQL, to be a network that fails at chosen moments. */
+/** Open a proxy between a pool and PostgreSQL that acts as a network that fails at chosen moments. */
 export async function openPostgresProxy(server: PostgresConnection): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   let losesCommit = false;
@@ -52,7 +52,7 @@ export async function openPostgresProxy(server: PostgresConnection): Promise<Pos
   };
   await listen(0);
   const address = listener.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const { port } = address;
 
   return {

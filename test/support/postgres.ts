@@ -5,16 +5,16 @@ import { Secret } from '../../src/platform/secret.ts';
 
 export interface TestDatabase {
   readonly sql: Database;
-  /** For `DATABASE_URL` of a child process. */
+  /** Value of `DATABASE_URL` for a child process. */
   readonly url: string;
   readonly connection: PostgresConnection;
-  /** Closes `sql`, cuts every other connection off and drops the database. */
+  /** Close `sql`, end every other connection and drop the database. */
   drop(): Promise<void>;
 }
 
 /**
- * A database of its own in the run's PostgreSQL, with all migrations applied (a copy of the template, about 20 ms),
- * or with nothing in it where `isEmpty`.
+ * Create a database in the PostgreSQL of the run, with all migrations applied (a copy of the template, about 20 ms), or
+ * empty if `isEmpty` is set.
  */
 export async function createTestDatabase(options: { isEmpty?: boolean; poolMax?: number } = {}): Promise<TestDatabase> {
   const { template, password, ...server } = inject('postgres');

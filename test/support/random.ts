@@ -15,7 +15,7 @@ export function readSeed(fallback: number): number {
   return set === undefined ? fallback : Number(set);
 }
 
-/** Seed of the whole run, for properties too. It is constant unless `TEST_SEED` is set, so that a test that passes passes again. */
+/** Seed of the whole run, for properties too. It is constant unless `TEST_SEED` is set, so that results repeat. */
 export const SEED = readSeed(1);
 
 let isSeedUsed = false;

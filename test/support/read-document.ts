@@ -7,7 +7,7 @@ import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from '../../src/ingest/ext
 import { isTextFormat, readInWorker } from '../../src/ingest/extract/read-in-worker.ts';
 import type { ReadResult } from '../../src/ingest/extract/reader.ts';
 
-/** Reads a document as a job does: in a child process where its format has a parser of its own. */
+/** Read a document as a job does, in a child process if its format has its own parser. */
 export function extract(
   bytes: Uint8Array,
   fileName: string,
@@ -20,7 +20,7 @@ export interface ReadDocument extends ReadResult {
   readonly blocks: BlockDraft[];
 }
 
-/** Reads a document with the same code in this process, which takes milliseconds. */
+/** Read a document with the same code in this process, which takes milliseconds. */
 export async function readHere(
   bytes: Uint8Array,
   fileName: string,
@@ -37,7 +37,7 @@ export async function readHere(
     const file = { format, charset, source: Readable.from([bytes]), sizeBytes: bytes.length };
     return { ...(await readInWorker(file, sink)), blocks };
   }
-  if (isPictureFormat(format)) throw new Error('pictures are not read here');
+  if (isPictureFormat(format)) throw new Error('readHere reads no pictures; use extract');
   const read = await loadReader(format);
   const { pagesMax, htmlBytesMax, textCharsMax } = limits;
   const budget = { bytesLeft: limits.unpackedBytesMax, entriesLeft: limits.entriesMax };
@@ -48,7 +48,9 @@ export async function readHere(
   };
 }
 
-/** Blocks in one line each: kind, level, page, text. Those without text, which are dropped later, are left out. */
+/**
+ * Format blocks as one line each: kind, level, page, text. Blocks without text, which are dropped later, are left out.
+ */
 export function brief(blocks: readonly BlockDraft[]): string[] {
   return blocks
     .filter(({ text }) => text.trim() !== '')

@@ -12,7 +12,7 @@ interface Reading {
   readonly signal?: AbortSignal;
 }
 
-/** Reads pictures by `read`, or as their size. */
+/** Extract a document whose pictures are read by `read`, or as their size. */
 export function extract(
   bytes: Buffer,
   fileName: string,
@@ -32,7 +32,7 @@ export function sizeOf(png: Uint8Array): string {
   return `picture ${view.getUint32(16)} x ${view.getUint32(20)}`;
 }
 
-/** The pixels of a grey PNG without filters. */
+/** Decode a grey PNG without filters. */
 export function decodePng(png: Uint8Array): Bitmap {
   const file = Buffer.from(png);
   const [width, height] = [file.readUInt32BE(16), file.readUInt32BE(20)];
@@ -44,10 +44,10 @@ export function decodePng(png: Uint8Array): Bitmap {
   return { width, height, pixels: new Uint8Array(pixels) };
 }
 
-/** No two pixels of a row or column are alike, so that every way to turn it shows. */
+/** Make a bitmap whose rows and columns have distinct pixels, so that every rotation is visible. */
 export function gradient(width: number, height: number): Bitmap {
   return { width, height, pixels: Uint8Array.from({ length: width * height }, (_, i) => (i * 7) % 251) };
 }
 
-/** A picture that is told apart by its size. */
+/** Make a picture that is identified by its size. */
 export const picture = (width: number, height = 60) => greyImage(gradient(width, height));

@@ -7,7 +7,7 @@ const FILE_BYTES_MAX = 400_000;
 const PASSAGE_CHARS = 480;
 const PASSAGE_CHARS_MIN = 80;
 
-/** Real texts that are always at hand: documentation and declarations of the installed packages, no passage twice. */
+/** Read distinct passages of real text that is always available: documentation and code of the installed packages. */
 export function readPassages(count: number): string[] {
   const passages = new Set<string>();
   for (const file of filesIn(PACKAGES)) {
@@ -35,7 +35,7 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-/** Some words in a row out of passages all over the list: what somebody might ask who has read them. */
+/** Make queries of consecutive words of passages from the whole list. */
 export function drawQueries(passages: readonly string[], count: number): string[] {
   const wordsPerQuery = 8;
   return Array.from({ length: count }, (_, nth) => {

@@ -9,25 +9,25 @@ import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 export interface TestRedis {
-  /** For `REDIS_URL`. */
+  /** Value of `REDIS_URL`. */
   readonly url: string;
-  /** Everything in it is lost. */
+  /** Stop the server; its data is lost. */
   stop(): Promise<void>;
-  /** Start again, empty, on the same port; stops it first where it runs. */
+  /** Start an empty server on the same port, after stopping a running one. */
   restart(): Promise<void>;
-  /** Connections stay open and nothing is answered, until `resume`. */
+  /** Keep connections open without an answer until `resume`. */
   pause(): void;
   resume(): void;
-  /** Stop it and remove its directory. */
+  /** Stop the server and remove its directory. */
   drop(): Promise<void>;
 }
 
-/** Whether this machine has a redis-server; without one, tests that need it are skipped. */
+/** Return true if this machine has a redis-server. Without one, tests that need it are skipped. */
 export function redisAvailable(): boolean {
   return inject('servers').redis;
 }
 
-/** A Redis of the test's own, on a free port of the loopback address; nothing is written to disk. */
+/** Start a Redis for one test on a free port of the loopback address. It writes nothing to disk. */
 export async function startRedis(options: { password?: string } = {}): Promise<TestRedis> {
   const { password } = options;
   const directory = await mkdtemp(path.join(tmpdir(), 'service-test-redis-'));
@@ -77,7 +77,7 @@ export async function startRedis(options: { password?: string } = {}): Promise<T
   };
 }
 
-/** With a password it answers PING by an error, which is a sign of life too. */
+/** Return true if the server answers PING. With a password the answer is an error, which counts too. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));

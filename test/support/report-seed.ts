@@ -4,6 +4,6 @@ import { SEED, wasSeedUsed } from './random.ts';
 beforeEach(({ onTestFailed, task }) =>
   onTestFailed(() => {
     if (wasSeedUsed())
-      process.stderr.write(`"${task.name}" failed with TEST_SEED=${SEED}, which repeats its choices\n`);
+      process.stderr.write(`"${task.name}" failed with TEST_SEED=${SEED}; set it to repeat the random choices\n`);
   }),
 );

@@ -2,31 +2,31 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What becomes of a request. `null`: it passes. */
+/** Fault of a request; null if the request is forwarded unchanged. */
 export type S3Fault =
-  /** Answered here. */
+  /** Answer of the proxy itself. */
   | { readonly status: number; readonly code: string; readonly message?: string }
-  /** The connection is cut: before the store sees the request, or after it did its work. */
+  /** The connection is closed before the store sees the request, or after the store has processed it. */
   | 'cut before'
   | 'cut after'
-  /** The answer breaks off, falls silent, or has a wrong byte, behind its first so many bytes. */
+  /** After `afterBytes` bytes the answer is cut off, stalls, or has a wrong byte. */
   | { readonly body: 'broken off' | 'silent' | 'damaged'; readonly afterBytes: number }
   | null;
 
 export interface S3Proxy {
   readonly endpoint: string;
-  /** Decides on each request; may be replaced at any time. */
+  /** Choose the fault of each request. A test may replace it at any time. */
   decide: (request: { method: string; path: string; headers: IncomingMessage['headers'] }) => S3Fault;
-  /** Of all requests, in the order of their arrival: `PUT /bucket/key?query`. */
+  /** Every request in the order of arrival: `PUT /bucket/key?query`. */
   readonly seen: string[];
-  /** Requests that are not answered in full, and whose client still waits. */
+  /** Number of requests without a complete answer whose client is still connected. */
   openRequests(): number;
   close(): Promise<void>;
 }
 
 /**
- * Stands before an S3 server. With `isDishonest` it takes the conditions off every write, as a store does that does not
- * know them: the write succeeds.
+ * Start a proxy of an S3 server. With `isDishonest` it removes the conditions of every write, so that the write
+ * succeeds as on a store without conditional writes.
  */
 export async function startS3Proxy(target: string, options: { isDishonest?: boolean } = {}): Promise<S3Proxy> {
   const { hostname, port } = new URL(target);
@@ -67,7 +67,7 @@ export async function startS3Proxy(target: string, options: { isDishonest?: bool
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const proxy: S3Proxy = {
     endpoint: `http://127.0.0.1:${address.port}`,
     decide: () => null,
@@ -93,7 +93,7 @@ function answer(
     outgoing.end(
       isHead
         ? undefined
-        : `<Error><Code>${fault.code}</Code><Message>${fault.message ?? 'as the test wants'}</Message></Error>`,
+        : `<Error><Code>${fault.code}</Code><Message>${fault.message ?? 'fault set by the test'}</Message></Error>`,
     );
   });
 }

@@ -14,18 +14,18 @@ export const S3_KEYS = { access_key_id: 'fulmar.scurvygrass', secret_access_key:
 
 export interface TestS3 {
   readonly endpoint: string;
-  /** An empty bucket. */
+  /** Create an empty bucket. @returns its name */
   createBucket(): Promise<string>;
-  /** Stop it; everything in it is lost. */
+  /** Stop the server; its data is lost. */
   drop(): Promise<void>;
 }
 
-/** Whether this machine has an S3 server; without one, tests that need it are skipped. */
+/** Return true if this machine has an S3 server. Without one, tests that need it are skipped. */
 export function s3Available(): boolean {
   return inject('servers').s3;
 }
 
-/** An S3 server of the test's own, on a free port of the loopback address, in memory. */
+/** Start an S3 server for one test in memory, on a free port of the loopback address. */
 export async function startS3(): Promise<TestS3> {
   const directory = await mkdtemp(path.join(tmpdir(), 'service-test-s3-'));
   const port = await freePort();
@@ -69,7 +69,7 @@ export async function startS3(): Promise<TestS3> {
   };
 }
 
-/** Settings of a client of the server, or of a proxy before it. */
+/** Return the settings of a client of the server or of its proxy. */
 export function s3Settings(endpoint: string, bucket: string, more: Partial<S3Settings> = {}): S3Settings {
   return {
     ...{ bucket, endpoint, region: 'us-east-1', prefix: '', pathStyle: true },

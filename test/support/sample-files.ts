@@ -2,14 +2,14 @@ import { deflateSync } from 'node:zlib';
 // @ts-expect-error pdfkit ships no types
 import PDFDocument from 'pdfkit';
 
-/** Documents of every format that is read, and hostile ones, made on the spot. */
+// Generators of documents of the supported formats, and of hostile ones.
 
 export interface SamplePage {
   readonly heading?: string;
   readonly paragraphs?: readonly string[];
 }
 
-/** Prose with a marker word, so that a test can tell where it was found. */
+/** Return prose with a marker word that a test can search for. */
 export function sampleParagraph(marker: string): string {
   return (
     `The ${marker} was tested in a wind tunnel at several angles of attack. Results show that the boundary layer ` +
@@ -17,7 +17,7 @@ export function sampleParagraph(marker: string): string {
   );
 }
 
-/** A PDF with 18 pt headings over 11 pt text; a page without text shows a picture only. */
+/** Make a PDF with headings of 18 pt and text of 11 pt. A page without text shows only a picture. */
 export function makePdf(
   pages: readonly SamplePage[],
   options: { userPassword?: string; ownerPassword?: string } = {},
@@ -37,12 +37,15 @@ export function makePdf(
 }
 
 export interface PdfObject {
-  /** Between `<<` and `>>`, without `/Length`. */
+  /** Content between `<<` and `>>`, without `/Length`. */
   readonly dict: string;
   readonly stream?: Uint8Array;
 }
 
-/** A PDF of hand-written objects (numbered from 1; the first is the catalog), for what no generator would make. */
+/**
+ * Make a PDF of hand-written objects, numbered from 1, for content that no generator would write. The first is the
+ * catalog.
+ */
 export function makeRawPdf(objects: readonly PdfObject[]): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')];
   const offsets: number[] = [];
@@ -69,7 +72,7 @@ export function makeRawPdf(objects: readonly PdfObject[]): Buffer {
   return Buffer.concat(parts);
 }
 
-/** One page whose content stream is given; object 5 is the font `/F1`, further objects may follow. */
+/** Make a PDF of one page with the given content stream. Object 5 is the font `/F1`; further objects may follow. */
 export function makeOnePagePdf(content: PdfObject, font: PdfObject, ...more: PdfObject[]): Buffer {
   return makeRawPdf([
     { dict: '/Type/Catalog/Pages 2 0 R' },
@@ -83,14 +86,14 @@ export function makeOnePagePdf(content: PdfObject, font: PdfObject, ...more: Pdf
 
 const HELVETICA: PdfObject = { dict: '/Type/Font/Subtype/Type1/BaseFont/Helvetica' };
 
-/** A small file whose one content stream unpacks to `unpackedBytes` (three layers of DEFLATE). */
+/** Make a small PDF whose content stream unpacks to `unpackedBytes` (three layers of DEFLATE). */
 export function makeBombPdf(unpackedBytes: number): Buffer {
   const inner = deflateSync(Buffer.alloc(unpackedBytes, ' '), { level: 1 });
   const stream = deflateSync(deflateSync(inner, { level: 9 }), { level: 9 });
   return makeOnePagePdf({ dict: '/Filter[/FlateDecode/FlateDecode/FlateDecode]', stream }, HELVETICA);
 }
 
-/** A page that draws a form twice that draws a form twice …: `2 ** depth` words out of a few objects. */
+/** Make a PDF of nested forms, each of which draws the next one twice: `2 ** depth` words of a few objects. */
 export function makeNestedFormsPdf(depth: number): Buffer {
   const form = (index: number, content: string): PdfObject => ({
     dict:
@@ -112,7 +115,7 @@ export function makeNestedFormsPdf(depth: number): Buffer {
   ]);
 }
 
-/** Lines of text in given places, in the order of the content stream. */
+/** Make a PDF with lines of text at given positions, in the order of the content stream. */
 export function makePlacedPdf(lines: ReadonlyArray<{ x: number; y: number; size: number; text: string }>): Buffer {
   const operators = lines.map(({ x, y, size, text }) => {
     const escaped = text.replace(/[\\()]/g, '\\$&');
@@ -121,7 +124,7 @@ export function makePlacedPdf(lines: ReadonlyArray<{ x: number; y: number; size:
   return makeOnePagePdf({ dict: '', stream: Buffer.from(operators.join('\n'), 'latin1') }, HELVETICA);
 }
 
-/** Text in a composite font without glyphs whose `ToUnicode` map names the characters, as office programs write it. */
+/** Make a PDF with a composite font without glyphs and a `ToUnicode` map, as office programs write it. */
 export function makeUnicodePdf(lines: readonly string[]): Buffer {
   const characters = [...new Set(lines.join(''))];
   const codeOf = new Map(characters.map((character, index) => [character, hex16(index + 1)]));
@@ -133,7 +136,7 @@ export function makeUnicodePdf(lines: readonly string[]): Buffer {
   const toUnicode = [
     '/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def',
     '1 begincodespacerange <0000> <FFFF> endcodespacerange',
-    // At most 100 entries a section (Adobe Technical Note 5014).
+    // A section has at most 100 entries (Adobe Technical Note 5014).
     ...chunksOf(ranges, 100).map((part) => `${part.length} beginbfchar\n${part.join('\n')}\nendbfchar`),
     'endcmap end end',
   ].join('\n');
@@ -154,7 +157,7 @@ export function makeUnicodePdf(lines: readonly string[]): Buffer {
   );
 }
 
-/** Korean in a predefined encoding and a font that is not embedded, as old programs write it. */
+/** Make a PDF with Korean text in a predefined encoding and a font that is not embedded, as old programs write it. */
 export function makeKscPdf(cp949Hex: string): Buffer {
   return makeOnePagePdf(
     { dict: '', stream: Buffer.from(`BT /F1 11 Tf 1 0 0 1 72 700 Tm <${cp949Hex}> Tj ET`, 'latin1') },
@@ -172,7 +175,7 @@ export function makeKscPdf(cp949Hex: string): Buffer {
   );
 }
 
-/** A zip archive of one stored file (PKWARE APPNOTE 4.3): recognised by its first bytes, harmless. */
+/** Make a harmless zip archive of one stored file, recognised by its first bytes (PKWARE APPNOTE 4.3). */
 export function makeZip(name: string, content: string): Buffer {
   const fileName = Buffer.from(name);
   const data = Buffer.from(content);

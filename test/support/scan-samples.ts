@@ -2,39 +2,39 @@ import { deflateSync } from 'node:zlib';
 import type { Bitmap } from './draw-text.ts';
 import { makeRawPdf, type PdfObject } from './sample-files.ts';
 
-/** Scanned documents: PDFs whose pages are pictures, and TIFF files. */
+// Generators of scanned documents: PDFs whose pages are pictures, and TIFF files.
 
-/** An image of a PDF: the entries of its dictionary but its size, and its data. */
+/** Image of a PDF. `dict` has the entries of its dictionary without the size. */
 export interface ScanImage extends PdfObject {
   readonly width: number;
   readonly height: number;
-  /** `a b c d e f` of the matrix that places it; the whole page where it is left out. */
+  /** Placement as `a b c d e f` of a matrix. Default: the whole page. */
   readonly place?: string;
 }
 
 export interface ScanPage {
   readonly images?: readonly ScanImage[];
   readonly text?: string;
-  /** Degrees, clockwise. */
+  /** Rotation in degrees, clockwise. */
   readonly rotate?: number;
 }
 
 const PAGE_POINTS = { width: 612, height: 792 };
 const WHOLE_PAGE = `${PAGE_POINTS.width} 0 0 ${PAGE_POINTS.height} 0 0`;
 
-/** 8-bit grey, deflated. */
+/** Encode a bitmap as 8-bit grey, deflated. */
 export function greyImage({ width, height, pixels }: Bitmap, place?: string): ScanImage {
   const dict = '/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/FlateDecode';
   return { width, height, dict, stream: deflateSync(pixels), ...(place === undefined ? {} : { place }) };
 }
 
-/** Says that it is a JPEG, and is not. */
+/** Make an image that is declared as JPEG and is none. */
 export function damagedImage(): ScanImage {
   const dict = '/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode';
   return { width: 80, height: 60, dict, stream: Buffer.from('not a JPEG at all') };
 }
 
-/** A PDF whose pages show pictures, text, both or nothing. */
+/** Make a PDF whose pages show pictures, text, both or nothing. */
 export function makeScanPdf(pages: readonly ScanPage[]): Buffer {
   const objects: PdfObject[] = [
     { dict: '/Type/Catalog/Pages 2 0 R' },
@@ -60,12 +60,12 @@ export function makeScanPdf(pages: readonly ScanPage[]): Buffer {
   return makeRawPdf(objects);
 }
 
-/** Uncompressed 8-bit grey TIFF, a directory for each bitmap (TIFF 6.0, section 4). */
+/** Encode bitmaps as uncompressed 8-bit grey TIFF with a directory for each (TIFF 6.0, section 4). */
 export function encodeTiff(bitmaps: readonly Bitmap[], order: 'II' | 'MM' = 'II'): Buffer {
   const isLittle = order === 'II';
   const parts: Buffer[] = [Buffer.alloc(8)];
   let length = 8;
-  /** Where the offset of the next directory is to be written. */
+  /** Place at which the offset of the next directory is written. */
   let link: { part: Buffer; at: number } = { part: parts[0] as Buffer, at: 4 };
   const u16 = (part: Buffer, value: number, at: number) =>
     isLittle ? part.writeUInt16LE(value, at) : part.writeUInt16BE(value, at);
@@ -82,7 +82,7 @@ export function encodeTiff(bitmaps: readonly Bitmap[], order: 'II' | 'MM' = 'II'
       [258, 3, 8], // Bits a sample.
       [259, 3, 1], // Not compressed.
       [262, 3, 1], // Black is zero.
-      [273, 4, length], // Where the only strip is,
+      [273, 4, length], // Offset of the only strip,
       [277, 3, 1],
       [278, 4, height], // its rows,
       [279, 4, pixels.length], // and its bytes.
@@ -105,7 +105,7 @@ export function encodeTiff(bitmaps: readonly Bitmap[], order: 'II' | 'MM' = 'II'
   return Buffer.concat(parts);
 }
 
-/** Codes of run lengths (ITU-T T.4, tables 2 and 3): those of multiples of 8 up to 56, and of 64 up to 448. */
+/** Codes of run lengths (ITU-T T.4, tables 2 and 3), for multiples of 8 up to 56 and of 64 up to 448. */
 const RUN_CODES = [
   {
     short: '00110101 10011 101010 0101000 00011011 00101001 00001011 01011001',
@@ -121,7 +121,7 @@ const FAX_SCALE = 8;
 const HORIZONTAL_MODE = '001';
 const END_OF_BLOCK = '000000000001'.repeat(2);
 
-/** A fax of group 4 (ITU-T T.6), black where the bitmap is dark; each of its pixels becomes a block of 8 x 8. */
+/** Encode a bitmap as fax of group 4 (ITU-T T.6). Dark pixels become black, each pixel a block of 8 x 8. */
 export function faxImage({ width, height, pixels }: Bitmap): ScanImage {
   let bits = '';
   for (let y = 0; y < height; y++) {
@@ -137,7 +137,7 @@ export function faxImage({ width, height, pixels }: Bitmap): ScanImage {
   return { ...size, dict: `/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/CCITTFaxDecode${parameters}`, stream };
 }
 
-/** The same in JBIG2 (ITU-T T.88, 7.2 and 7.4): a page, and one generic region of it, coded by MMR. */
+/** Encode a bitmap as JBIG2 (ITU-T T.88, 7.2 and 7.4): a page with one generic region, coded by MMR. */
 export function jbig2Image(bitmap: Bitmap): ScanImage {
   const { width, height, stream = Buffer.alloc(0) } = faxImage(bitmap);
   const size = Buffer.alloc(8);
@@ -159,7 +159,7 @@ function jbig2Segment(number: number, type: number, data: Buffer): Buffer {
   return Buffer.concat([header, data]);
 }
 
-/** 32 x 24 pixels of JPEG 2000, lossless: white, but for columns 8 to 15, which are black. */
+/** Return 32 x 24 pixels of lossless JPEG 2000. Columns 8 to 15 are black, the others white. */
 export function jpeg2000Image(): ScanImage {
   return { width: 32, height: 24, dict: '/ColorSpace/DeviceGray/Filter/JPXDecode', stream: JPEG_2000 };
 }
@@ -168,7 +168,7 @@ const JPEG_2000 = Buffer.from(
   'base64',
 );
 
-/** Lengths of white and black runs in turn, the first of them white. */
+/** Return the lengths of alternating white and black runs, white first. */
 function runsOf(line: Uint8Array): number[] {
   const runs: number[] = [0];
   for (const grey of line) {

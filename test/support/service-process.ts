@@ -7,26 +7,26 @@ const SERVICE = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
 const READY_MS_MAX = 60_000;
 const STDERR_CHARS_MAX = 20_000;
 
-/** A command of the service that stays, in a process of its own. */
+/** Long-running command of the service in a separate process. */
 export interface ServiceProcess {
   readonly pid: number;
-  /** The JSON document that it printed when it was ready. */
+  /** JSON document that the process printed when it was ready. */
   readonly ready: Readonly<Record<string, string>>;
-  /** How it ended; null: it has not. */
+  /** Return the exit code and signal, or null while the process runs. */
   ended(): { code: number | null; signal: NodeJS.Signals | null } | null;
-  /** The last of what it wrote to stderr. */
+  /** Return the last part of stderr. */
   stderr(): string;
-  /** To this process and no other; nothing happens where it has ended. */
+  /** Send a signal to this process only. It has no effect after the exit. */
   signal(name: NodeJS.Signals): void;
-  /** Resolves when it has ended, in milliseconds from this call. */
+  /** Wait for the exit. @returns milliseconds since this call */
   waitForEnd(): Promise<number>;
-  /** `signal`, then `waitForEnd`. */
+  /** Send a signal and wait for the exit. @returns milliseconds since this call */
   end(name: NodeJS.Signals): Promise<number>;
 }
 
 /**
- * Start `service …` with `--json` and wait until it says that it is ready. It gets nothing of the test's own environment
- * but `env` and the search path.
+ * Start `service …` with `--json` and wait until it is ready. Of the test's environment it gets only `env`, `PATH` and
+ * `HOME`.
  */
 export async function startServiceProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
   const child: ChildProcess = spawn(process.execPath, [SERVICE, ...args, '--json'], {

@@ -1,7 +1,7 @@
 import type { Sql } from '../../src/platform/postgres.ts';
 import { until } from './until.ts';
 
-/** Wait until the index of a bucket, by id or name, has been settled: merged, with every row in its full-text index. */
+/** Wait until the index of a bucket (id or name) is settled: merged, with every row in its full-text index. */
 export function untilSettled(sql: Sql, bucket: string): Promise<unknown> {
   return until(
     async () =>

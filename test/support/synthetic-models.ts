@@ -5,7 +5,7 @@ import { createRandom } from './random.ts';
 
 const LATENT = 48;
 
-/** Numbers in -1..1, the same for the same seed. */
+/** Return pseudo-random numbers in -1..1 that depend only on the seed. */
 function numbers(count: number, seed: number): Float32Array {
   const { real } = createRandom(seed);
   return Float32Array.from({ length: count }, () => real() * 2 - 1);
@@ -13,7 +13,7 @@ function numbers(count: number, seed: number): Float32Array {
 
 const words = new Map<string, Float32Array>();
 
-/** What every synthetic model knows of a text: the sum of its words' directions. */
+/** Return the latent vector of a text, which all synthetic models share: the sum of the directions of its words. */
 function latentOf(text: string): Float32Array {
   const sum = new Float32Array(LATENT);
   for (const word of text.toLowerCase().split(/\s+/)) {
@@ -27,7 +27,7 @@ function latentOf(text: string): Float32Array {
   return sum;
 }
 
-/** Vectors of `model`: the texts' latent vectors in the model's own axes, with a mean of its own, unit length. */
+/** Embed texts with `model`: their latent vectors in the axes of the model, plus its mean, at unit length. */
 export function syntheticVectors(model: Pick<Model, 'id' | 'nativeDimension'>, texts: readonly string[]): Float32Array {
   const k = model.nativeDimension;
   const seed = createHash('sha256').update(model.id).digest().readInt32LE(0);
@@ -55,7 +55,7 @@ const VOCABULARY = (
   'vaccine ward surgeon compiler thread socket buffer cache index query schema token branch'
 ).split(' ');
 
-/** Distinct texts of a few words each. */
+/** Make distinct texts of a few words each. */
 export function syntheticTexts(count: number, seed = 1): CalibrationText[] {
   const { pick } = createRandom(seed);
   return Array.from({ length: count }, (_, nth) => ({

@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { openMeter } from '../../src/usage/meter.ts';
 
-// Started by a test that kills it: `usage-child.ts <database url> <organization>`. Books requests of one text without
-// an end, and tells after each how many there were.
+// A test starts and kills this script: `usage-child.ts <database url> <organization>`. It books requests of one text in
+// an endless loop, and prints their number after each.
 const [url = '', orgId = ''] = process.argv.slice(2);
 const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'usage-child' });
 const meter = openMeter({ sql, plans: {}, logger: pino({ level: 'silent' }) });

@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/platform/postgres.ts';
 
-/** Process ids of the backends of this database, of all on the server, that wait for a lock. */
+/** Return the process ids of backends of this database that wait for a lock. */
 export async function waitingBackends(sql: Sql): Promise<number[]> {
   // Inside a transaction PostgreSQL shows every later look at pg_stat_activity what the first one saw.
   await sql`SELECT pg_stat_clear_snapshot()`;

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from './postgres.ts';
 
-/** A database of the file's own with a table `things`, and a second pool that sees and ends connections of the first. */
+/**
+ * Database of one test file with a table `things`, and a second pool that can list and end connections of the first.
+ */
 export interface WatchedDatabase {
   readonly database: TestDatabase;
   readonly admin: TestDatabase['sql'];
 }
 
-/** Registers the hooks that open and drop the database. */
+/** Register the hooks that open and drop the database. */
 export function watchedDatabase(): WatchedDatabase {
   const watched = {} as { -readonly [K in keyof WatchedDatabase]: WatchedDatabase[K] };
   beforeAll(async () => {
@@ -29,7 +31,7 @@ export async function backendPid(sql: Sql): Promise<number> {
   return row?.pid ?? 0;
 }
 
-/** The reason of a promise that must be rejected. */
+/** Return the reason of a promise that must be rejected. */
 export function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => expect.unreachable('it should have been rejected'),

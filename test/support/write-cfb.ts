@@ -13,7 +13,7 @@ interface Entry {
   start: number;
 }
 
-/** A compound file of version 3 ([MS-CFB]) with streams by path, one level of storages deep. */
+/** Write a compound file of version 3 ([MS-CFB]) with streams by path, one level of storages deep. */
 export function writeCfb(streams: Readonly<Record<string, Uint8Array>>): Buffer {
   const entries: Entry[] = [{ name: 'Root Entry', type: 5, data: Buffer.alloc(0), children: [], start: END }];
   const storages = new Map<string, number>();
@@ -84,7 +84,7 @@ function entryOf(name: string, type: Entry['type'], data: Buffer = Buffer.alloc(
   return { name, type, data, children: [], start: type === 2 ? END : 0 };
 }
 
-/** Siblings hang on each other's right side: a tree, if an unbalanced one. */
+/** Write an entry of the directory. Siblings form an unbalanced tree, each the right child of the one before. */
 function record(entries: readonly Entry[], id: number, entry: Entry, miniBytes: number): Buffer {
   const siblings = entries.find(({ children }) => children.includes(id))?.children ?? [];
   const bytes = Buffer.alloc(128);

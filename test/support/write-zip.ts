@@ -1,22 +1,22 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** One entry of an archive, and what its headers may lie about. */
+/** Entry of an archive. Its headers may differ from its data. */
 export interface ZipEntry {
   readonly name: string;
   readonly data: string | Uint8Array;
-  /** As it is, without compression. */
+  /** True to store the data without compression. */
   readonly isStored?: boolean;
   /** `data` is a stream of DEFLATE that unpacks to `declaredBytes` bytes of `declaredCrc`. */
   readonly isDeflated?: boolean;
   readonly declaredBytes?: number;
   readonly declaredCrc?: number;
-  /** Sets the flag that says so; the data is left as it is. */
+  /** True to set the flag of encryption. The data is not encrypted. */
   readonly isEncrypted?: boolean;
 }
 
 const UTF8_NAMES = 0x800;
 
-/** A zip archive (PKWARE APPNOTE 4.3), of whatever the entries say. */
+/** Write a zip archive (PKWARE APPNOTE 4.3) without checking the entries. */
 export function writeZip(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -8,8 +8,8 @@ const CLOCK_TICKS_PER_SECOND = 100;
 
 export interface Child {
   readonly pid: number;
-  /** The JSON object that it printed first. */
-  readonly said: Readonly<Record<string, unknown>>;
+  /** JSON object that the process printed first. */
+  readonly ready: Readonly<Record<string, unknown>>;
   stop(): Promise<void>;
 }
 
@@ -20,13 +20,13 @@ export async function startChild(args: readonly string[]): Promise<Child> {
   const died = exited.then(([code]) => {
     throw new Error(`${args.find((arg) => !arg.startsWith('-'))} ended with ${code} before it was ready`);
   });
-  if (!child.stdout || child.pid === undefined) throw new Error('no output to read');
+  if (!child.stdout || child.pid === undefined) throw new Error('the process has no standard output');
   const lines = createInterface({ input: child.stdout });
   const [line] = (await Promise.race([once(lines, 'line'), died])) as [string];
   died.catch(() => {});
   return {
     pid: child.pid,
-    said: JSON.parse(line) as Record<string, unknown>,
+    ready: JSON.parse(line) as Record<string, unknown>,
     async stop() {
       child.kill('SIGTERM');
       await exited;
@@ -34,9 +34,9 @@ export async function startChild(args: readonly string[]): Promise<Child> {
   };
 }
 
-/** CPU time of a process so far, all its threads, user and system, in milliseconds; steps of 10. */
+/** Return the CPU time (user and system) of all threads of a process, in milliseconds with a resolution of 10. */
 export function cpuMsOf(pid: number): number {
-  // The name of the command, in brackets, may hold spaces.
+  // The name of the command, in brackets, may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1000;
 }

@@ -4,41 +4,41 @@ export interface Target {
   /** Base URL, without a slash at its end. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whose CPU is read; null: nobody's. */
+  /** Process whose CPU time is read, or null. */
   readonly pid: number | null;
 }
 
-/** What one request sends. `body` null: a GET. */
-export interface Shot {
+/** Content of one request. Without a body it is a GET. */
+export interface RequestContent {
   readonly path: string;
   readonly body: string | null;
 }
 
-/** What one request is, made anew for each. */
-export type Aim = () => Shot;
+/** Function that makes the content of each request. */
+export type MakeRequest = () => RequestContent;
 
 export interface Reply {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Clients of one target that send one request after the other, all on connections kept alive. */
+/** Clients of one target that each send one request after the other on a persistent connection. */
 export class Clients {
   readonly #target: Target;
   readonly #pool: Pool;
-  readonly #inFlight: number;
+  readonly #concurrency: number;
   readonly #basePath: string;
 
-  constructor(target: Target, inFlight: number) {
+  constructor(target: Target, concurrency: number) {
     const { origin, pathname } = new URL(target.url);
     this.#target = target;
-    this.#inFlight = inFlight;
+    this.#concurrency = concurrency;
     this.#basePath = pathname.replace(/\/+$/, '');
-    this.#pool = new Pool(origin, { connections: inFlight, pipelining: 1 });
+    this.#pool = new Pool(origin, { connections: concurrency, pipelining: 1 });
   }
 
-  /** @throws Error for any status but 200 */
-  async send({ path, body }: Shot): Promise<Reply> {
+  /** Send one request. @throws Error for any status but 200 */
+  async send({ path, body }: RequestContent): Promise<Reply> {
     const reply = await this.#pool.request({
       method: body === null ? 'GET' : 'POST',
       path: this.#basePath + path,
@@ -53,19 +53,19 @@ export class Clients {
     return { headers: reply.headers, body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks) };
   }
 
-  /** Requests for `ms`; resolves with the time that each took, in milliseconds, ascending. */
-  async drive(aim: Aim, ms: number): Promise<number[]> {
+  /** Send requests for `ms`. @returns times of all requests in milliseconds, ascending */
+  async drive(makeRequest: MakeRequest, ms: number): Promise<number[]> {
     const times: number[] = [];
     const endMs = performance.now() + ms;
     const client = async () => {
       while (performance.now() < endMs) {
-        const shot = aim();
+        const content = makeRequest();
         const beganMs = performance.now();
-        await this.send(shot);
+        await this.send(content);
         times.push(performance.now() - beganMs);
       }
     };
-    await Promise.all(Array.from({ length: this.#inFlight }, client));
+    await Promise.all(Array.from({ length: this.#concurrency }, client));
     return times.sort((a, b) => a - b);
   }
 

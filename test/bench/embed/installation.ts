@@ -10,12 +10,14 @@ import { FakeUpstream } from '../../support/fake-upstream.ts';
 import { type Child, startChild } from './child.ts';
 import { uniqueTexts } from './texts.ts';
 
-/** Of 1,536 native dimensions; the first has a map into the canonical space, the second has none. */
+/** Models of 1,536 native dimensions. The first has a map into the canonical space, the second has none. */
 export const CALIBRATED = 'vendor-a/text-embedding-3-small';
 export const UNCALIBRATED = 'bench/not-calibrated';
 export const BUILT_IN = 'local/lexical-1';
 
-/** More than dimensions: with fewer, most of a vector would be noise around zero, which no real map gives. */
+/**
+ * Number of texts, more than dimensions. With fewer, most of a vector would be noise around zero unlike a real map's.
+ */
 const CALIBRATION_TEXTS = 2_000;
 const NATIVE_DIMENSIONS = 1536;
 const UPSTREAM_KEY = 'bench-key';
@@ -33,14 +35,14 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-/** The fake upstream, which answers at once, in a process of its own. */
+/** Start the fake upstream, which answers without a delay, in a separate process. */
 export async function startUpstream(port: string): Promise<Upstream> {
   const script = fileURLToPath(new URL('../../support/fake-upstream/main.ts', import.meta.url));
   const child = await startChild([script, '--port', port]);
-  return { url: String(child.said['url']), stop: () => child.stop() };
+  return { url: String(child.ready['url']), stop: () => child.stop() };
 }
 
-/** `service serve` on a new data directory with two models of the upstream, in a process of its own. */
+/** Start `service serve` on a new data directory with two models of the upstream, in a separate process. */
 export async function startService(upstreamUrl: string, nodeOptions: readonly string[]): Promise<Service> {
   const { dataDir, remove } = makeDataDir();
   try {
@@ -50,8 +52,8 @@ export async function startService(upstreamUrl: string, nodeOptions: readonly st
     const serve = ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
     const child: Child = await startChild([...nodeOptions, service, ...serve]);
     return {
-      url: String(child.said['url']),
-      key: readFileSync(String(child.said['key_file']), 'utf8').trim(),
+      url: String(child.ready['url']),
+      key: readFileSync(String(child.ready['key_file']), 'utf8').trim(),
       pid: child.pid,
       async stop() {
         await child.stop();
@@ -64,7 +66,7 @@ export async function startService(upstreamUrl: string, nodeOptions: readonly st
   }
 }
 
-/** Everything by default, the memory cache and the 16 calls at a time too. */
+/** Return the settings, with defaults for everything else, such as the memory cache and 16 concurrent calls. */
 export function serviceYaml(upstreamUrl: string): string {
   return `
 log_level: warn
@@ -75,7 +77,7 @@ models:
 `;
 }
 
-/** What `service projections fit --reference` does, on an upstream that has a vector of its own for every text. */
+/** Fit a map like `service projections fit --reference`, with an upstream that has a distinct vector for every text. */
 export async function calibrate(dataDir: string): Promise<void> {
   const upstream = await FakeUpstream.start({ dimensions: NATIVE_DIMENSIONS, apiKeys: [UPSTREAM_KEY] });
   writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstream.baseUrl('openai')));
@@ -96,7 +98,7 @@ export async function calibrate(dataDir: string): Promise<void> {
     const { calibration } = appliance;
     const plan = await planFit(calibration, request, () => []);
     const { active } = await fitProjection(calibration, request, plan, { signal: new AbortController().signal });
-    if (!active) throw new Error('the map was fitted and is not in use');
+    if (!active) throw new Error('the map was fitted but is not active');
   } finally {
     await appliance.close();
     await upstream.close();

@@ -2,28 +2,28 @@ import { cpuMsOf } from './child.ts';
 import { Clients, type Target } from './client.ts';
 import type { Row, TargetName } from './rows.ts';
 
-/** One round of one row. */
+/** Figures of one round of one row. */
 interface Sample {
   readonly perSecond: number;
-  /** Of the target's process for a request; null where no process is known. */
+  /** CPU time of the target's process for a request, or null if no process is known. */
   readonly cpuMs: number | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Over the p50 of the floor's row in the same round. */
+  /** Difference to the p50 of the floor's row in the same round. */
   readonly addedMs: number | null;
 }
 
-/** The medians of all rounds. */
+/** Medians of all rounds. */
 export type Figures = Sample;
 
-/** Each round begins with requests that are not counted. */
+/** Length of the uncounted requests before each round, relative to the round. */
 const WARM_UP_SHARE = 0.3;
 
 /**
- * Every row in every round, one after the other, so that what else the machine does meanwhile hits all rows alike. A
- * first round, twice as long, warms up and is not counted.
+ * Measure every row in every round, one after the other, so that other load of the machine affects all rows equally. A
+ * first round of twice the length is a warm-up and is not counted.
  *
- * @returns the figures by the row's id
+ * @returns figures by the id of the row
  */
 export async function measure(
   rows: readonly Row[],
@@ -33,15 +33,15 @@ export async function measure(
   const loads = rows.map((row) => {
     const target = targets.get(row.target);
     if (!target) throw new Error(`${row.id} has no target`);
-    return { row, target, clients: new Clients(target, row.inFlight), samples: [] as Sample[] };
+    return { row, target, clients: new Clients(target, row.concurrency), samples: [] as Sample[] };
   });
   try {
-    for (const { row, clients } of loads) row.check?.(await clients.send(row.aim()));
-    for (const { row, clients } of loads) await clients.drive(row.aim, 2 * options.roundMs);
+    for (const { row, clients } of loads) row.check?.(await clients.send(row.makeRequest()));
+    for (const { row, clients } of loads) await clients.drive(row.makeRequest, 2 * options.roundMs);
     for (let round = 1; round <= options.rounds; round++) {
       options.onRound(round);
       for (const { row, target, clients, samples } of loads) {
-        await clients.drive(row.aim, WARM_UP_SHARE * options.roundMs);
+        await clients.drive(row.makeRequest, WARM_UP_SHARE * options.roundMs);
         const sample = await sampleOf(row, target, clients, options.roundMs);
         const floor = loads.find(({ row: each }) => each.id === row.floor)?.samples.at(-1);
         samples.push({ ...sample, addedMs: floor ? sample.p50Ms - floor.p50Ms : null });
@@ -56,7 +56,7 @@ export async function measure(
 async function sampleOf(row: Row, { pid }: Target, clients: Clients, ms: number): Promise<Sample> {
   const cpuBefore = pid === null ? 0 : cpuMsOf(pid);
   const beganMs = performance.now();
-  const times = await clients.drive(row.aim, ms);
+  const times = await clients.drive(row.makeRequest, ms);
   const tookMs = performance.now() - beganMs;
   const cpu = pid === null ? null : (cpuMsOf(pid) - cpuBefore) / times.length;
   const at = (share: number) => times[Math.floor(times.length * share)] as number;

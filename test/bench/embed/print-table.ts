@@ -2,7 +2,7 @@ import type { Figures } from './measure.ts';
 import type { Row } from './rows.ts';
 
 const COLUMNS = [
-  ['in flight', 9],
+  ['concurrent', 11],
   ['requests/s', 11],
   ['CPU ms', 9],
   ['bound', 8],
@@ -14,7 +14,7 @@ const COLUMNS = [
 ] as const;
 const NAME_WIDTH = 42;
 
-/** One table, a group of rows under its name; a figure above its bound is marked with `!`. */
+/** Print one table with the rows of each group under its name. A figure above its bound is marked with `!`. */
 export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Figures>): void {
   print(`embed    ${'case'.padEnd(NAME_WIDTH)}${COLUMNS.map(([name, width]) => name.padStart(width)).join('')}`);
   let group = '';
@@ -26,7 +26,7 @@ export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Fi
     const { cpuMsMax, addedMsMax } = row;
     const floor = row.floor === undefined ? null : (figures.get(row.floor)?.p50Ms ?? null);
     const cells = [
-      String(row.inFlight),
+      String(row.concurrency),
       own.perSecond.toFixed(0),
       show(own.cpuMs, cpuMsMax),
       bound(cpuMsMax),

@@ -1,35 +1,35 @@
 import type { ServerResponse } from 'node:http';
 import type { WireProtocol, WireReply } from './wire.ts';
 
-/** How one call is answered, instead of properly. */
+/** Behaviour of the server for one call. */
 export type Behaviour =
   | { readonly kind: 'ok' }
-  /** Any status; `body` as JSON, or as it is where it is a string. */
+  /** Any status. `body` is sent as JSON, or unchanged if it is a string. */
   | {
       readonly kind: 'status';
       readonly status: number;
       readonly body?: unknown;
       readonly headers?: Record<string, string>;
     }
-  /** The connection is cut before an answer, in the middle of one, or just falls silent. */
+  /** The connection is reset or stalls, before an answer or in the middle of one. */
   | { readonly kind: 'reset' | 'reset-mid-body' | 'stall' | 'stall-mid-body' }
-  /** A 200 whose body is something else. */
+  /** A 200 whose body is not a JSON answer. */
   | { readonly kind: 'html' | 'empty' | 'truncated-json' }
-  /** A 200 of the right form whose vectors are not. */
+  /** A 200 of the right form with wrong vectors. */
   | { readonly kind: 'too-few' | 'too-many' | 'wrong-length' | 'nan' | 'zeros' | 'unnormalised' }
-  /** NaN as a JSON string, or bare as Python writes it. */
+  /** NaN as a JSON string, or without quotes as Python writes it. */
   | { readonly kind: 'nan-text' | 'nan-bare' }
-  /** `data[].index` in another order (which is allowed), twice the same, out of range; nothing where there is none. */
+  /** `data[].index` in another order (which is allowed), duplicate or out of range. No effect without such a member. */
   | { readonly kind: 'shuffled' | 'duplicate-index' | 'bad-index' }
-  /** A 200 of `bytes` bytes, made as they are sent. */
+  /** A 200 of `bytes` bytes, generated while they are sent. */
   | { readonly kind: 'huge'; readonly bytes: number }
-  /** After a wait, `then` (or properly). */
+  /** A delay, then the behaviour `then`, by default a correct answer. */
   | { readonly kind: 'delay'; readonly ms: number; readonly then?: Behaviour };
 
 const HTML = '<!DOCTYPE html><html><head><title>Sign in</title></head><body>proxy login</body></html>';
 const CHUNK = Buffer.alloc(65_536, '0.125,');
 
-/** Vectors with the fault in them; the same where the behaviour spoils something else. */
+/** Put the fault of the behaviour into the vectors of a reply. Other behaviours leave the reply unchanged. */
 export function spoil(reply: WireReply, behaviour: Behaviour): WireReply {
   const { vectors, indices } = reply;
   const last = indices.length - 1;
@@ -55,18 +55,18 @@ export function spoil(reply: WireReply, behaviour: Behaviour): WireReply {
       return { ...reply, indices: indices.map((index) => index + 1) };
     case 'nan-text':
     case 'nan-bare':
-      // Base64 has no such thing: these are for answers in decimal numbers.
+      // Base64 has no text for NaN, so the answer is in decimal numbers.
       return spoil({ ...reply, base64: false }, { kind: 'nan' });
     default:
       return reply;
   }
 }
 
-/** Write the answer, or what takes its place. */
+/** Send the answer of a behaviour. */
 export function send(response: ServerResponse, wire: WireProtocol, reply: WireReply, behaviour: Behaviour): void {
-  // Where there is no index, order is all there is: the answer stays proper.
-  const proper = behaviour.kind === 'shuffled' && !wire.indexed;
-  const { body, headers } = wire.render(proper ? reply : spoil(reply, behaviour));
+  // Without an index the order is significant, so the answer stays correct.
+  const isCorrect = behaviour.kind === 'shuffled' && !wire.indexed;
+  const { body, headers } = wire.render(isCorrect ? reply : spoil(reply, behaviour));
   const json = { 'content-type': 'application/json', ...headers };
   const text = () => JSON.stringify(body);
   switch (behaviour.kind) {
@@ -112,7 +112,7 @@ export function send(response: ServerResponse, wire: WireProtocol, reply: WireRe
   }
 }
 
-/** As much at a time as the reader takes; stops when it hangs up. */
+/** Send bytes no faster than the client reads, until it disconnects. */
 function sendHuge(response: ServerResponse, bytes: number): void {
   let left = bytes;
   const more = (): void => {

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { base64Of, vectorOf } from './vectors.ts';
 
-// A quick upstream of the openai protocol for benchmarks, in a process of its own:
+// Fast upstream of the openai protocol for benchmarks, in a separate process:
 //   node main.ts [--delay-ms 50] [--format base64|float] [--port 0]
-// It prints {"url": …} (a provider's base URL), serves until its standard input, if a pipe, ends or it is killed, and gives the
-// same vectors to everybody: a body is made once for each (count, dimension, format).
+// It prints {"url": …} (a provider's base URL) and serves until it is killed or its standard input, if a pipe, ends.
+// All requests get the same vectors: a body is made once for each (count, dimension, format).
 
 const { values } = parseArgs({
   options: {
@@ -21,9 +21,9 @@ const delayMs = Number(values['delay-ms']);
 const nativeDimension = Number(values.dimensions);
 const bodies = new Map<string, Buffer>();
 
-/** Base64 where it is asked for, unless `--format` decides. */
-function bodyFor(count: number, dimensions: number, asked: string): Buffer {
-  const format = values.format === '' ? asked : values.format;
+/** Return the body of an answer, in the requested format unless `--format` is set. */
+function bodyFor(count: number, dimensions: number, requested: string): Buffer {
+  const format = values.format === '' ? requested : values.format;
   const key = `${count}/${dimensions}/${format}`;
   const made = bodies.get(key);
   if (made) return made;
@@ -43,12 +43,12 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     let body: Buffer;
     try {
-      const asked = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
-      const count = Array.isArray(asked['input']) ? asked['input'].length : 1;
+      const parsed = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+      const count = Array.isArray(parsed['input']) ? parsed['input'].length : 1;
       body = bodyFor(
         count,
-        Number(asked['dimensions'] ?? nativeDimension),
-        String(asked['encoding_format'] ?? 'float'),
+        Number(parsed['dimensions'] ?? nativeDimension),
+        String(parsed['encoding_format'] ?? 'float'),
       );
     } catch {
       response.writeHead(400).end();
@@ -66,6 +66,6 @@ server.listen(Number(values.port), '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/v1` })}\n`);
 });
-// The child must not outlive the benchmark that started it and holds the other end of the pipe.
+// The process must end with the benchmark that started it and holds the other end of the pipe.
 const stdin = fstatSync(0);
 if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().on('end', () => process.exit(0));

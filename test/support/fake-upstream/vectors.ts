@@ -1,6 +1,6 @@
 /**
- * The vector that the fake upstream gives: a pseudo-random unit vector, seeded by model and text, so that a test can
- * compute it too. A shorter one is the beginning of a longer one, normalised again, as with Matryoshka models.
+ * Return the vector of the fake upstream: a pseudo-random unit vector, seeded by model and text, so that a test can
+ * compute it too. A shorter vector is the normalised prefix of a longer one, as with Matryoshka models.
  *
  * @returns Float32Array [dimensions], L2-normalised in float64
  */
@@ -18,7 +18,7 @@ export function vectorOf(model: string, text: string, dimensions: number): Float
   return Float32Array.from(raw, (value) => value / norm);
 }
 
-/** Base64 of the little-endian float32 values. */
+/** Encode the little-endian float32 values as Base64. */
 export function base64Of(vector: Float32Array): string {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
 }

@@ -2,39 +2,39 @@ import { z } from 'zod';
 import type { ProtocolName } from '../../../src/embedding/providers/provider.ts';
 import { base64Of } from './vectors.ts';
 
-/** What a request says, in words that all protocols share. */
+/** Request in terms that all protocols share. */
 export interface WireRequest {
   readonly model: string;
   readonly texts: readonly string[];
-  /** As the protocol calls it; null where it was not said. */
+  /** Task type in the protocol's own word, or null. */
   readonly taskType: string | null;
   readonly dimensions: number | null;
   readonly base64: boolean;
 }
 
-/** What will be answered; a fault may have spoilt it. */
+/** Content of an answer, possibly with a fault. */
 export interface WireReply {
   readonly model: string;
   readonly vectors: readonly Float32Array[];
-  /** `data[].index` of each vector, where the protocol has one. */
+  /** `data[].index` of each vector, for protocols with one. */
   readonly indices: readonly number[];
   readonly tokens: number;
   readonly base64: boolean;
 }
 
 export interface WireProtocol {
-  /** Where the base URL of this protocol points to, below the server's root. */
+  /** Path of the base URL of this protocol. */
   readonly base: string;
-  /** @returns the model named in the path, '' where none is; null if the path, below the base, is another */
+  /** Match a path below the base. @returns the model in the path, '' if it has none, null for another path */
   path(path: string): string | null;
   readonly auth: 'bearer' | 'x-goog-api-key';
   readonly itemsMax: number;
-  /** Whether an answer says which text a vector belongs to; else the order does. */
+  /** True if an answer names the text of each vector. Otherwise vectors come in the order of the texts. */
   readonly indexed: boolean;
-  /** @throws ZodError for anything that the real server does not know */
+  /** Parse a request body. @throws ZodError for anything that the real server does not define */
   read(body: unknown, pathModel: string): WireRequest;
   render(reply: WireReply): { body: unknown; headers?: Record<string, string> };
-  /** An error body in the vendor's shape. */
+  /** Make an error body in the vendor's shape. */
   error(status: number, message: string, code: string): unknown;
 }
 
@@ -124,9 +124,9 @@ const openai: WireProtocol = {
   itemsMax: 2048,
   indexed: true,
   read(body) {
-    const asked = OpenAi.parse(body);
-    const base64 = asked.encoding_format === 'base64';
-    return { model: asked.model, texts: asked.input, taskType: null, dimensions: asked.dimensions ?? null, base64 };
+    const parsed = OpenAi.parse(body);
+    const base64 = parsed.encoding_format === 'base64';
+    return { model: parsed.model, texts: parsed.input, taskType: null, dimensions: parsed.dimensions ?? null, base64 };
   },
   render: (reply) => openAiShape(reply, { prompt_tokens: reply.tokens, total_tokens: reply.tokens }),
   error: (_status, message, code) => ({ error: { message, type: 'invalid_request_error', param: null, code } }),
@@ -139,10 +139,10 @@ const voyage: WireProtocol = {
   itemsMax: 1000,
   indexed: true,
   read(body) {
-    const asked = Voyage.parse(body);
+    const parsed = Voyage.parse(body);
     return {
-      ...{ model: asked.model, texts: asked.input, taskType: asked.input_type },
-      ...{ dimensions: asked.output_dimension ?? null, base64: asked.encoding_format === 'base64' },
+      ...{ model: parsed.model, texts: parsed.input, taskType: parsed.input_type },
+      ...{ dimensions: parsed.output_dimension ?? null, base64: parsed.encoding_format === 'base64' },
     };
   },
   render: (reply) => openAiShape(reply, { total_tokens: reply.tokens }),
@@ -156,10 +156,10 @@ const jina: WireProtocol = {
   itemsMax: 512,
   indexed: true,
   read(body) {
-    const asked = Jina.parse(body);
+    const parsed = Jina.parse(body);
     return {
-      ...{ model: asked.model, texts: asked.input, taskType: asked.task ?? null },
-      ...{ dimensions: asked.dimensions ?? null, base64: asked.embedding_type === 'base64' },
+      ...{ model: parsed.model, texts: parsed.input, taskType: parsed.task ?? null },
+      ...{ dimensions: parsed.dimensions ?? null, base64: parsed.embedding_type === 'base64' },
     };
   },
   render: (reply) => openAiShape(reply, { prompt_tokens: reply.tokens, total_tokens: reply.tokens }),
@@ -169,8 +169,8 @@ const jina: WireProtocol = {
 const gemini: WireProtocol = {
   base: '/gemini/v1beta',
   path(given) {
-    const named = /^\/models\/([^/:]+):batchEmbedContents$/.exec(given)?.[1];
-    return named === undefined ? null : decodeURIComponent(named);
+    const name = /^\/models\/([^/:]+):batchEmbedContents$/.exec(given)?.[1];
+    return name === undefined ? null : decodeURIComponent(name);
   },
   auth: 'x-goog-api-key',
   itemsMax: 100,
@@ -203,10 +203,10 @@ const cohere: WireProtocol = {
   itemsMax: 96,
   indexed: false,
   read(body) {
-    const asked = Cohere.parse(body);
+    const parsed = Cohere.parse(body);
     return {
-      ...{ model: asked.model, texts: asked.texts, taskType: asked.input_type },
-      ...{ dimensions: asked.output_dimension ?? null, base64: false },
+      ...{ model: parsed.model, texts: parsed.texts, taskType: parsed.input_type },
+      ...{ dimensions: parsed.output_dimension ?? null, base64: false },
     };
   },
   render: (reply) => ({
@@ -240,10 +240,10 @@ const ollama: WireProtocol = {
   itemsMax: 512,
   indexed: false,
   read(body) {
-    const asked = Ollama.parse(body);
+    const parsed = Ollama.parse(body);
     return {
-      ...{ model: asked.model, texts: asked.input, taskType: null },
-      ...{ dimensions: asked.dimensions ?? null, base64: false },
+      ...{ model: parsed.model, texts: parsed.input, taskType: null },
+      ...{ dimensions: parsed.dimensions ?? null, base64: false },
     };
   },
   render: (reply) => ({
@@ -252,5 +252,5 @@ const ollama: WireProtocol = {
   error: (_status, message) => ({ error: message }),
 };
 
-/** Every protocol, as its documentation has it; written apart from the adapters, so that one can catch the other. */
+/** Every protocol by its documentation, written independently of the adapters so that tests find differences. */
 export const WIRE: Readonly<Record<ProtocolName, WireProtocol>> = { openai, gemini, voyage, jina, cohere, tei, ollama };

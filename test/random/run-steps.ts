@@ -5,53 +5,56 @@ import { NODES, type PlacedOperation, type Step } from './operations.ts';
 import { prepare } from './perform.ts';
 import { type Compared, settle } from './settle.ts';
 
-export interface Played extends Compared {
+export interface RunResult extends Compared {
   readonly steps: number;
   readonly operations: number;
   readonly settles: number;
-  /** Null: everything was as it should be. */
+  /** First mismatch with the model, or null. */
   readonly mismatch: { readonly step: number; readonly message: string } | null;
 }
 
 const LABELS_SHOWN = 30;
 
-/** Do these steps on an installation of their own, and compare it with the model wherever they settle. */
-export async function play(steps: readonly Step[]): Promise<Played> {
+/** Run steps on a new installation, and compare it with the model after every step that settles. */
+export async function runSteps(steps: readonly Step[]): Promise<RunResult> {
   const installation = await openInstallation();
   const model = new Model();
   const labels: string[] = [];
-  const played = { steps: 0, operations: 0, settles: 0, documents: 0, searches: 0, rows: 0 };
+  const result = { steps: 0, operations: 0, settles: 0, documents: 0, searches: 0, rows: 0 };
   try {
     for (const { operations, settles } of steps) {
-      played.steps++;
+      result.steps++;
       const runs = operations.flatMap((placed) => {
         const run = prepare(installation, model, placed);
         return run === null ? [] : [{ run, placed }];
       });
-      const traces = await allOf(runs.map(({ run, placed }) => later(placed, run)));
-      played.operations += traces.length;
+      const traces = await allOf(runs.map(({ run, placed }) => runAfterDelay(placed, run)));
+      result.operations += traces.length;
       labels.push(
-        `step ${played.steps}${settles ? ', then settled' : ''}:`,
+        `step ${result.steps}${settles ? ', then settled' : ''}:`,
         ...traces.map(({ label }) => `  ${label}`),
       );
       model.addStep(traces);
-      if (!settles && played.steps < steps.length) continue;
-      const compared = await settle(installation, model, played.settles++ % (NODES * 6));
-      played.documents += compared.documents;
-      played.searches += compared.searches;
-      played.rows = compared.rows;
+      if (!settles && result.steps < steps.length) continue;
+      const compared = await settle(installation, model, result.settles++ % (NODES * 6));
+      result.documents += compared.documents;
+      result.searches += compared.searches;
+      result.rows = compared.rows;
     }
-    return { ...played, mismatch: null };
+    return { ...result, mismatch: null };
   } catch (error) {
     const message = error instanceof Mismatch ? error.message : String((error as Error)?.stack ?? error);
-    const story = labels.slice(-LABELS_SHOWN).join('\n');
-    return { ...played, mismatch: { step: played.steps, message: `${message}\nthe last operations:\n${story}` } };
+    const history = labels.slice(-LABELS_SHOWN).join('\n');
+    return { ...result, mismatch: { step: result.steps, message: `${message}\nthe last operations:\n${history}` } };
   } finally {
     await installation.close();
   }
 }
 
-async function later({ operation, afterMs }: PlacedOperation, run: () => Promise<Trace | null>): Promise<Trace[]> {
+async function runAfterDelay(
+  { operation, afterMs }: PlacedOperation,
+  run: () => Promise<Trace | null>,
+): Promise<Trace[]> {
   await delay(afterMs);
   try {
     return [(await run()) ?? []].flat();
@@ -61,7 +64,7 @@ async function later({ operation, afterMs }: PlacedOperation, run: () => Promise
   }
 }
 
-/** As `Promise.all`, but nothing goes on in the background once it has failed. */
+/** Wait like `Promise.all`, but also for the other operations after one has failed. */
 async function allOf(runs: readonly Promise<Trace[]>[]): Promise<Trace[]> {
   await Promise.allSettled(runs);
   return (await Promise.all(runs)).flat();

@@ -2,41 +2,41 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';
 
-/** A statement that one client of the tap runs, at the moment it is held up. */
-export interface TappedStatement {
+/** Statement of a client of the interceptor, at the moment it is delayed. */
+export interface InterceptedStatement {
   readonly text: string;
-  /** Of the client; a number of ours. */
+  /** Number of the client connection, from 0. */
   readonly connection: number;
-  /** Rows that it changed, or null before it ran and where it changes none. */
+  /** Number of changed rows, or null before the statement ran and for one that changes no rows. */
   readonly rows: number | null;
 }
 
-/** Before the server gets it; once the server has done it, and the client does not know yet. */
-export type TapMoment = 'before' | 'after';
+/** Before the server gets a statement, or after the server has done it and before the client is told. */
+export type InterceptMoment = 'before' | 'after';
 
 /**
- * Looks at a statement; what it returns holds the connection up until it resolves, which a kill of the client ends too.
- * Null: let it through.
+ * Callback for a statement. It returns null to forward the statement at once, or a promise that delays the connection
+ * until it resolves or the client is killed.
  */
-export type TapListener = (statement: TappedStatement, moment: TapMoment) => Promise<void> | null;
+export type InterceptListener = (statement: InterceptedStatement, moment: InterceptMoment) => Promise<void> | null;
 
-export interface PostgresWiretap {
-  /** The same database, through the tap. */
+export interface PostgresInterceptor {
+  /** Connection to the same database through the interceptor. */
   readonly connection: PostgresConnection;
-  /** Asked for every statement; only one at a time. */
-  listener: TapListener | null;
+  /** Callback for every statement. There is only one at a time. */
+  listener: InterceptListener | null;
   /**
-   * Whether the process behind the tap owes the server the rest of a statement (it has asked for the types of parameters
-   * and not sent any yet). No timeout of PostgreSQL's is running then.
+   * Return true while the client has sent only a part of a statement (it has asked for the types of parameters and not
+   * sent any yet). No timeout of PostgreSQL is running then.
    */
   isMidStatement(): boolean;
   close(): Promise<void>;
 }
 
-/** Messages of PostgreSQL's protocol 3.0 (manual, chapter "Message Formats"), as they come out of a stream. */
-class Messages {
+/** Reader of messages of PostgreSQL's protocol 3.0 (manual, chapter "Message Formats") from a stream. */
+class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
-  /** The first message of a client has no type. */
+  /** False for the first message of a client, which has no type. */
   #hasTypes: boolean;
 
   constructor(hasTypes: boolean) {
@@ -62,7 +62,7 @@ function textAt(message: Buffer, start: number): { text: string; end: number } {
   return { text: message.toString('utf8', start, end), end: end + 1 };
 }
 
-/** Passes messages on in order, holding them up where it is told to. */
+/** Relay that forwards messages in order and delays them on request. */
 class Relay {
   readonly #to: Socket;
   #tail: Promise<void> = Promise.resolve();
@@ -71,25 +71,25 @@ class Relay {
     this.#to = to;
   }
 
-  pass(message: Buffer, hold: () => Promise<void> | null, onPassed: () => void = () => {}): void {
+  forward(message: Buffer, delay: () => Promise<void> | null, onForwarded: () => void = () => {}): void {
     const copy = Buffer.from(message);
     this.#tail = this.#tail.then(async () => {
-      await hold();
+      await delay();
       if (this.#to.destroyed) return;
       this.#to.write(copy);
-      onPassed();
+      onForwarded();
     });
   }
 }
 
 /**
- * Stands between one process and PostgreSQL and knows which statement runs, prepared ones too, so that a test can stop
- * the world of that process at a chosen statement.
+ * Open a proxy between one process and PostgreSQL that recognises every statement, prepared ones too, so that a test
+ * can stop that process at a chosen statement.
  */
-export async function openPostgresWiretap(server: PostgresConnection): Promise<PostgresWiretap> {
+export async function openPostgresInterceptor(server: PostgresConnection): Promise<PostgresInterceptor> {
   const sockets = new Set<Socket>();
-  const tap: { listener: TapListener | null } = { listener: null };
-  const owing = new Set<Socket>();
+  const interceptor: { listener: InterceptListener | null } = { listener: null };
+  const midStatement = new Set<Socket>();
   let connections = 0;
 
   const onClient = (client: Socket) => {
@@ -105,25 +105,25 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
-        owing.delete(client);
+        midStatement.delete(client);
         other.destroy();
       });
     }
     const prepared = new Map<string, string>();
-    /** Statements that were sent and are not done, in order; the last Bind says which one an Execute means. */
+    /** Statements that were sent and are not done, in order. The last Bind names the statement of an Execute. */
     const running: string[] = [];
     let bound = '';
     /** Name of the statement that was parsed last and not bound yet. */
     let parsed: string | null = null;
     const toServer = new Relay(upstream);
     const toClient = new Relay(client);
-    const fromClient = new Messages(false);
-    const fromServer = new Messages(true);
+    const fromClient = new MessageReader(false);
+    const fromServer = new MessageReader(true);
 
     client.on('data', (data) => {
       for (const message of fromClient.take(data)) {
         const type = String.fromCharCode(message[0] as number);
-        let text: string | null = null; // of a statement that begins with this message
+        let text: string | null = null; // Text of a statement that begins with this message.
         if (type === 'P') {
           const name = textAt(message, 5);
           text = textAt(message, name.end).text;
@@ -140,45 +140,45 @@ export async function openPostgresWiretap(server: PostgresConnection): Promise<P
         } else if (type === 'E') {
           running.push(bound);
         }
-        // All of it is held up, so that the server waits between two statements, as for a client that hangs.
+        // The whole statement is delayed, so that the server waits between two statements as for a client that hangs.
         const begun = text;
-        const hold = () =>
-          begun === null ? null : (tap.listener?.({ text: begun, connection, rows: null }, 'before') ?? null);
-        toServer.pass(message, hold, () => {
-          if (type === 'P') owing.add(client);
-          else if (type === 'S') owing.delete(client);
+        const delay = () =>
+          begun === null ? null : (interceptor.listener?.({ text: begun, connection, rows: null }, 'before') ?? null);
+        toServer.forward(message, delay, () => {
+          if (type === 'P') midStatement.add(client);
+          else if (type === 'S') midStatement.delete(client);
         });
       }
     });
-    let done: TappedStatement | null = null;
+    let done: InterceptedStatement | null = null;
     upstream.on('data', (data) => {
       for (const message of fromServer.take(data)) {
         const type = String.fromCharCode(message[0] as number);
-        let hold: () => Promise<void> | null = () => null;
+        let delay: () => Promise<void> | null = () => null;
         if (type === 'C') {
           const rows = /(\d+)$/.exec(textAt(message, 5).text)?.[1];
           done = { text: running.shift() ?? '', connection, rows: rows === undefined ? null : Number(rows) };
         } else if (type === 'E') {
           running.shift();
         } else if (type === 'Z' && done !== null) {
-          // Ready for the next: what it did is committed, unless in a transaction.
+          // The server is ready for the next statement: this one is committed, unless it is in a transaction.
           const statement = done;
           done = null;
-          hold = () => tap.listener?.(statement, 'after') ?? null;
+          delay = () => interceptor.listener?.(statement, 'after') ?? null;
         }
-        toClient.pass(message, hold);
+        toClient.forward(message, delay);
       }
     });
   };
   const listener = createServer(onClient);
   await once(listener.listen(0, '127.0.0.1'), 'listening');
   const address = listener.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return Object.assign(tap, {
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  return Object.assign(interceptor, {
     connection: { ...server, host: '127.0.0.1', port: address.port },
-    isMidStatement: () => owing.size > 0,
+    isMidStatement: () => midStatement.size > 0,
     close: async () => {
-      tap.listener = null;
+      interceptor.listener = null;
       const closed = once(listener, 'close');
       listener.close();
       for (const socket of sockets) socket.destroy();
