@@ -39,7 +39,7 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   await ended;
 }
 
-it('after kill -9 in the middle of ingest every uploaded document becomes ready, once', {
+it('after kill -9 in the middle of ingest every uploaded document becomes ready exactly once', {
   timeout: 120_000,
 }, async () => {
   const first = await serve();

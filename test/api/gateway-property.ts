@@ -63,13 +63,13 @@ interface Sent {
   readonly texts: readonly string[];
   readonly isBatch: boolean;
 }
-interface Got {
+interface Received {
   readonly vectors: readonly (readonly number[])[];
   readonly tokens: number;
   readonly model: string;
 }
 
-async function send(to: TestGateway, key: string, sent: Sent): Promise<Got> {
+async function send(to: TestGateway, key: string, sent: Sent): Promise<Received> {
   const { model, task, dimensions, texts, isBatch } = sent;
   const common = { model, dimensions, task_type: task };
   const json = isBatch ? { texts, ...common } : { input: texts, ...common };
@@ -78,12 +78,12 @@ async function send(to: TestGateway, key: string, sent: Sent): Promise<Got> {
   return isBatch ? readBatch(answer, sent) : readList(answer, sent);
 }
 
-function readBatch({ body }: Answer, { texts }: Sent): Got {
+function readBatch({ body }: Answer, { texts }: Sent): Received {
   expect(body.usage.count).toBe(texts.length);
   return { vectors: body.embeddings, tokens: body.usage.tokens, model: body.model };
 }
 
-function readList({ body }: Answer, { texts }: Sent): Got {
+function readList({ body }: Answer, { texts }: Sent): Received {
   expect(body.data.map((item: { index: number }) => item.index)).toEqual(texts.map((_, index) => index));
   const vectors = body.data.map((item: { embedding: number[] }) => item.embedding);
   return { vectors, tokens: body.usage.prompt_tokens, model: body.model };
@@ -121,7 +121,7 @@ class Comparison {
   readonly #alone: TestGateway;
   readonly #keys: { readonly test: string; readonly alone: string };
   readonly #isCaching: boolean;
-  readonly #known = new Map<string, Promise<Got>>();
+  readonly #known = new Map<string, Promise<Received>>();
   readonly #sum = { texts: 0, tokens: 0, requests: 0 };
   #run = 0;
 
@@ -162,14 +162,14 @@ class Comparison {
       });
       const answers = await Promise.all(all.map((sent) => send(this.#test, this.#keys.test, sent)));
       for (const [index, sent] of all.entries()) {
-        const got = answers[index] as Got;
-        await this.#checkAnswer(sent, got);
+        const received = answers[index] as Received;
+        await this.#checkAnswer(sent, received);
         this.#sum.requests += 1;
         this.#sum.texts += sent.texts.length;
-        this.#sum.tokens += got.tokens;
-        const wireTask = got.model === MULTILINGUAL && sent.task ? (JINA_TASKS[sent.task] ?? null) : null;
+        this.#sum.tokens += received.tokens;
+        const wireTask = received.model === MULTILINGUAL && sent.task ? (JINA_TASKS[sent.task] ?? null) : null;
         for (const text of sent.texts) {
-          const id = wireKey(WIRE_NAMES[got.model] as string, wireTask, text);
+          const id = wireKey(WIRE_NAMES[received.model] as string, wireTask, text);
           wanted.set(id, (wanted.get(id) ?? new Set()).add(JSON.stringify([sent.task, text])));
         }
       }
@@ -189,24 +189,24 @@ class Comparison {
     }).toEqual(this.#sum);
   }
 
-  async #checkAnswer(sent: Sent, got: Got): Promise<void> {
-    expect(got.model).toBe(sent.model ?? got.model);
-    expect(got.vectors).toHaveLength(sent.texts.length);
+  async #checkAnswer(sent: Sent, received: Received): Promise<void> {
+    expect(received.model).toBe(sent.model ?? received.model);
+    expect(received.vectors).toHaveLength(sent.texts.length);
     const isFixed = sent.model === KOREAN;
-    const standard = sent.model === undefined ? 1024 : (NATIVE[got.model] as number);
+    const standard = sent.model === undefined ? 1024 : (NATIVE[received.model] as number);
     const dimensions = isFixed ? 1024 : (sent.dimensions ?? standard);
     let tokens = 0;
     for (const [index, text] of sent.texts.entries()) {
-      const vector = got.vectors[index] as number[];
-      expect(findDifference(vector, vectorFor(this.#test, got.model, text, dimensions), 1e-6)).toBe(-1);
-      const reference = await this.#sendAlone(got.model, sent, text);
+      const vector = received.vectors[index] as number[];
+      expect(findDifference(vector, vectorFor(this.#test, received.model, text, dimensions), 1e-6)).toBe(-1);
+      const reference = await this.#sendAlone(received.model, sent, text);
       if (sent.model !== undefined) expect(findDifference(vector, reference.vectors[0] as number[], 0)).toBe(-1);
       tokens += reference.tokens;
     }
-    expect(got.tokens).toBe(tokens);
+    expect(received.tokens).toBe(tokens);
   }
 
-  #sendAlone(model: string, sent: Sent, text: string): Promise<Got> {
+  #sendAlone(model: string, sent: Sent, text: string): Promise<Received> {
     const { task, dimensions } = sent;
     const id = JSON.stringify([model, task, dimensions, text]);
     const alone = { ...sent, model, texts: [text], isBatch: false };

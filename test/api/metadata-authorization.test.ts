@@ -56,9 +56,9 @@ const operator = async (): Promise<SendEdit> => async (bucketId, documentId, bod
 };
 
 /** Rights of a caller: none, preview by SELECT, change metadata or delete. A foreign one is of another organization. */
-type Right = 'nobody' | 'foreign user' | 'foreign key' | 'reads' | 'manages' | 'deletes';
+type Right = 'anonymous' | 'foreign user' | 'foreign key' | 'reads' | 'manages' | 'deletes';
 const CALLERS: [name: string, make: () => Promise<SendEdit>, right: Right, authLevel: number][] = [
-  ['a caller without a key', overHttp(async () => undefined), 'nobody', 0],
+  ['a caller without a key', overHttp(async () => undefined), 'anonymous', 0],
   ['a key with another scope', key(10, 'search'), 'reads', 10],
   ['a key with the default scopes', overHttp(() => test.key()), 'reads', 5],
   [
@@ -119,7 +119,7 @@ async function states(bucketId: string): Promise<readonly unknown[]> {
 
 /** Return the status that refuses a caller, or null if the caller is allowed. */
 function refusalOf(right: Right, allowed: readonly Right[]): number | null {
-  if (right === 'nobody') return 401;
+  if (right === 'anonymous') return 401;
   if (allowed.includes(right)) return null;
   // A foreign caller with the right in its own organization learns only that there is no such bucket.
   return right === 'foreign user' || (right === 'foreign key' && allowed.includes('manages')) ? 404 : 403;

@@ -77,7 +77,7 @@ describe('searches with rerank', () => {
     expect(fake.calls).toHaveLength(1);
   });
 
-  it('rerank_top_k sets how many results are reranked and, if smaller than top_k, how many are given', async () => {
+  it('rerank_top_k adds candidates if it is larger than top_k, and limits the results if it is smaller', async () => {
     fake.scoreOf = (text) => (text.includes('train') ? 0.9 : 0.1);
     expect((await search({ rerank: true, top_k: 1, rerank_top_k: 8 })).names).toEqual(['train']);
     expect(fake.calls[0]?.texts).toHaveLength(4); // All documents.

@@ -110,7 +110,7 @@ it('no job is lost when PostgreSQL is stopped, loses its backends or is unreacha
   const restarts = scaled(RESTARTS);
   for (let i = 0; i < restarts; i++) {
     const pid = postmasterPid();
-    process.kill(pid, 'SIGQUIT'); // SIGQUIT is PostgreSQL's immediate shutdown. The service then starts it again.
+    process.kill(pid, 'SIGQUIT'); // SIGQUIT is PostgreSQL's immediate shutdown. The process that opened the server starts it again.
     await until(async () => {
       await delay(5);
       return (await admin`SELECT 1`.catch(() => [])).length === 1 && postmasterPid() !== pid;

@@ -11,7 +11,7 @@ export interface InterceptedStatement {
   readonly rows: number | null;
 }
 
-/** Before the server gets a statement, or after the server has done it and before the client is told. */
+/** Before the server gets a statement, or after the server has done it and before the client knows. */
 export type InterceptMoment = 'before' | 'after';
 
 /**
