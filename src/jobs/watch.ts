@@ -172,9 +172,9 @@ class Watch {
     const finishedCounts = await countFinished(tx, this.#scope, { after, settledAt });
     const rows = await listWatched(tx, this.#scope, selection.status, JOBS_MAX);
     const open = selection.openId === null ? null : await findWatched(tx, this.#scope, selection.openId);
-    const toldAfter = new Date(Math.max(after.getTime(), began.getTime()));
-    const recent = await listFinishedAfter(tx, this.#scope, toldAfter, FINISHED_MAX);
-    const isNew = (row: WatchedRow) => !this.#told.has(row.id);
+    const reportedAfter = new Date(Math.max(after.getTime(), began.getTime()));
+    const recent = await listFinishedAfter(tx, this.#scope, reportedAfter, FINISHED_MAX);
+    const isNew = (row: WatchedRow) => !this.#reported.has(row.id);
     const finished = this.#began === null ? [] : recent.filter(isNew).reverse();
     const watched = await this.#measure(tx, at, [...rows, ...finished, ...(open ? [open] : [])]);
 

@@ -18,7 +18,7 @@ const CHUNK_TEXTS = 100;
 export class KilledBulkWorker {
   readonly #test: TestGateway;
   readonly #key: string;
-  readonly #dice = createTestRandom('kill a worker of bulk jobs');
+  readonly #random = createTestRandom('kill a worker of bulk jobs');
   readonly #ids: string[] = [];
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];
@@ -33,7 +33,7 @@ export class KilledBulkWorker {
     test.upstream.decide = ({ texts }) => {
       this.#noteIfStored(texts[0] as string);
       const isHeld = this.#held !== null && texts.includes(this.#held);
-      return { kind: 'delay', ms: isHeld ? HELD_MS : 50 + this.#dice.int(150) };
+      return { kind: 'delay', ms: isHeld ? HELD_MS : 50 + this.#random.int(150) };
     };
   }
 
@@ -63,7 +63,7 @@ export class KilledBulkWorker {
     const share = count / (kills + 1);
     for (let kill = 0; kill < kills; kill++) {
       const from = (await job()).metadata.completed_count;
-      const atLeast = this.#dice.int(share) + kill * share;
+      const atLeast = this.#random.int(share) + kill * share;
       const isDue = async () => {
         const done = (await job()).metadata.completed_count;
         const isBlocked = done === count - CHUNK_TEXTS;

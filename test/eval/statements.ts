@@ -45,7 +45,7 @@ async function report(sample: Sample): Promise<void> {
     total.discriminating += tally.discriminating;
     total.matches += tally.matches;
     console.log(
-      `${total.statements} statements, ${total.telling} of them selective, ${total.matches} matches: all agree`,
+      `${total.statements} statements, ${total.discriminating} of them selective, ${total.matches} matches: all agree`,
     );
   }
   const { updated } = await checkEffects(sample, { seed: 1, numRuns: CHANGES });

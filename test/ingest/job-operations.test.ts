@@ -204,14 +204,14 @@ it('an ingest that is cancelled at any moment has one outcome, its chunks are ne
   timeout: 120_000,
 }, async () => {
   const { appliance, operator } = test;
-  const dice = createTestRandom('ingest against cancel');
+  const random = createTestRandom('ingest against cancel');
   await start(appliance.jobs.worker('ingest'));
   const one = async (i: number) => {
     const { id, job } = await upload(`Marmot ${i} whistles at dawn.`);
     // The cancellation happens in a random phase of the ingest, after a random delay.
-    const from = 1 + dice.int(ORDER.length - 1);
+    const from = 1 + random.int(ORDER.length - 1);
     await until(async () => ORDER.indexOf((await jobOf(job)).status) >= from, { everyMs: 2 });
-    await delay(dice.int(20));
+    await delay(random.int(20));
     const outcome = await cancelJob(operations, operator, job, { force: true }).catch((error) => error);
     return { id, job, isCancelled: outcome.status === 'cancelled' };
   };
@@ -221,7 +221,7 @@ it('an ingest that is cancelled at any moment has one outcome, its chunks are ne
     // The sweep runs right after the cancellations, while some workers have not noticed them yet.
     const reaper = appliance.reaper();
     await reaper.start(new AbortController().signal);
-    await delay(dice.int(40));
+    await delay(random.int(40));
     await reaper.stop();
   }
   for (const { id, job, isCancelled } of races) {

@@ -91,7 +91,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
   timeout: 120_000,
 }, async () => {
   const RACES = 1_000;
-  const dice = createTestRandom('cancel against completion');
+  const random = createTestRandom('cancel against completion');
   await under.sql`CREATE TABLE IF NOT EXISTS visible_work (job_id text PRIMARY KEY)`;
   await under.sql`DELETE FROM visible_work`;
   /** Terminal states that were reported for each job. */
@@ -116,7 +116,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
       await Promise.all(
         ids.map(async (id, i) => {
           await starts.get(id);
-          await delay(dice.int(4));
+          await delay(random.int(4));
           const outcome = await cancelJob(under.operations, caller(i % 2 ? 'org_a' : 'org_b'), id, {
             force: true,
           }).catch((error) => error);

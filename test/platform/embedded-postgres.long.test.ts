@@ -33,9 +33,9 @@ async function copyWithoutLinks(): Promise<string> {
 test('20 processes open and release one server at once, some are killed, and it never stops under another', async () => {
   const keeper = await cluster.open(); // makes the cluster; the rest is about use
   await keeper.release();
-  const dice = createTestRandom('20 processes');
+  const random = createTestRandom('20 processes');
   const start = (rounds: number) =>
-    startChild('embedded-postgres-child.ts', cluster.dataDir, rounds, 30, dice.int(2 ** 31));
+    startChild('embedded-postgres-child.ts', cluster.dataDir, rounds, 30, random.int(2 ** 31));
   const lasting = Array.from({ length: 14 }, () => start(4));
   const doomed = Array.from({ length: 6 }, () => start(1000));
   for (const [i, { child }] of doomed.entries()) {

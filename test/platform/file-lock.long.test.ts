@@ -11,8 +11,8 @@ const cluster = clusterUnderTest();
 test('a file lock lets one process in at a time while holders are killed', { timeout: 240_000 }, async () => {
   const [lock, journal] = [path.join(cluster.root, 'a.lock'), path.join(cluster.root, 'journal')];
   await writeFile(journal, '');
-  const dice = createTestRandom('file lock');
-  const start = (rounds: number) => startChild('file-lock-child.ts', lock, journal, rounds, dice.int(2 ** 31));
+  const random = createTestRandom('file lock');
+  const start = (rounds: number) => startChild('file-lock-child.ts', lock, journal, rounds, random.int(2 ** 31));
   const lasting = Array.from({ length: 6 }, () => start(60));
   for (let killed = 0; killed < 12; killed++) {
     const doomed = start(100_000);

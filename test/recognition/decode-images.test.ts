@@ -151,11 +151,11 @@ describe('decoding an image', () => {
   });
 
   it('survives headers of random bytes', () => {
-    const dice = createTestRandom('headers of random bytes');
+    const random = createTestRandom('headers of random bytes');
     for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
       for (let round = 0; round < 300; round++) {
         const broken = Buffer.from(file);
-        for (let i = 0; i < 4; i++) broken[12 + dice.int(120)] = dice.int(256);
+        for (let i = 0; i < 4; i++) broken[12 + random.int(120)] = random.int(256);
         const outcome = (() => {
           try {
             return decodeImage(broken.toString('base64')).format;

@@ -199,6 +199,7 @@ export function bombs(names?: readonly string[]): HostileFile[] {
 }
 
 /** Make files with references to other places, cyclic structures, and content that does not match the file name. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of files, one after the other
 export async function deceptions(canary: { file: string; url: string }): Promise<HostileFile[]> {
   const valid = await validFiles();
   const rels = (target: string, mode = '') =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../../server/route.ts';
 import { createTestRandom, type SeededRandom } from '../../support/random.ts';
-import { type Frame, parseResponse, postJson, RawClient, startFrame } from '../support.ts';
+import { parseResponse, postJson, RawClient, startTestServer, type TestServer } from '../support.ts';
 
 const declaration = {
   method: 'POST',
@@ -187,12 +187,12 @@ describe('a JSON body', () => {
         return { body: {} };
       },
     });
-    const frame = await startFrame([strict]);
-    const dice = createTestRandom('bodies of random bytes');
+    const server = await startTestServer([strict]);
+    const random = createTestRandom('bodies of random bytes');
     const seed = JSON.stringify({ input: ['텍스트', 'b'], metadata: { a: { b: [1, null, true, 1e9, '\ud800'] } } });
     const statuses = new Set<number>();
     for (let i = 0; i < 200; i++) {
-      const response = await send(server, i % 4 === 0 ? randomBytes(dice) : mutate(seed, dice));
+      const response = await send(server, i % 4 === 0 ? randomBytes(random) : mutate(seed, random));
       statuses.add(response.status);
       const body = (await response.json()) as Record<string, unknown>;
       if (response.status === 200) continue;
@@ -207,16 +207,16 @@ describe('a JSON body', () => {
   });
 });
 
-function randomBytes(dice: SeededRandom): Uint8Array {
-  return Uint8Array.from({ length: dice.int(300) }, () => dice.int(256));
+function randomBytes(random: SeededRandom): Uint8Array {
+  return Uint8Array.from({ length: random.int(300) }, () => random.int(256));
 }
 
-function mutate(text: string, dice: SeededRandom): Uint8Array {
+function mutate(text: string, random: SeededRandom): Uint8Array {
   let bytes = Buffer.from(text);
-  for (let edits = 1 + dice.int(4); edits > 0; edits--) {
-    const at = dice.int(bytes.length);
-    const insert = ['"', '{', '[', ',', '\\u', '__proto__', '\xff', '1e999', '-', '}'][dice.int(10)] ?? '';
-    bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + dice.int(6))]);
+  for (let edits = 1 + random.int(4); edits > 0; edits--) {
+    const at = random.int(bytes.length);
+    const insert = ['"', '{', '[', ',', '\\u', '__proto__', '\xff', '1e999', '-', '}'][random.int(10)] ?? '';
+    bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + random.int(6))]);
   }
   return bytes;
 }
