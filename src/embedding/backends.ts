@@ -5,34 +5,34 @@ import { type Projections, spaceOf } from '../projection/projections.ts';
 import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';
 import type { Provider } from './providers/provider.ts';
 
-/** What the alias stands for where the operator does not say: the first of these that is configured. */
+/** Backends of the alias if the operator sets none; those that are configured are used. */
 const ALIAS_PREFERENCES = { ko: 'vendor-d/bge-m3-ko', default: 'vendor-e/embeddings-v3' } as const;
 
 interface BackendsContext {
   readonly catalog: Catalog;
-  /** By vendor, the built-in `local` among them. */
+  /** Providers by vendor, with the built-in `local`. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly projections: Projections;
   readonly alias: AliasSettings | null;
 }
 
-/** Which model is served by whom, and which models' vectors can be compared. */
+/** Models with their providers, and the rules for comparing vectors of different models. */
 export class Backends {
   readonly catalog: Catalog;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #projections: Projections;
   readonly #alias: AliasSettings;
 
-  /** @throws AppError `config_invalid` where the alias names a model that is not there */
+  /** @throws AppError `config_invalid` if the alias names a model that is not in the catalog */
   constructor(context: BackendsContext) {
     this.catalog = context.catalog;
     this.#providers = context.providers;
     this.#projections = context.projections;
     this.#alias = context.alias ?? this.#defaultAlias();
-    for (const id of Object.values(this.#alias)) this.#refuseBadBackend(id);
+    for (const id of Object.values(this.#alias)) this.#checkBackend(id);
   }
 
-  /** Load the language detector where the alias needs one. */
+  /** Load the language detector if the alias needs one. */
   async prepare(): Promise<void> {
     if (needsLanguageDetector(this.#alias)) await loadLanguageDetector();
   }
@@ -43,7 +43,7 @@ export class Backends {
   }
 
   /**
-   * Refuse a model, or an alias one of whose backends, has no provider.
+   * Refuse a model that has no provider, or an alias that has a backend without a provider.
    *
    * @throws AppError `provider_unavailable` (502)
    */
@@ -52,7 +52,7 @@ export class Backends {
     for (const id of ids) this.providerOf(this.catalog.find(id));
   }
 
-  /** @throws AppError `provider_unavailable` (502) where the vendor is not configured */
+  /** @throws AppError `provider_unavailable` (502) if the vendor is not configured */
   providerOf(model: Model): Provider {
     const provider = this.#providers.get(model.vendor);
     if (provider) return provider;
@@ -65,7 +65,7 @@ export class Backends {
     });
   }
 
-  /** Whether vectors of these models, aliases among them, all live in one space. */
+  /** Return true if all vectors of these models, which may be aliases, are in one latent space. */
   areComparable(modelIds: readonly string[]): boolean {
     const spaces = new Set(
       modelIds
@@ -75,15 +75,16 @@ export class Backends {
     return spaces.size <= 1;
   }
 
-  /** Whether the alias, or the model, gives vectors of the canonical space. */
+  /** Return true if the model, or every backend of the alias, gives vectors of the canonical space. */
   isCalibrated(model: Model): boolean {
     const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
     return ids.every((id) => this.#projections.mapOf(this.catalog.find(id)) !== null);
   }
 
   /**
-   * Which model really embeds which text. `forIndex`: one for all of them, that of most text. Vectors of other calls
-   * must stay comparable too, so that the language of these texts decides nothing unless all backends share a space.
+   * Choose the backend of each text. With `forIndex` all texts get one backend, that of the most characters. Their
+   * vectors must be comparable with those of other calls too, so that the language of the texts decides only if all
+   * backends share a space.
    */
   async choose(model: Model, texts: readonly string[], forIndex: boolean): Promise<readonly BackendGroup[]> {
     const all = (modelId: string) => [{ modelId, indexes: texts.map((_, index) => index) }];
@@ -104,14 +105,14 @@ export class Backends {
     return isServed(ALIAS_PREFERENCES.ko) ? { default: byDefault, ko: ALIAS_PREFERENCES.ko } : { default: byDefault };
   }
 
-  #refuseBadBackend(id: string): void {
+  #checkBackend(id: string): void {
     const model = this.catalog.list().find((each) => each.id === id);
     if (model && model.kind !== 'alias') return;
-    const what = model ? 'cannot stand for itself' : 'is not in the catalog; add it to models';
+    const fault = model ? 'is the alias itself; name another model' : 'is not in the catalog; add it to models';
     throw new AppError({
       code: 'config_invalid',
       status: 500,
-      message: `settings are not valid:\n  - alias.${ALIAS_ID}: ${id} ${what}`,
+      message: `settings are not valid:\n  - alias.${ALIAS_ID}: ${id} ${fault}`,
     });
   }
 }

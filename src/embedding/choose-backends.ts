@@ -1,7 +1,7 @@
 import { type Detection, detectByScript, detectLanguage } from '../language/detect-language.ts';
 import { SCRIPT_LANGUAGES } from '../language/scripts.ts';
 
-/** Which model the alias stands for, by language (ISO 639-1), and where none of these is found. */
+/** Backends of the alias by language (ISO 639-1), and the default for all other languages. */
 export interface AliasSettings {
   readonly default: string;
   readonly [language: string]: string;
@@ -14,13 +14,13 @@ export interface BackendGroup {
 }
 
 /**
- * Which model embeds which text: the one of its language, else the default. A text too short to tell goes with the rest
- * of its batch where that has one backend, else to the default. A batch for several backends is split only where their
- * vectors are comparable; else all of it goes to the default.
+ * Choose the backend of each text: the model of its language, else the default. A text whose language cannot be
+ * detected gets the backend of the rest of its batch if that is a single one, else the default. A batch for several
+ * backends is split only if their vectors are comparable; else all of it gets the default.
  *
- * @param areComparable whether vectors of these models, two at least, live in one space
- * @returns groups in order of first appearance, every position exactly once; a promise only while the detector is not
- *   loaded, and only where the alias names a language that shares its script (see `needsLanguageDetector`)
+ * @param areComparable returns true if vectors of these models, two at least, are in one latent space
+ * @returns groups in order of first appearance, with every position exactly once; a promise only while the detector is
+ *   not loaded, and only if the alias names a language that shares its script (see `needsLanguageDetector`)
  */
 export function chooseBackends(
   texts: readonly string[],
@@ -30,13 +30,13 @@ export function chooseBackends(
   if (Object.values(alias).every((modelId) => modelId === alias.default)) return oneGroup(texts, alias.default);
   const detect = needsLanguageDetector(alias) ? detectLanguage : detectByScript;
   const detections = texts.map((text) => detect(text));
-  if (detections.every(isDone)) return group(detections, alias, areComparable);
-  return Promise.all(detections).then((all) => group(all, alias, areComparable));
+  if (detections.every(isDone)) return groupTexts(detections, alias, areComparable);
+  return Promise.all(detections).then((all) => groupTexts(all, alias, areComparable));
 }
 
 /**
- * Whether the words of a text decide between backends, as between English and French. Script alone tells Korean,
- * Japanese or Chinese from each other and from the rest, at no cost in memory.
+ * Return true if the words of a text are needed to choose between backends, as between English and French. Korean,
+ * Japanese and Chinese are detected by script alone, at no cost in memory.
  */
 export function needsLanguageDetector(alias: AliasSettings): boolean {
   return Object.keys(alias).some((key) => key !== 'default' && !SCRIPT_LANGUAGES.has(key));
@@ -46,20 +46,20 @@ function isDone(detection: Detection | Promise<Detection>): detection is Detecti
   return !(detection instanceof Promise);
 }
 
-function group(
+function groupTexts(
   detections: readonly Detection[],
   alias: AliasSettings,
   areComparable: (modelIds: readonly string[]) => boolean,
 ): readonly BackendGroup[] {
-  const told = detections.map((detection) => (detection.reliable ? backendOf(detection, alias) : null));
-  const toldBackends = new Set(told.filter((modelId) => modelId !== null));
-  const [only] = toldBackends;
-  const unsure = only !== undefined && toldBackends.size === 1 ? only : alias.default;
+  const detected = detections.map((detection) => (detection.reliable ? backendOf(detection, alias) : null));
+  const detectedBackends = new Set(detected.filter((modelId) => modelId !== null));
+  const [only] = detectedBackends;
+  const otherwise = only !== undefined && detectedBackends.size === 1 ? only : alias.default;
   const groups = new Map<string, number[]>();
-  for (const [index, modelId] of told.entries()) {
-    const indexes = groups.get(modelId ?? unsure);
+  for (const [index, modelId] of detected.entries()) {
+    const indexes = groups.get(modelId ?? otherwise);
     if (indexes) indexes.push(index);
-    else groups.set(modelId ?? unsure, [index]);
+    else groups.set(modelId ?? otherwise, [index]);
   }
   if (groups.size > 1 && !areComparable([...groups.keys()])) return oneGroup(detections, alias.default);
   return Array.from(groups, ([modelId, indexes]) => ({ modelId, indexes }));

@@ -1,13 +1,16 @@
-/** A signal that aborts with the caller's, or when the time is up. */
+/** Signal that aborts with the caller's signal, or when the time is up. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Milliseconds that are left, at least 0. */
+  /** Return the remaining milliseconds, at least 0. */
   leftMs(): number;
-  /** Stop watching. Call it when the work is over. */
+  /** Stop the timer and the listener. Call it when the work is done. */
   clear(): void;
 }
 
-/** One controller, one timer, one listener: cheaper than `AbortSignal.any` and `AbortSignal.timeout` on a hot path. */
+/**
+ * Start a deadline. One controller, timer and listener cost less on a hot path than `AbortSignal.any` and
+ * `AbortSignal.timeout`.
+ */
 export function startDeadline(ms: number, parent: AbortSignal | undefined, reason: () => unknown): Deadline {
   const controller = new AbortController();
   const endsAtMs = performance.now() + ms;

@@ -9,7 +9,7 @@ export interface ImageContext {
   readonly embedder: Embedder;
   readonly meter: Meter;
   readonly reader: ImageReader;
-  /** Of a request, reading and embedding together. */
+  /** Time limit of a request, for reading and embedding together. */
   readonly deadlineMs: number;
 }
 
@@ -22,8 +22,8 @@ export interface EmbedImagesRequest {
 }
 
 /**
- * Images to vectors, by the text that is found in them. An image without text gets the vector of a fixed placeholder
- * and the warning `no-text-in-image`.
+ * Embed images by the text in them. An image without text gets the vector of a fixed placeholder and the warning
+ * `no-text-in-image`.
  *
  * @throws AppError `quota_exceeded` (402) before anything is read, and those of `ImageReader` and `Embedder`
  */
@@ -47,7 +47,7 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
     return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
   } catch (error) {
     await reservation.release();
-    throw namedByImage(error);
+    throw nameImage(error);
   } finally {
     deadline.clear();
   }
@@ -57,14 +57,14 @@ function tooSlow(): AppError {
   return new AppError({
     code: 'images_too_slow',
     status: 503,
-    message: 'the images could not be read in time; send fewer at once',
+    message: 'the images could not be read in time; send fewer images in one request',
     retryable: true,
     retryAfterSeconds: 5,
   });
 }
 
-/** What is wrong with the text of an image is named by the image. */
-function namedByImage(error: unknown): unknown {
+/** Rewrite an error about a text of the embedder so that it names the image of the text. */
+function nameImage(error: unknown): unknown {
   if (!(error instanceof AppError) || !error.param?.startsWith('input[')) return error;
   const param = error.param.replace('input', 'images');
   const message = error.message.replaceAll(error.param, `the text of ${param}`);

@@ -12,30 +12,30 @@ import type { Projector } from './projector.ts';
 export interface ModelCall {
   readonly model: Model;
   readonly texts: readonly string[];
-  /** Position of each text in the request, by which a fault names it. */
+  /** Position of each text in the request; errors name it. */
   readonly indexes: readonly number[];
   readonly taskType: TaskType | null;
-  /** Length of the vectors wanted. */
+  /** Length of the requested vectors. */
   readonly dimensions: number;
-  /** Its vectors are not put into the caches. */
+  /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
-  /** Give the vectors before projection, too. */
+  /** Return the vectors before projection, too. */
   readonly keepNative: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface ModelAnswer {
-  /** Float32Array [n x dimensions], row-major, rows of unit length; the caller's own. */
+  /** Float32Array [n x dimensions], row-major, rows of unit length; owned by the caller. */
   readonly vectors: Float32Array;
-  /** Float32Array [n x model.nativeDimension]: what the map was given; null where it was not asked for. */
+  /** Float32Array [n x model.nativeDimension], the vectors before projection; null if they were not requested. */
   readonly native: Float32Array | null;
   readonly tokens: number;
   readonly space: string;
-  /** Axes that carry information; the rest is zero padding. */
+  /** Axes that carry information; further ones are zero padding. */
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
-  /** Null: uncalibrated. */
+  /** Null if the model is not calibrated. */
   readonly mapVersion: number | null;
 }
 
@@ -49,7 +49,7 @@ export interface ModelContext {
 }
 
 /**
- * Texts to vectors by one model: prefix, limit, cache and provider, projection.
+ * Embed texts with one model: add the prefix, check the token limit, read the caches or call the provider, project.
  *
  * @throws AppError `token_limit_exceeded`, `upstream_rejected` (400); `provider_unavailable` (502)
  */
@@ -68,7 +68,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
       : await context.natives.embed({ model, provider, texts, taskType, signal, count, isBulk: call.isBulk });
   const map = projections.mapOf(model);
   const vectors = map
-    ? await projectOrRecall(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
+    ? await projectOrReadCache(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
   if (!call.keepNative && vectors !== native.vectors) freeMemory(native.vectors);
   let tokens = 0;
@@ -77,7 +77,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     vectors,
     native: call.keepNative ? native.vectors : null,
     tokens,
-    // Of the map that was used: another one may be in use by now.
+    // The space of the map that was used: another map may be active by now.
     space: spaceOf({ mapOf: () => map }, model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map
@@ -87,16 +87,16 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   };
 }
 
-async function projectOrRecall(
+async function projectOrReadCache(
   { projector, projected }: ModelContext,
   map: ActiveMap,
   native: Pick<NativeReply, 'vectors' | 'keys'>,
   shape: { nativeDimension: number; dimensions: number },
   signal: AbortSignal,
 ): Promise<Float32Array> {
-  const recalled = native.keys ? projected.recall(native.keys, map, shape.dimensions) : null;
-  if (recalled) return recalled;
+  const cached = native.keys ? projected.get(native.keys, map, shape.dimensions) : null;
+  if (cached) return cached;
   const vectors = await projector.project(map, native.vectors, shape, signal);
-  if (native.keys) projected.keep(native.keys, map, shape.dimensions, vectors);
+  if (native.keys) projected.set(native.keys, map, shape.dimensions, vectors);
   return vectors;
 }

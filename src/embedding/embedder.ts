@@ -18,11 +18,11 @@ import {
 } from './model-choice.ts';
 import type { Routing } from './routing-store.ts';
 
-/** Whose quota a call counts against. */
+/** Account whose quota a call counts against. */
 export interface Charge {
   readonly account: Account;
   readonly axis: Axis;
-  /** Made inside the service (search, ingest), not asked for by a client as such. */
+  /** The call is made by the service itself (search, ingest), not requested by a client. */
   readonly internal?: boolean;
 }
 
@@ -34,49 +34,52 @@ export interface EmbedRequest {
   readonly dimensions?: number | null | undefined;
   readonly taskType?: TaskType | null | undefined;
   readonly orgId: string;
-  /** Null: the operator's own trial, or metered by whoever calls (a bulk job reserves at submit). */
+  /** Null if the call is the operator's own test, or if the caller meters it (a bulk job reserves at submit). */
   readonly charge: Charge | null;
   /**
-   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide whatever the model's own flag, all of one model,
-   * and always of the space that the organization's primary model gives; nothing incomparable steps in for it.
+   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide even if the model's dimension is fixed, all of
+   * one model, and always in the space of the organization's primary model; a fallback is used only if it is
+   * comparable.
    */
   readonly forIndex?: boolean;
-  /** With `forIndex`: give the model's own vectors, too. */
+  /** With `forIndex`: return the model's native vectors, too. */
   readonly keepNative?: boolean;
-  /** Keep its vectors out of the caches: a job would push out what requests ask for again. */
+  /** Keep the vectors out of the caches: a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
-  /** Nothing steps in for the model that is asked for. */
+  /** Use no fallback for the requested model. */
   readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface EmbeddedTexts {
-  /** Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts; the caller's own. */
+  /**
+   * Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts; owned by the caller.
+   */
   readonly vectors: Float32Array;
   readonly dimensions: number;
-  /** The model that was really used; of a batch in several languages the backends joined by `+`. */
+  /** Model that was used; for a batch in several languages the backends joined by `+`. */
   readonly model: string;
   readonly kind: 'lexical' | 'semantic';
-  /** Latent space of the vectors: only vectors of one space can be compared. */
+  /** Latent space of the vectors; only vectors of one space can be compared. */
   readonly space: string;
   readonly tokens: number;
-  /** Tokens times the price that the operator gave the model; 0 where none is set. */
+  /** Tokens times the price that the operator set for the model; 0 if none is set. */
   readonly cost: number;
-  /** Informative dimensions where the rest is zero padding, else `dimensions`. */
+  /** Dimensions that carry information if the rest is zero padding, else `dimensions`. */
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
-  /** The map that they went through; null: none, or several. */
+  /** Version of the map that projected the vectors; null if there was none, or several. */
   readonly mapVersion: number | null;
-  /** The vectors before projection, where they were asked for; null for a lexical model. */
+  /** Vectors before projection, if they were requested; null for a lexical model. */
   readonly native: NativeTexts | null;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
-  /** What is metered, by the models that were really used. */
+  /** Metered amounts by the models that were used. */
   readonly used: readonly { readonly model: string; readonly texts: number; readonly tokens: number }[];
 }
 
-/** Vectors as a model gave them. */
+/** Vectors of a model before projection. */
 export interface NativeTexts {
   /** Float32Array [n x dimension], row-major, rows of unit length. */
   readonly vectors: Float32Array;
@@ -85,7 +88,7 @@ export interface NativeTexts {
   readonly revision: string;
 }
 
-/** Texts in, unit vectors out: picks the model, keeps its limits, calls its provider, projects, meters. */
+/** Turns texts into unit vectors: chooses the model, checks its limits, calls its provider, projects and meters. */
 export interface Embedder {
   /**
    * @throws AppError `unknown_model`, `token_limit_exceeded`, `upstream_rejected` (400), `quota_exceeded` (402),
@@ -94,15 +97,15 @@ export interface Embedder {
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
   /**
-   * Refuse what could not be embedded anyway, before work is done for it.
+   * Refuse a request that no model can serve, before work is done for it.
    *
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
    */
   requireModel(orgId: string, model: string | undefined): Promise<void>;
   /**
-   * Decide who embeds a bulk job, once for all of its texts.
+   * Choose the models of a bulk job, once for all of its texts.
    *
-   * @param request.sample texts from all over the job
+   * @param request.sample texts from all parts of the job
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
    */
   chooseForJob(
@@ -112,15 +115,15 @@ export interface Embedder {
 }
 
 export interface EmbedderContext extends ModelContext {
-  /** Which model embeds what names none. */
+  /** Routing of an organization, used for requests that name no model. */
   readonly routing: { of(orgId: string): Routing | Promise<Routing> };
   readonly meter: Meter;
   readonly metrics: Pick<Metrics, 'textsEmbedded'>;
-  /** Of a request, its retries and its fallback together. */
+  /** Time limit of a request, with its retries and its fallback. */
   readonly deadlineMs: number;
 }
 
-/** Share of the deadline that the primary may use where a fallback waits. */
+/** Share of the deadline that the primary model may use if there is a fallback. */
 const PRIMARY_SHARE = 0.5;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
@@ -157,7 +160,7 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   };
 }
 
-/** Vectors as the index stores them. */
+/** Embed texts as the index stores them. */
 export function embedForIndex(
   embedder: Embedder,
   request: Omit<EmbedRequest, 'dimensions' | 'forIndex'>,
@@ -189,7 +192,7 @@ async function embedInStages(
       return await embedAll(context, request, model, stage?.signal ?? deadline.signal);
     } catch (error) {
       if (!(error instanceof AppError) || request.signal?.aborted || stages.length === 1) throw error;
-      // What the model that was asked for refuses is the caller's fault; what only its stand-in refuses is not.
+      // A refusal by the requested model is the caller's fault; a refusal by the fallback alone is not.
       if (index === 0 && !isUnavailable(error)) throw error;
       failures.push(error);
     } finally {
@@ -206,14 +209,14 @@ function allFailed(stages: readonly Model[], failures: readonly AppError[]): App
   return new AppError({
     code: 'provider_unavailable',
     status: 502,
-    message: `the primary model and its fallback both failed (${causes.join('; ')})`,
+    message: `the primary model and its fallback both failed (${causes.join('; ')}); try again later`,
     retryable: true,
     details: { causes },
     cause: failures.at(-1),
   });
 }
 
-/** All texts by one model, or by the backends that the alias stands for. */
+/** Embed all texts with one model, or with the backends of the alias. */
 async function embedAll(
   context: EmbedderContext,
   request: EmbedRequest,
@@ -224,7 +227,7 @@ async function embedAll(
   const taskType = request.taskType ?? null;
   const { dimensions, isDimensionIgnored } = dimensionsOf(asked, request);
   const groups = await context.backends.choose(asked, texts, request.forIndex ?? false);
-  const parts = await allOrNone(groups, signal, async ({ modelId, indexes }, ownSignal) => {
+  const parts = await runAll(groups, signal, async ({ modelId, indexes }, ownSignal) => {
     const model = context.backends.catalog.find(modelId);
     const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
     const call = {
@@ -263,8 +266,8 @@ async function embedAll(
   };
 }
 
-/** Do all at once; when one fails, the others have nobody left to work for and are aborted. */
-async function allOrNone<Item, Result>(
+/** Run the work of all items at once; when one fails, the others are aborted. */
+async function runAll<Item, Result>(
   items: readonly Item[],
   signal: AbortSignal,
   work: (item: Item, signal: AbortSignal) => Promise<Result>,
@@ -272,9 +275,9 @@ async function allOrNone<Item, Result>(
   const [only] = items;
   if (items.length === 1 && only !== undefined) return [await work(only, signal)];
   const abort = new AbortController();
-  const together = AbortSignal.any([signal, abort.signal]);
+  const anySignal = AbortSignal.any([signal, abort.signal]);
   try {
-    return await Promise.all(items.map((item) => work(item, together)));
+    return await Promise.all(items.map((item) => work(item, anySignal)));
   } catch (error) {
     abort.abort(error);
     throw error;
@@ -300,7 +303,7 @@ function reassemble(
   return vectors;
 }
 
-/** The axis of a request by how many texts it has. */
+/** Return the usage axis of a request by its number of texts. */
 export function axisOf(texts: readonly string[]): Axis {
   return texts.length === 1 ? 'embed' : 'embed_batch';
 }

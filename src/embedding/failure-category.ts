@@ -14,7 +14,7 @@ const BY_CODE: Readonly<Record<string, EmbeddingFailure>> = {
   axis_not_in_plan: { category: 'quota', retryable: false },
 };
 
-/** Null: it is no failure that the embedder speaks of. */
+/** Classify a failure; null if it did not come from the embedder. */
 export function failureCategoryOf(error: unknown): EmbeddingFailure | null {
   return error instanceof AppError ? (BY_CODE[error.code] ?? null) : null;
 }

@@ -5,9 +5,8 @@ import { type DecodedImage, decodeImage, ImageFault } from '../recognition/decod
 export const IMAGES_MAX = 20;
 
 /**
- * Base64 strings in, decoded images out, so that every fault of the list is found in one place and named by its item
- * (`images[3]`). Decoding 20 images of 10 MB takes longer than an event loop may be held: parse such a body on a
- * thread.
+ * List of base64 strings that are parsed to decoded images, so that all faults are found in one place and name their
+ * item (`images[3]`). Decoding 20 images of 10 MB blocks the event loop for too long: parse such a body on a thread.
  */
 const Images = z
   .unknown()
@@ -19,7 +18,8 @@ const Images = z
     if (images === undefined) return refuse([], 'is required: a list of base64 strings');
     if (!Array.isArray(images)) return refuse([], 'must be a list of base64 strings');
     if (images.length === 0) return refuse([], 'must have at least one image');
-    if (images.length > IMAGES_MAX) return refuse([], `takes up to ${IMAGES_MAX} images`);
+    if (images.length > IMAGES_MAX)
+      return refuse([], `takes up to ${IMAGES_MAX} images; send the others in another request`);
     const decoded: DecodedImage[] = [];
     for (const [index, image] of images.entries()) {
       if (typeof image !== 'string') return refuse([index], 'must be a base64 string');
@@ -40,7 +40,7 @@ const Images = z
     description: 'PNG, JPEG, WebP or GIF in base64, with or without a data: prefix; up to 10 MB each',
   });
 
-/** `POST /v1/embed/image` (contract 4.8). */
+/** Body of `POST /v1/embed/image` (contract 4.8). */
 export const EmbedImageRequest = z.object({
   images: Images,
   model: z.string().min(1).max(200).optional(),

@@ -5,7 +5,7 @@ export function viewModel(backends: Backends, model: Model): ModelView {
   return viewOf(model, { available: backends.isAvailable(model), calibrated: backends.isCalibrated(model) });
 }
 
-/** `GET /v1/models`. */
+/** List the models for `GET /v1/models`. */
 export function listModels(backends: Backends): ModelView[] {
   return backends.catalog.list().map((model) => viewModel(backends, model));
 }

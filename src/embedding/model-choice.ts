@@ -3,24 +3,24 @@ import { AppError } from '../platform/errors.ts';
 import type { Backends } from './backends.ts';
 import type { Routing } from './routing-store.ts';
 
-// The rules for which model embeds, for every caller: single requests, images, ingest, search and bulk jobs.
+// Rules that choose the embedding model for all callers: single requests, images, ingest, search and bulk jobs.
 
-/** The part of a request that decides on the model. */
+/** Fields of a request that determine the model. */
 export interface ModelRequest {
   /** Catalog id; the organization's routing decides when it is absent. */
   readonly model?: string | undefined;
   /** Output dimension; the model's default when absent. */
   readonly dimensions?: number | null | undefined;
-  /** Vectors are stored and searched: they may have any dimension, and a fallback only where it is comparable. */
+  /** Vectors are stored and searched: they may have any dimension, and a fallback must be comparable. */
   readonly forIndex?: boolean;
-  /** No fallback, whatever the routing says. */
+  /** Use no fallback, even if the routing has one. */
   readonly exactly?: boolean;
 }
 
 export interface ModelChoice {
-  /** The model that was asked for, or the organization's primary. */
+  /** Requested model, or the primary model of the organization. */
   readonly asked: Model;
-  /** Models to try, in order: the one asked for, then its fallback where it has one. */
+  /** Models to try in order: the requested one, then its fallback if it has one. */
   readonly stages: readonly Model[];
 }
 
@@ -40,7 +40,7 @@ export function chooseModels(backends: Backends, routing: Routing, request: Mode
 /** Length of the vectors that a model gives for a request. */
 export interface OutputDimensions {
   readonly dimensions: number;
-  /** Other dimensions were asked for than the model has, which are fixed. */
+  /** True if the request asked for other dimensions than the fixed ones of the model. */
   readonly isDimensionIgnored: boolean;
 }
 
@@ -51,32 +51,32 @@ export function dimensionsOf(model: Model, request: Pick<ModelRequest, 'dimensio
 }
 
 /**
- * Refuse a request that no model could serve, before work is done for it.
+ * Refuse a request that no model can serve, before work is done for it.
  *
- * @throws AppError `provider_unavailable` (502) where neither the model nor its fallback has a provider
+ * @throws AppError `provider_unavailable` (502) if neither the model nor its fallback has a provider
  */
 export function requireAvailable(backends: Backends, stages: readonly Model[]): void {
   const [first] = stages;
   if (first && !stages.some((stage) => backends.isAvailable(stage))) backends.requireProviders(first);
 }
 
-/** The models of a bulk job, decided once for all of its texts. */
+/** Models of a bulk job, chosen once for all of its texts. */
 export interface JobModels extends OutputDimensions {
-  /** The model that was asked for, or the organization's primary. */
+  /** Requested model, or the primary model of the organization. */
   readonly asked: Model;
-  /** The model that every chunk asks for: the alias itself where its backends are comparable. */
+  /** Model that every chunk is embedded with: the alias itself if its backends are comparable. */
   readonly backend: Model;
-  /** Models that texts are sure to be sent to, by which their length is checked; at least one. */
+  /** Models that certainly receive texts, so that the length of texts is checked against them; at least one. */
   readonly checkedBy: readonly Model[];
 }
 
 /**
- * All vectors of a job must be comparable, whatever the language of a chunk. Where the alias stands for backends of one
- * latent space, each chunk goes to the backend of most of its text. Where not, one backend embeds the whole job: the one
- * that a single request with `sample`, texts from all over the job, would get. A comparable fallback steps in at each
- * chunk, as it does for an index.
+ * Choose models such that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
+ * alias share one latent space, each chunk goes to the backend of most of its text. If not, one backend embeds the
+ * whole job: the one that a single request with `sample` (texts from all parts of the job) would get. A comparable
+ * fallback may replace it for single chunks, as for an index.
  *
- * @throws AppError `unknown_model` (400), `provider_unavailable` (502) where nothing can embed it
+ * @throws AppError `unknown_model` (400), `provider_unavailable` (502) if no model can embed it
  */
 export async function chooseJobModels(
   backends: Backends,
@@ -94,10 +94,10 @@ export async function chooseJobModels(
   return { asked, backend, checkedBy, ...dimensionsOf(asked, request) };
 }
 
-/** Failures of a model for which its fallback steps in; an input that the model refuses is none. */
+/** Error codes after which the fallback is tried; a refused input is not among them. */
 const UNAVAILABLE = new Set(['provider_unavailable', 'projection_unusable']);
 
-/** Whether a model failed because it cannot be used now, so that another one may do better. */
+/** Return true if a model failed because it cannot be used now, so that another one may succeed. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && UNAVAILABLE.has(error.code);
 }

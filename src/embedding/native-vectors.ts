@@ -18,13 +18,13 @@ import type { Provider, ProviderReply } from './providers/provider.ts';
 export interface NativeRequest {
   readonly model: Model;
   readonly provider: Provider;
-  /** Already prefixed where the model wants it. */
+  /** Texts with the prefix of their task type, if the model has one. */
   readonly texts: readonly string[];
   readonly taskType: TaskType | null;
   readonly signal: AbortSignal;
-  /** What is cached serves it, but what it brings is not put into the caches. */
+  /** Read the caches, but do not write new vectors to them. */
   readonly isBulk?: boolean;
-  /** Our own token count of each text, asked for only when a provider is really called. */
+  /** Count the tokens of each text ourselves; called only before a call to the provider. */
   readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
 
@@ -33,38 +33,36 @@ export interface NativeReply {
   readonly vectors: Float32Array;
   /** Tokens of each text, cached or not. */
   readonly tokens: readonly number[];
-  /** Texts that this request did not send to the provider: cached, under way for another, or repeated. */
+  /** Texts that this request did not send to the provider: cached, in progress for another request, or repeated. */
   readonly hits: number;
-  /** Of the cache, one a text, where all of them were in memory. */
+  /** Cache keys, one per text, if all vectors came from memory. */
   readonly keys?: readonly string[];
 }
 
 export interface NativeVectorsStats {
   readonly memoryEntries: number;
   readonly memoryBytes: number;
-  /** Texts under way, and the calls that carry them. */
+  /** Texts in progress, and the calls that carry them. */
   readonly textsInFlight: number;
   readonly callsInFlight: number;
 }
 
-/** Native vectors of a vendor's model, by the least work: memory, then a call under way, then Redis, then a call. */
+/** Native vectors of a vendor's model. Sources are tried by cost: memory, a call in progress, Redis, a new call. */
 export interface NativeVectors {
   /**
-   * @throws AppError as the provider does; `shutting_down` (503) once closed. The signal's reason once it is aborted:
-   *   other requests that wait for the same texts are not harmed.
+   * @throws AppError as the provider does; `shutting_down` (503) once closed; the signal's reason once it is aborted,
+   *   which does not affect other requests that wait for the same texts
    */
   embed(request: NativeRequest): Promise<NativeReply>;
   stats(): NativeVectorsStats;
-  /** Fails what is under way with `shutting_down`. */
+  /** Reject the calls in progress with `shutting_down`. */
   close(): Promise<void>;
 }
 
-/** Put together in one go; more waits for a turn of the event loop. */
-const FLOATS_AT_ONCE = 40_000;
+/** Replies of more numbers than this are assembled after an event-loop yield. */
+const INLINE_FLOATS_MAX = 40_000;
 
-/**
- * @param options.cacheBytes bound of the memory cache, everything counted; 0 turns it off
- */
+/** @param options.cacheBytes bound of the memory cache with all overhead; 0 turns it off */
 export function openNativeVectors(options: {
   cacheBytes: number;
   redis: RedisCache | null;
@@ -72,18 +70,18 @@ export function openNativeVectors(options: {
 }): NativeVectors {
   const { redis, metrics } = options;
   const memory = new MemoryCache(options.cacheBytes);
-  const inFlight = new PendingCalls();
+  const pending = new PendingCalls();
   const running = new Set<Promise<void>>();
   let isClosed = false;
   metrics?.watchBytes(() => memory.bytes);
 
-  function keep(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>, isBulk = false): void {
+  function store(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>, isBulk = false): void {
     if (vectors.size === 0) return;
     if (!isClosed && !isBulk) for (const [key, vector] of vectors) memory.set(key, vector);
-    call.land(vectors);
+    call.resolveTexts(vectors);
   }
 
-  /** Lands every text of the call, or fails it; never rejects. */
+  /** Resolve every text of the call, or fail the call; never rejects. */
   async function run(call: SharedCall, texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<void> {
     const { model, provider, taskType } = request;
     let concerns: CallFailure['concerns'] = 'initiator';
@@ -93,7 +91,7 @@ export function openNativeVectors(options: {
         const found = await redis.get(keys, model.nativeDimension);
         const missing = keys.filter((_, index) => found[index] === undefined);
         metrics?.count('redis', keys.length - missing.length, missing.length);
-        keep(call, present(keys, found), request.isBulk);
+        store(call, present(keys, found), request.isBulk);
         keys = missing;
         if (keys.length === 0 || call.signal.aborted) return;
       }
@@ -106,53 +104,56 @@ export function openNativeVectors(options: {
       const vectors = rowsOf(keys, reply, model, provider);
       if (keys === call.keys) call.reply = reply;
       if (!request.isBulk) redis?.set(vectors);
-      keep(call, vectors, request.isBulk);
+      store(call, vectors, request.isBulk);
     } catch (error) {
       if (error instanceof AppError && error.code === 'upstream_rejected') concerns = 'input';
       call.fail({ error, concerns });
     }
   }
 
-  function start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; wait: Subscription } {
-    const call = inFlight.open([...texts.keys()]);
-    const wait = call.wait(call.keys);
+  function start(
+    texts: ReadonlyMap<string, string>,
+    request: NativeRequest,
+  ): { call: SharedCall; subscription: Subscription } {
+    const call = pending.open([...texts.keys()]);
+    const subscription = call.subscribe(call.keys);
     const done = run(call, texts, request).finally(() => running.delete(done));
     running.add(done);
-    return { call, wait };
+    return { call, subscription };
   }
 
-  /** Vectors of texts that memory has not, each text once. */
+  /** Get the vectors of texts that are not in memory; each text occurs once. */
   async function resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolved> {
-    const waits = new Subscriptions();
+    const subscriptions = new Subscriptions();
     const vectors = new Map<string, CachedVector>();
     let sent = 0;
-    let whole: ProviderReply | null = null;
+    let wholeReply: ProviderReply | null = null;
 
-    const receive = async (call: SharedCall, wait: Subscription, keys: readonly string[]) => {
-      await waits.add(wait);
-      for (const key of keys) vectors.set(key, call.landed(key) as CachedVector);
+    const receive = async (call: SharedCall, subscription: Subscription, keys: readonly string[]) => {
+      await subscriptions.add(subscription);
+      for (const key of keys) vectors.set(key, call.vectorOf(key) as CachedVector);
     };
     const send = async (own: ReadonlyMap<string, string>) => {
-      const { call, wait } = start(own, request);
-      await receive(call, wait, call.keys);
+      const { call, subscription } = start(own, request);
+      await receive(call, subscription, call.keys);
       sent += call.sent;
-      if (own.size === texts.size && call.reply && !call.isShared) whole = call.reply;
+      if (own.size === texts.size && call.reply && !call.isShared) wholeReply = call.reply;
     };
     const join = async (call: SharedCall, part: ReadonlyMap<string, string>, attempt: number) => {
       const keys = [...part.keys()];
       try {
-        await receive(call, call.wait(keys), keys);
+        await receive(call, call.subscribe(keys), keys);
       } catch (error) {
-        if (waits.areOver || !isOfAnother(call, texts)) throw error;
+        if (subscriptions.isCancelled || !concernsOthers(call, texts)) throw error;
         await collect(part, attempt + 1);
       }
     };
-    /** Attempt 0 joins any call, 1 only calls that can be refused for no other text than ours, 2 none. */
+    /** Attempt 0 joins any call, attempt 1 only calls that carry no text of another request, attempt 2 none. */
     const collect = async (wanted: ReadonlyMap<string, string>, attempt: number): Promise<void> => {
       const own = new Map<string, string>();
       const joined = new Map<SharedCall, Map<string, string>>();
       for (const [key, text] of wanted) {
-        const call = attempt < 2 ? inFlight.find(key) : undefined;
+        const call = attempt < 2 ? pending.find(key) : undefined;
         if (call && (attempt === 0 || isWithin(call, texts))) {
           const part = joined.get(call) ?? new Map<string, string>();
           joined.set(call, part.set(key, text));
@@ -167,17 +168,17 @@ export function openNativeVectors(options: {
       await Promise.all(parts);
     };
 
-    const onAbort = () => waits.leave(request.signal.reason);
+    const onAbort = () => subscriptions.cancelAll(request.signal.reason);
     request.signal.addEventListener('abort', onAbort, { once: true });
     try {
       await collect(texts, 0);
     } catch (error) {
-      waits.leave(error);
+      subscriptions.cancelAll(error);
       throw error;
     } finally {
       request.signal.removeEventListener('abort', onAbort);
     }
-    return { vectors, sent, whole };
+    return { vectors, sent, wholeReply };
   }
 
   return {
@@ -204,9 +205,9 @@ export function openNativeVectors(options: {
       if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
       metrics?.count('in_flight', missing.length - wanted.size, 0);
       const resolved = await resolve(wanted, request);
-      // Everything was new, and for nobody else: nothing to put together.
-      if (resolved.whole && wanted.size === keys.length) return { ...resolved.whole, hits: 0 };
-      if (keys.length * nativeDimension > FLOATS_AT_ONCE) await yieldToEventLoop();
+      // One reply has all texts and no other request shares it: it is returned as it is.
+      if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
+      if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();
       vectors ??= new Float32Array(keys.length * nativeDimension);
       for (const index of missing) {
         const row = resolved.vectors.get(keys[index] as string) as CachedVector;
@@ -218,12 +219,12 @@ export function openNativeVectors(options: {
     stats: () => ({
       memoryEntries: memory.size,
       memoryBytes: memory.bytes,
-      textsInFlight: inFlight.texts,
-      callsInFlight: inFlight.calls,
+      textsInFlight: pending.texts,
+      callsInFlight: pending.calls,
     }),
     async close() {
       isClosed = true;
-      inFlight.cancelAll(shuttingDown());
+      pending.cancelAll(shuttingDown());
       memory.clear();
       await Promise.all(running);
       await redis?.close();
@@ -235,17 +236,17 @@ interface Resolved {
   readonly vectors: ReadonlyMap<string, CachedVector>;
   /** Texts sent to the provider. */
   readonly sent: number;
-  /** One answer that has all the texts in their order, and that nobody else was given. */
-  readonly whole: ProviderReply | null;
+  /** Reply that has all the texts in their order and was given to no other request. */
+  readonly wholeReply: ProviderReply | null;
 }
 
-/** Whether the call carries none but these texts: then what it is refused for is ours too. */
+/** Return true if the call carries only these texts, so that a text refused in it is one of them. */
 function isWithin(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
   return call.keys.every((key) => texts.has(key));
 }
 
-/** Whether the call failed for something that need not concern us. */
-function isOfAnother(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
+/** Return true if the call may have failed because of another request. */
+function concernsOthers(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
   const concerns = call.failure?.concerns;
   if (concerns === 'input') return !isWithin(call, texts);
   return concerns === 'initiator';
@@ -260,7 +261,11 @@ function present(keys: readonly string[], found: readonly (CachedVector | undefi
   return vectors;
 }
 
-/** Views into the reply, one a key. What has not the promised shape is never kept. */
+/**
+ * Return views of the reply, one per key.
+ *
+ * @throws AppError `provider_unavailable` (502) for a reply of another shape
+ */
 function rowsOf(
   keys: readonly string[],
   reply: { vectors: Float32Array; tokens: readonly number[] },
@@ -272,7 +277,7 @@ function rowsOf(
     throw new AppError({
       code: 'provider_unavailable',
       status: 502,
-      message: `${provider.name} answered with ${reply.vectors.length} numbers for ${keys.length} texts of ${d} dimensions`,
+      message: `${provider.name} answered with ${reply.vectors.length} numbers for ${keys.length} texts of ${d} dimensions; check the dimensions of ${model.id} in the settings`,
       retryable: true,
     });
   }

@@ -23,18 +23,22 @@ import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
 
-/** Of the memory for cached vectors. */
+/** Share of the cache memory that canonical vectors get. */
 const PROJECTED_SHARE = 1 / 4;
 
 export interface Embedding {
   readonly embedder: Embedder;
   readonly backends: Backends;
   readonly routing: RoutingTable;
-  /** Load what small requests are to find loaded: call it before listening. @throws AppError `config_invalid` */
+  /**
+   * Load tokenizers and the language detector, so that small requests find them loaded. Call it before listening.
+   *
+   * @throws AppError `config_invalid`
+   */
   prepare(): Promise<void>;
-  /** Native vectors straight from the provider: no cache, no projection, unmetered. For fitting and for canaries. */
+  /** Get native vectors from the provider without cache, projection or metering, for fitting and for canaries. */
   readonly embedNative: EmbedNative;
-  /** Of all calls to vendors; a registry has them once. */
+  /** Metrics of all calls to vendors; they are registered only once per registry. */
   readonly upstreamMetrics: UpstreamMetrics;
   close(): Promise<void>;
 }
@@ -51,9 +55,9 @@ export interface EmbeddingContext {
 }
 
 /**
- * Everything between a request's texts and their vectors, wired as the operator configured it.
+ * Open all parts that turn the texts of a request into vectors, as the operator configured them.
  *
- * @throws AppError `config_invalid` where models, alias and providers do not fit together
+ * @throws AppError `config_invalid` if models, alias and providers do not match
  */
 export function openEmbedding(context: EmbeddingContext): Embedding {
   const { config, threads, logger, metrics, projections, meter } = context;
@@ -106,7 +110,7 @@ export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catal
 }
 
 /**
- * Whether models, alias and providers fit together; nothing is opened.
+ * Check that models, alias and providers match; nothing is opened.
  *
  * @throws AppError `config_invalid`
  */
@@ -121,7 +125,7 @@ export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'provider
     throw new AppError({
       code: 'config_invalid',
       status: 500,
-      message: `settings are not valid:\n  - alias.${ALIAS_ID}.${language}: ${id} needs the provider ${vendor}, which is not listed`,
+      message: `settings are not valid:\n  - alias.${ALIAS_ID}.${language}: ${id} needs the provider ${vendor}, which is not configured; add it to providers`,
     });
   }
 }

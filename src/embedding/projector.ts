@@ -1,16 +1,16 @@
 import type { ActiveMap } from '../projection/projections.ts';
 
-/** A call of more rows makes good use of the matrix by itself. */
+/** Calls of more rows are projected alone: they use the matrix well by themselves. */
 const GATHERED_ROWS_MAX = 8;
-/** Rows of one product: some 5 ms of one core at 1,536 by 1,536. */
+/** Rows of one product: about 5 ms of one core at 1,536 by 1,536. */
 const BATCH_ROWS_MAX = 48;
 
-/** Native vectors to canonical ones by a model's map. */
+/** Projects native vectors into the canonical space by the map of a model. */
 export interface Projector {
   /**
-   * @param native Float32Array [n x nativeDimension], row-major; not to be changed before the promise settles
-   * @returns Float32Array [n x dimensions], rows of unit length: those that `map.project` gives
-   * @throws what `map.project` throws for these rows
+   * @param native Float32Array [n x nativeDimension], row-major; must not change before the promise settles
+   * @returns Float32Array [n x dimensions], rows of unit length, equal to those of `map.project`
+   * @throws the error that `map.project` throws for these rows
    */
   project(
     map: ActiveMap,
@@ -20,24 +20,24 @@ export interface Projector {
   ): Promise<Float32Array>;
 }
 
-interface Waiting {
+interface QueuedCall {
   readonly native: Float32Array;
   resolve(vectors: Float32Array | Promise<Float32Array>): void;
   reject(error: unknown): void;
 }
 
-/** Calls for one product. */
+/** Calls that share one product. */
 interface Batch {
   readonly map: ActiveMap;
   readonly dimensions: number;
-  readonly calls: Waiting[];
+  readonly calls: QueuedCall[];
   floats: number;
 }
 
 /**
- * Small calls of one turn of the event loop share a product: for one row the matrix is read from memory (9 MB at 1,536
- * by 1,536, 0.3 to 0.5 ms), and for the next ones it is at hand. Nobody waits longer than the answers take that
- * have arrived already.
+ * Open a projector. Small calls of one event-loop iteration share a product: the matrix is read from memory for the
+ * first row (9 MB at 1,536 by 1,536, 0.3 to 0.5 ms) and is in the cache for the next ones. No call waits longer than it
+ * takes to handle the answers that have already arrived.
  */
 export function openProjector(): Projector {
   let batches: Batch[] = [];
@@ -47,7 +47,7 @@ export function openProjector(): Projector {
       if (batch.map === map && batch.dimensions === dimensions && batch.floats + floats <= floatsMax) return batch;
     }
     const batch: Batch = { map, dimensions, calls: [], floats: 0 };
-    // The check phase comes right after the sockets are read.
+    // `setImmediate` runs in the check phase, right after the sockets are read.
     if (batches.push(batch) === 1) setImmediate(projectAll);
     return batch;
   }
@@ -57,7 +57,7 @@ export function openProjector(): Projector {
     batches = [];
     for (const batch of all) {
       projectBatch(batch).catch(() => {
-        // Somebody's row is at fault, or all are: each finds out for itself.
+        // One row is faulty, or all are: each call is projected alone, so that only faulty ones fail.
         for (const { native, resolve, reject } of batch.calls) {
           try {
             resolve(batch.map.project(native, batch.dimensions));
@@ -80,7 +80,7 @@ export function openProjector(): Projector {
 }
 
 async function projectBatch({ map, dimensions, calls, floats }: Batch): Promise<void> {
-  const [first] = calls as [Waiting];
+  const [first] = calls as [QueuedCall];
   if (calls.length === 1) {
     first.resolve(await map.project(first.native, dimensions));
     return;

@@ -1,11 +1,11 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Which model embeds what names none, and which one steps in for it. */
+/** Model that serves requests which name none, and its fallback. */
 export interface Routing {
   readonly primary: string;
   readonly fallback: string | null;
   readonly mode: 'fallback' | 'single';
-  /** Null: the default, never set by the organization. */
+  /** Null if the organization never set a routing, so that this is the default. */
   readonly updatedAt: Date | null;
 }
 
@@ -23,7 +23,7 @@ const toRouting = (row: RoutingRow): Routing => ({
   updatedAt: row.updated_at,
 });
 
-/** Null: the organization never set one. */
+/** Read the routing of an organization; null if it never set one. */
 export async function selectRouting(sql: Sql, orgId: string): Promise<Routing | null> {
   const [row] = await sql<RoutingRow[]>`
     SELECT primary_model, fallback_model, mode, updated_at FROM routing WHERE org_id = ${orgId}`;

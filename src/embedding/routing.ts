@@ -10,13 +10,13 @@ import { type Routing, selectRouting, upsertRouting } from './routing-store.ts';
 
 const DEFAULT_ROUTING: Routing = { primary: ALIAS_ID, fallback: null, mode: 'single', updatedAt: null };
 
-/** How long a change made by another process may go unnoticed. */
+/** Time until a change made by another process is seen. */
 const CACHE_MS = 1_000;
 const CACHED_ORGANIZATIONS_MAX = 10_000;
 
 const ModelId = z.string().min(1).max(200);
 
-/** `PUT /v1/routing` (contract 2.4). */
+/** Body of `PUT /v1/routing` (contract 2.4). */
 export const RoutingRequest = z.object({
   primary: ModelId,
   fallback: ModelId.nullish(),
@@ -35,7 +35,7 @@ export const RoutingView = z
   .meta({ id: 'Routing' });
 export type RoutingView = z.output<typeof RoutingView>;
 
-/** The organizations' choices, read at every request and remembered for a second. */
+/** Routing of all organizations, read at every request and cached for a second. */
 export interface RoutingTable {
   of(orgId: string): Routing | Promise<Routing>;
   view(caller: Caller): Promise<RoutingView>;
@@ -66,9 +66,10 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
       backends.catalog.find(primary);
       if (fallback !== null) findFallback(backends, fallback);
       if (mode === 'fallback' && fallback === null) {
-        throw invalidRequest('mode "fallback" needs a fallback model', 'fallback');
+        throw invalidRequest('mode "fallback" needs a fallback model; name one in fallback', 'fallback');
       }
-      if (fallback === primary) throw invalidRequest('the fallback must be another model than the primary', 'fallback');
+      if (fallback === primary)
+        throw invalidRequest('the fallback is the primary model; choose another model', 'fallback');
       const routing = await inTransaction(sql, async (tx) => {
         const detail = { primary, fallback, mode };
         await recordAudit(tx, {
@@ -85,7 +86,7 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
   };
 }
 
-/** The operator may have taken a model away since it was chosen: what is left of the routing still works. */
+/** Drop models that the operator has removed since they were chosen, so that the rest of the routing still works. */
 function withoutLostModels(routing: Routing, backends: Backends): Routing {
   const { primary, fallback, mode } = routing;
   if (fallback === null) return routing;
@@ -114,7 +115,7 @@ function viewOf(routing: Routing, backends: Backends): RoutingView {
   };
 }
 
-/** What will surprise whoever relies on this. */
+/** Build warnings about a routing that does not work as it reads. */
 function warningsOf({ primary, fallback, mode }: Routing, backends: Backends): string[] {
   const warnings: string[] = [];
   const chosen = fallback === null ? [primary] : [primary, fallback];

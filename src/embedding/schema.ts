@@ -9,7 +9,10 @@ interface Fault {
   readonly message: string;
 }
 
-/** Checked by hand so that a fault names its item (`input[3]`), and in one pass. Null: nothing is wrong. */
+/**
+ * Find the first fault of a list of texts; null if there is none. Checked by hand, so that a fault names its item
+ * (`input[3]`) after one pass.
+ */
 function faultOfTexts(input: unknown, form: string): Fault | null {
   if (input === undefined) return { path: [], message: `is required: ${form}` };
   const items: unknown = typeof input === 'string' ? [input] : input;
@@ -34,7 +37,7 @@ const LIST_OF_TEXTS = {
   maxItems: SYNCHRONOUS_TEXTS_MAX,
 } as const;
 
-/** One text or a list of them. */
+/** Schema of one text or a list of texts. */
 const Input = z
   .unknown()
   .superRefine((input, context) => {
@@ -47,7 +50,7 @@ const Input = z
 const Texts = z
   .unknown()
   .superRefine((texts, context) => {
-    // A string would pass for a list of one.
+    // A string would be accepted as a list of one text.
     const fault = faultOfTexts(typeof texts === 'string' ? null : texts, 'a list of strings');
     if (fault) context.addIssue({ code: 'custom', ...fault });
   })
@@ -57,7 +60,7 @@ const Texts = z
 const ModelId = z.string().min(1).max(200);
 const Dimensions = z.int().min(1).max(DIMENSIONS_MAX);
 
-/** `POST /v1/embeddings` (contract 4.1). */
+/** Body of `POST /v1/embeddings` (contract 4.1). */
 export const EmbeddingsRequest = z.object({
   input: Input,
   model: ModelId.optional(),
@@ -77,7 +80,7 @@ export const EmbeddingsResponse = z
   })
   .meta({ id: 'Embeddings' });
 
-/** `POST /v1/embed/batch` (contract 4.3, deprecated). */
+/** Body of `POST /v1/embed/batch` (contract 4.3, deprecated). */
 export const EmbedBatchRequest = z.object({
   texts: Texts,
   model: ModelId.optional(),

@@ -8,7 +8,7 @@ export interface ModelTest {
   readonly status: 'ok' | 'failed' | 'not configured';
   readonly latency_ms: number | null;
   readonly dimensions: number | null;
-  /** Euclidean norm of the vector that came back: 1 but for rounding. */
+  /** Euclidean norm of the returned vector: 1 apart from rounding. */
   readonly norm: number | null;
   readonly tokens: number | null;
   readonly error: string | null;
@@ -16,7 +16,7 @@ export interface ModelTest {
 
 const UNTESTED = { latency_ms: null, dimensions: null, norm: null, tokens: null };
 
-/** One real call to each model; unique texts, so that no cache answers. Unmetered: the operator's own trial. */
+/** Test each model with one real call, which is not metered. The texts are unique, so that no cache answers. */
 export async function* testModels(
   embedder: Embedder,
   backends: Backends,
@@ -54,7 +54,7 @@ async function testModel(
   }
 }
 
-/** With the vendor's own words, which are for the operator. */
+/** Describe an error with the vendor's own message, which only the operator sees. */
 function describe(error: AppError): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

@@ -27,7 +27,10 @@ describe('a request to embed images', () => {
   it('takes 20 images and no more', () => {
     const of = (count: number) => ({ images: Array<string>(count).fill(image) });
     expect(EmbedImageRequest.parse(of(IMAGES_MAX)).images).toHaveLength(20);
-    expect(issueOf(of(IMAGES_MAX + 1))).toEqual({ path: ['images'], message: 'takes up to 20 images' });
+    expect(issueOf(of(IMAGES_MAX + 1))).toEqual({
+      path: ['images'],
+      message: 'takes up to 20 images; send the others in another request',
+    });
     expect(issueOf(of(0))).toEqual({ path: ['images'], message: 'must have at least one image' });
   });
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Model } from '../../models/catalog.ts';
 import type { TaskType } from '../../models/task-types.ts';
 
-/** A vector as it was computed once, with what it cost. Never to be modified. */
+/** Vector of a text, with the tokens that it cost. It must not be modified. */
 export interface CachedVector {
   /** Float32Array [model.nativeDimension], L2-normalised */
   readonly vector: Float32Array;
@@ -13,11 +13,11 @@ export interface CachedVector {
 export const CACHE_KEY_CHARS = 43;
 
 /**
- * One key per text: SHA-256, in base64url, of everything that a vector depends on, followed by the text.
+ * Compute one key per text: SHA-256, in base64url, of everything else that a vector depends on, followed by the text.
  *
- * What comes first is a JSON array, which ends where its bracket closes, so that no two different inputs read the
- * same. UTF-16 code units are hashed, not UTF-8: lone surrogates, which UTF-8 cannot express, would all become U+FFFD
- * and share a key.
+ * The first part is a JSON array, which ends at its closing bracket, so that different inputs never have the same
+ * bytes. UTF-16 code units are hashed instead of UTF-8: lone surrogates, which UTF-8 cannot express, would all become
+ * U+FFFD and share a key.
  */
 export function cacheKeys(model: Model, taskType: TaskType | null, texts: readonly string[]): string[] {
   const { id, revision, upstreamDimensions, nativeDimension } = model;

@@ -1,12 +1,12 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Where a vector may come from before a provider is asked, in the order in which we look. */
+/** Sources of a vector before a provider is called, in the order in which they are tried. */
 type CacheLayer = 'memory' | 'in_flight' | 'redis';
 
 export interface CacheMetrics {
-  /** Texts looked up in a layer. `in_flight`: already under way, for another request or earlier in the same one. */
+  /** Count texts looked up in a layer. `in_flight`: already in progress, for another request or earlier in this one. */
   count(layer: CacheLayer, hits: number, misses: number): void;
-  /** Says where the bytes of the memory cache can be read; they are read when metrics are collected. */
+  /** Set the function that returns the bytes of the memory cache; it is called when metrics are collected. */
   watchBytes(read: () => number): void;
 }
 

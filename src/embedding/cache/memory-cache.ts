@@ -1,15 +1,15 @@
 import { CACHE_KEY_CHARS, type CachedVector } from './cache-key.ts';
 
 /**
- * What an entry takes beside its numbers and its key: objects, the map's slot, the allocation of its buffer.
- * Resident memory of 20,000 to 50,000 entries of 16 to 3,072 dimensions grew by 0.8 to 1.2 kB an entry more than
+ * Bytes of an entry beside its numbers: its key, objects, the slot of the map, the allocation of its buffer. Measured
+ * with 20,000 to 50,000 entries of 16 to 3,072 dimensions: resident memory grew by 0.8 to 1.2 kB per entry more than
  * their numbers (Node 24, x64).
  */
 export const ENTRY_OVERHEAD_BYTES = 1024 + CACHE_KEY_CHARS;
 
 interface Entry {
   readonly key: string;
-  /** Never given out: it is written over once the entry has gone. */
+  /** Never returned to callers: it is overwritten once the entry is evicted. */
   readonly vector: Float32Array;
   readonly tokens: number;
   older: Entry | undefined;
@@ -17,13 +17,13 @@ interface Entry {
 }
 
 /**
- * Vectors in memory, least recently used out first, never more than `maxBytes`; 0 keeps nothing.
+ * Least-recently-used cache of vectors in memory, of at most `maxBytes`; 0 keeps nothing.
  *
- * The order is a linked list: a Map in order of insertion would do, but it searches its first entry among all those
- * deleted before: 11 µs an eviction at 18,000 entries, against 0.5 µs.
+ * The order of use is a linked list. The insertion order of a Map is too slow, because it searches its first entry
+ * among all deleted ones: 11 µs per eviction at 18,000 entries, against 0.5 µs.
  *
- * The numbers of an entry that goes make room for those of the next. As garbage they could only be collected with the
- * whole heap: once in twelve answers of 100 texts, at 8 ms of CPU an answer.
+ * The array of an evicted entry is reused for the next one. As garbage it could only be collected with the whole heap:
+ * once in twelve answers of 100 texts, at 8 ms of CPU per answer.
  */
 export class MemoryCache {
   readonly #maxBytes: number;
@@ -49,9 +49,9 @@ export class MemoryCache {
   }
 
   /**
-   * Copy a vector to `into[at …)`, and count it as used.
+   * Copy a vector to `into[at …)` and mark it as used.
    *
-   * @returns its tokens; undefined where it is not there
+   * @returns its tokens; undefined if it is not cached
    */
   read(key: string, into: Float32Array, at: number): number | undefined {
     const entry = this.#entries.get(key);
@@ -64,13 +64,13 @@ export class MemoryCache {
     return entry.tokens;
   }
 
-  /** Keeps a copy of the vector. */
+  /** Store a copy of the vector. */
   set(key: string, { vector, tokens }: CachedVector): void {
-    let room = this.#remove(this.#entries.get(key), vector.length);
+    let reusable = this.#remove(this.#entries.get(key), vector.length);
     const bytes = sizeOf(vector);
     if (bytes > this.#maxBytes) return;
-    while (this.#bytes + bytes > this.#maxBytes) room = this.#remove(this.#oldest, vector.length) ?? room;
-    const own = room ?? new Float32Array(vector.length);
+    while (this.#bytes + bytes > this.#maxBytes) reusable = this.#remove(this.#oldest, vector.length) ?? reusable;
+    const own = reusable ?? new Float32Array(vector.length);
     own.set(vector);
     const entry: Entry = { key, vector: own, tokens, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
@@ -85,7 +85,7 @@ export class MemoryCache {
     this.#bytes = 0;
   }
 
-  /** @returns the entry's numbers, to be written over, where there are `length` of them */
+  /** Remove an entry. @returns its array for reuse, if it has `length` numbers */
   #remove(entry: Entry | undefined, length: number): Float32Array | undefined {
     if (!entry) return undefined;
     this.#entries.delete(entry.key);

@@ -1,42 +1,42 @@
 import type { ProviderReply } from '../providers/provider.ts';
 import type { CachedVector } from './cache-key.ts';
 
-/** Why a shared call failed, which decides whom the error concerns. */
+/** Failure of a shared call, and the requests that it concerns. */
 export interface CallFailure {
   readonly error: unknown;
   /**
-   * `everyone`: the provider could not do it. `input`: one of the texts was refused, perhaps not yours.
-   * `initiator`: it went wrong on the side of the request that made the call.
+   * `everyone`: the provider could not serve the call. `input`: the provider refused one of the texts, which may belong
+   * to any of the requests. `initiator`: the failure belongs to the request that made the call.
    */
   readonly concerns: 'everyone' | 'input' | 'initiator';
 }
 
-/** One request's interest in some texts of a call. */
+/** Subscription of one request to some texts of a call. */
 export interface Subscription {
-  /** Resolves once all the texts are there; rejects with the call's error, or with the reason of `leave`. */
+  /** Resolves once all the texts have vectors; rejects with the call's error, or with the reason given to `cancel`. */
   readonly settled: Promise<void>;
-  /** Gives up; does nothing once settled. */
-  leave(reason: unknown): void;
+  /** Cancel the subscription; does nothing once it is settled. */
+  cancel(reason: unknown): void;
 }
 
-interface Waiter {
+interface Subscriber {
   readonly keys: readonly string[];
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** One call on behalf of every request that waits for any of its texts; cut off once none does. */
+/** One call on behalf of every request that waits for any of its texts; aborted once none does. */
 export class SharedCall {
   /** Each text once. */
   readonly keys: readonly string[];
-  /** How many of them no cache had. */
+  /** Number of texts that no cache had. */
   sent = 0;
-  /** What the provider answered, where one answer has all the texts, in the order of the keys. */
+  /** Reply of the provider, if one reply has all the texts in the order of the keys. */
   reply: ProviderReply | undefined;
   readonly #abort = new AbortController();
-  readonly #landed = new Map<string, CachedVector>();
-  readonly #waiters = new Set<Waiter>();
-  #waits = 0;
+  readonly #vectors = new Map<string, CachedVector>();
+  readonly #subscribers = new Set<Subscriber>();
+  #subscriptions = 0;
   readonly #onEnd: (call: SharedCall) => void;
   #failure: CallFailure | undefined;
   #ended = false;
@@ -46,7 +46,7 @@ export class SharedCall {
     this.#onEnd = onEnd;
   }
 
-  /** Aborted once nobody waits any more. */
+  /** Aborted once no request waits for the call. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -55,41 +55,41 @@ export class SharedCall {
     return this.#failure;
   }
 
-  landed(key: string): CachedVector | undefined {
-    return this.#landed.get(key);
+  vectorOf(key: string): CachedVector | undefined {
+    return this.#vectors.get(key);
   }
 
-  /** Whether more than one request ever waited for it. */
+  /** True if more than one request has subscribed to the call. */
   get isShared(): boolean {
-    return this.#waits > 1;
+    return this.#subscriptions > 1;
   }
 
-  wait(keys: readonly string[]): Subscription {
-    this.#waits++;
-    if (this.#failure) return { settled: Promise.reject(this.#failure.error), leave() {} };
-    if (this.#has(keys)) return { settled: Promise.resolve(), leave() {} };
+  subscribe(keys: readonly string[]): Subscription {
+    this.#subscriptions++;
+    if (this.#failure) return { settled: Promise.reject(this.#failure.error), cancel() {} };
+    if (this.#has(keys)) return { settled: Promise.resolve(), cancel() {} };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { keys, resolve, reject };
-    this.#waiters.add(waiter);
+    const subscriber = { keys, resolve, reject };
+    this.#subscribers.add(subscriber);
     return {
       settled: promise,
-      leave: (reason) => {
-        if (!this.#waiters.delete(waiter)) return;
+      cancel: (reason) => {
+        if (!this.#subscribers.delete(subscriber)) return;
         reject(reason);
         this.#endIfAbandoned();
       },
     };
   }
 
-  /** Some of the texts are there. */
-  land(vectors: ReadonlyMap<string, CachedVector>): void {
-    for (const [key, vector] of vectors) this.#landed.set(key, vector);
-    for (const waiter of this.#waiters) {
-      if (!this.#has(waiter.keys)) continue;
-      this.#waiters.delete(waiter);
-      waiter.resolve();
+  /** Store vectors of some texts and resolve the subscriptions that have all of theirs. */
+  resolveTexts(vectors: ReadonlyMap<string, CachedVector>): void {
+    for (const [key, vector] of vectors) this.#vectors.set(key, vector);
+    for (const subscriber of this.#subscribers) {
+      if (!this.#has(subscriber.keys)) continue;
+      this.#subscribers.delete(subscriber);
+      subscriber.resolve();
     }
-    if (this.#landed.size === this.keys.length) this.#end();
+    if (this.#vectors.size === this.keys.length) this.#end();
     else this.#endIfAbandoned();
   }
 
@@ -97,23 +97,23 @@ export class SharedCall {
     if (this.#ended) return;
     this.#failure = failure;
     this.#end();
-    for (const waiter of this.#waiters) waiter.reject(failure.error);
-    this.#waiters.clear();
+    for (const subscriber of this.#subscribers) subscriber.reject(failure.error);
+    this.#subscribers.clear();
   }
 
-  /** Fails everyone and cuts the call off. */
+  /** Reject every subscription and abort the call. */
   cancel(error: unknown): void {
     this.fail({ error, concerns: 'everyone' });
     this.#abort.abort(error);
   }
 
   #has(keys: readonly string[]): boolean {
-    return keys.every((key) => this.#landed.has(key));
+    return keys.every((key) => this.#vectors.has(key));
   }
 
   #endIfAbandoned(): void {
-    if (this.#ended || this.#waiters.size > 0) return;
-    // First out of the list, so that nobody joins a call that is being cut off.
+    if (this.#ended || this.#subscribers.size > 0) return;
+    // Removed from the list first, so that no request joins a call that is being aborted.
     this.#end();
     this.#abort.abort();
   }
@@ -125,35 +125,35 @@ export class SharedCall {
   }
 }
 
-/** Everything that one request waits for, left all at once. */
+/** All subscriptions of one request, which are cancelled together. */
 export class Subscriptions {
-  readonly #waits = new Set<Subscription>();
-  #over: { readonly reason: unknown } | undefined;
+  readonly #subscriptions = new Set<Subscription>();
+  #cancelled: { readonly reason: unknown } | undefined;
 
-  get areOver(): boolean {
-    return this.#over !== undefined;
+  get isCancelled(): boolean {
+    return this.#cancelled !== undefined;
   }
 
-  async add(wait: Subscription): Promise<void> {
-    this.#waits.add(wait);
-    // The request may have been aborted by what the call did at its start.
-    if (this.#over) wait.leave(this.#over.reason);
-    await wait.settled;
-    this.#waits.delete(wait);
+  async add(subscription: Subscription): Promise<void> {
+    this.#subscriptions.add(subscription);
+    // The start of the call may have aborted the request.
+    if (this.#cancelled) subscription.cancel(this.#cancelled.reason);
+    await subscription.settled;
+    this.#subscriptions.delete(subscription);
   }
 
-  leave(reason: unknown): void {
-    this.#over ??= { reason };
-    for (const wait of this.#waits) wait.leave(reason);
+  cancelAll(reason: unknown): void {
+    this.#cancelled ??= { reason };
+    for (const subscription of this.#subscriptions) subscription.cancel(reason);
   }
 }
 
-/** Which texts are under way, and in which call. */
+/** Calls in progress, found by the keys of their texts. */
 export class PendingCalls {
   readonly #byKey = new Map<string, SharedCall>();
   readonly #calls = new Set<SharedCall>();
 
-  /** Texts under way. */
+  /** Number of texts in progress. */
   get texts(): number {
     return this.#byKey.size;
   }
@@ -172,7 +172,7 @@ export class PendingCalls {
       for (const key of keys) if (this.#byKey.get(key) === ended) this.#byKey.delete(key);
     });
     this.#calls.add(call);
-    // A text that is under way already stays with the call that has it: later requests wait the shorter time.
+    // A text that is in progress already stays with its earlier call, which is likely to end first.
     for (const key of keys) if (!this.#byKey.has(key)) this.#byKey.set(key, call);
     return call;
   }

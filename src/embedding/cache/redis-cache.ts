@@ -2,21 +2,21 @@ import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../platform/logger.ts';
 import type { CachedVector } from './cache-key.ts';
 
-/** Changes with the layout of a value. */
+/** Prefix of our keys; its number changes with the layout of a value. */
 const KEY_PREFIX = 'emb:1:';
 const TTL_MS = 7 * 24 * 60 * 60 * 1000;
 const TOKENS_BYTES = 4;
-/** Writes that Redis has not acknowledged; beyond it vectors are not written. */
+/** Bytes of writes that Redis has not acknowledged; beyond it vectors are not written. */
 const UNACKNOWLEDGED_MAX_BYTES = 16 * 1024 * 1024;
 const LOOKUP_TIMEOUT_MS = 50;
-/** How long Redis is left alone after a fault. */
-const REST_MS = 5000;
-/** Vectors are unit vectors; anything else in Redis is not ours. */
+/** Time without commands to Redis after a fault. */
+const COOLDOWN_MS = 5000;
+/** Tolerance of the squared norm: values in Redis that are no unit vectors are ignored. */
 const NORM_TOLERANCE = 1e-3;
 
-/** What is needed of a connection to Redis. */
+/** The part of a Redis connection that the cache uses. */
 export interface CacheConnection {
-  /** Whether a command would be sent now. The connection itself says when it is lost. */
+  /** True if a command would be sent now. The connection itself logs its loss. */
   readonly isReady: boolean;
   readonly client: {
     mgetBuffer(keys: string[]): Promise<(Buffer | null)[]>;
@@ -29,32 +29,42 @@ interface RedisPipeline {
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
-/** Vectors shared by every process. Redis may be slow, full or gone: then it has nothing, and nobody waits for it. */
+/** Vectors shared by all processes. A Redis that is slow, full or gone counts as empty and delays no request. */
 export interface RedisCache {
   /**
-   * One command for all keys; never throws. Nothing is found where Redis is resting after a fault or takes longer than
-   * the timeout, and where a value has another length than `dimensions`.
-   * @returns one for each key
+   * Look up all keys with one command; never throws. Nothing is found while the cache cools down after a fault, if
+   * Redis takes longer than the timeout, or if a value has another length than `dimensions`.
+   *
+   * @returns one entry per key; undefined if it was not found
    */
   get(keys: readonly string[], dimensions: number): Promise<(CachedVector | undefined)[]>;
-  /** Returns at once; what Redis cannot take now is not kept. */
+  /** Write vectors in the background; those that Redis cannot take now are dropped. */
   set(vectors: ReadonlyMap<string, CachedVector>): void;
-  /** Resolves when what was written is acknowledged or given up. The connection stays its owner's. */
+  /** Wait until all writes are acknowledged or given up. The connection stays open. */
   close(): Promise<void>;
 }
 
-/** Value: uint32 LE tokens, then the vector as float32 LE. Hosts are little-endian, so arrays are copied as they are. */
+/**
+ * Open the cache. Layout of a value: tokens as uint32 LE, then the vector as float32 LE. Hosts are little-endian, so
+ * arrays are copied as they are.
+ */
 export function openRedisCache(options: {
   redis: CacheConnection;
   logger: Logger;
   timeoutMs?: number;
-  restMs?: number;
-  /** Milliseconds of a clock that never goes back. */
+  cooldownMs?: number;
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
 }): RedisCache {
-  const { redis, logger, timeoutMs = LOOKUP_TIMEOUT_MS, restMs = REST_MS, now = () => performance.now() } = options;
-  const reads = new Circuit('read', logger, restMs, now);
-  const writes = new Circuit('write', logger, restMs, now);
+  const {
+    redis,
+    logger,
+    timeoutMs = LOOKUP_TIMEOUT_MS,
+    cooldownMs = COOLDOWN_MS,
+    now = () => performance.now(),
+  } = options;
+  const reads = new Circuit('read', logger, cooldownMs, now);
+  const writes = new Circuit('write', logger, cooldownMs, now);
   const unacknowledged = new Set<Promise<void>>();
   let unacknowledgedBytes = 0;
 
@@ -100,19 +110,19 @@ export function openRedisCache(options: {
   };
 }
 
-/** Leaves Redis alone for a while after a fault, then lets one caller try; says so once an outage. */
+/** Circuit breaker: stops commands for a while after a fault, then lets one caller try. It logs once per outage. */
 class Circuit {
   readonly #name: string;
   readonly #logger: Logger;
-  readonly #restMs: number;
+  readonly #cooldownMs: number;
   readonly #now: () => number;
-  /** When to try again; undefined while all is well. */
+  /** Time of the next attempt; undefined while Redis works. */
   #retryAt: number | undefined;
 
-  constructor(name: string, logger: Logger, restMs: number, now: () => number) {
+  constructor(name: string, logger: Logger, cooldownMs: number, now: () => number) {
     this.#name = name;
     this.#logger = logger;
-    this.#restMs = restMs;
+    this.#cooldownMs = cooldownMs;
     this.#now = now;
   }
 
@@ -123,32 +133,35 @@ class Circuit {
   mayTry(): boolean {
     if (this.#retryAt === undefined) return true;
     if (this.#now() < this.#retryAt) return false;
-    this.#retryAt = this.#now() + this.#restMs;
+    this.#retryAt = this.#now() + this.#cooldownMs;
     return true;
   }
 
   succeeded(): void {
     if (this.#retryAt === undefined) return;
     this.#retryAt = undefined;
-    this.#logger.info({ operation: this.#name }, 'the embedding cache in redis works again');
+    this.#logger.info({ operation: this.#name }, 'the embedding cache in Redis works again');
   }
 
   failed(error: unknown): void {
     if (this.#retryAt === undefined) {
-      // Not the error itself: ioredis puts the failed command into it.
+      // The error itself is not logged: ioredis puts the failed command into it.
       const reason = error instanceof Error ? error.message : String(error);
-      this.#logger.warn({ reason, operation: this.#name }, 'going on without the embedding cache in redis');
+      this.#logger.warn(
+        { reason, operation: this.#name },
+        'the embedding cache in Redis failed; embeddings are computed without it until it works again',
+      );
     }
-    this.#retryAt = this.#now() + this.#restMs;
+    this.#retryAt = this.#now() + this.#cooldownMs;
   }
 }
 
-/** @throws Error after `timeoutMs`; the promise's own outcome is then ignored */
+/** Wait for a promise for a limited time. @throws Error after `timeoutMs`; the promise's own outcome is then ignored */
 function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    // After a busy event loop the timer is handled before an answer that has long arrived: let it be read first.
+    // After a busy event loop the timer fires before an answer that has already arrived is read: read it first.
     const timer = setTimeout(() => {
-      setImmediate(() => reject(new Error(`redis did not answer within ${timeoutMs} ms`)));
+      setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)));
     }, timeoutMs);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
@@ -163,7 +176,7 @@ function encode({ vector, tokens }: CachedVector): Buffer {
 
 function decode(value: Buffer | null | undefined, dimensions: number): CachedVector | undefined {
   if (!value || value.length !== TOKENS_BYTES + dimensions * 4) return undefined;
-  // A reply may start at any byte of a larger buffer; floats must not.
+  // Copied, since a reply may start at any byte of a larger buffer and floats must be aligned.
   const vector = new Float32Array(dimensions);
   new Uint8Array(vector.buffer).set(value.subarray(TOKENS_BYTES));
   let squares = 0;

@@ -11,46 +11,48 @@ export interface CapsContext {
   readonly now: () => number;
 }
 
-const ASK_TIMEOUT_MS = 5_000;
+const DISCOVERY_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 1_048_576;
-/** A server that could not tell is asked again after this time. */
-const ASK_AGAIN_MS = 60_000;
+/** Time after which a server that did not report its caps is asked again. */
+const RETRY_MS = 60_000;
 
-/** How much goes into one call: what the server says, else what its protocol says, and never more than the operator. */
+/**
+ * Finds the caps of one call: those of the server, else those of its protocol, and never more than the operator allows.
+ */
 export class CapsFinder {
   readonly #context: CapsContext;
   #caps: UpstreamCaps;
-  #asking: Promise<void> | null = null;
-  #isTold: boolean;
-  #askAgainAtMs: number | null = null;
+  #discovery: Promise<void> | null = null;
+  #isDiscovered: boolean;
+  #retryAtMs: number | null = null;
 
   constructor(context: CapsContext) {
     this.#context = context;
     this.#caps = this.#within(context.protocol.caps);
-    this.#isTold = context.protocol.discover === undefined;
+    this.#isDiscovered = context.protocol.discover === undefined;
   }
 
   get current(): UpstreamCaps {
     return this.#caps;
   }
 
-  /** Whether `find` would make no difference now. */
+  /** True if `find` would change nothing now. */
   get isKnown(): boolean {
-    return this.#isTold || (this.#askAgainAtMs !== null && this.#context.now() < this.#askAgainAtMs);
+    return this.#isDiscovered || (this.#retryAtMs !== null && this.#context.now() < this.#retryAtMs);
   }
 
   /**
-   * Ask the server. The first callers wait for what it says; should it not tell, nobody ever waits for that again, and
-   * the protocol's caps stand meanwhile.
+   * Ask the server for its caps. Callers wait for the first attempt only; if it fails, later attempts run in the
+   * background and the protocol's caps apply meanwhile.
    *
    * @throws the signal's reason once it is aborted
    */
   async find(signal: AbortSignal): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null;
+    this.#discovery ??= this.#discover().finally(() => {
+      this.#discovery = null;
     });
-    if (this.#askAgainAtMs !== null) return;
-    const asking = this.#asking;
+    if (this.#retryAtMs !== null) return;
+    const discovery = this.#discovery;
     let stop = () => {};
     const aborted = new Promise<never>((_resolve, reject) => {
       stop = () => reject(signal.reason);
@@ -58,13 +60,13 @@ export class CapsFinder {
       else signal.addEventListener('abort', stop, { once: true });
     });
     try {
-      await Promise.race([asking, aborted]);
+      await Promise.race([discovery, aborted]);
     } finally {
       signal.removeEventListener('abort', stop);
     }
   }
 
-  async #ask(): Promise<void> {
+  async #discover(): Promise<void> {
     const { protocol, endpoints, now } = this.#context;
     const { discover } = protocol;
     const endpoint = endpoints.choose()?.endpoint;
@@ -76,18 +78,18 @@ export class CapsFinder {
         path: endpoint.basePath + path,
         headers,
         body,
-        timeoutMs: ASK_TIMEOUT_MS,
+        timeoutMs: DISCOVERY_TIMEOUT_MS,
         bodyBytesMax: ANSWER_BYTES_MAX,
-        // Nobody's own: others may wait for the answer too.
+        // Not the signal of one caller: others may wait for the answer too.
         signal: new AbortController().signal,
       });
       if (reply.status !== 200) return;
       this.#caps = this.#within(discover.parse(reply));
-      this.#isTold = true;
+      this.#isDiscovered = true;
     } catch {
-      // The call itself, which comes next, says better what is wrong with this server.
+      // The embedding call that follows reports the fault of this server better.
     } finally {
-      this.#askAgainAtMs = now() + ASK_AGAIN_MS;
+      this.#retryAtMs = now() + RETRY_MS;
     }
   }
 

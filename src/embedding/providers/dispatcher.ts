@@ -2,69 +2,70 @@ import type { UpstreamCaps } from './protocols/protocol.ts';
 import type { ProviderCall, ProviderReply } from './provider.ts';
 
 export interface DispatcherOptions {
-  /** Upstream calls under way at once. */
+  /** Upstream calls in progress at once. */
   readonly concurrencyMax: number;
   /** Texts that may wait for a free call. */
   readonly queuedTextsMax: number;
   capsOf(call: ProviderCall): UpstreamCaps;
   /** One upstream call within the caps, its retries included. */
-  send(batch: ProviderCall): Promise<ProviderReply>;
-  /** Whether an error says that the texts themselves are at fault. */
+  send(call: ProviderCall): Promise<ProviderReply>;
+  /** Return true if an error means that the upstream refused the texts themselves. */
   isRejection(error: unknown): boolean;
   overloaded(): Error;
 }
 
-/** One call of `embed`. */
-interface Group {
+/** State of one call of `embed` until its promise settles. */
+interface PendingRequest {
   readonly call: ProviderCall;
   readonly resolve: (reply: ProviderReply) => void;
   readonly reject: (error: unknown) => void;
   readonly onAbort: () => void;
-  /** Upstream calls that carry texts of it. */
-  readonly flights: Set<Flight>;
-  /** Texts that wait. */
+  /** Batches in progress that carry texts of it. */
+  readonly batches: Set<UpstreamBatch>;
+  /** Number of its texts in a queue. */
   waiting: number;
-  /** Texts without a vector. */
+  /** Number of its texts without a vector. */
   missing: number;
   reply: { readonly vectors: Float32Array; readonly tokens: number[] } | null;
-  isOver: boolean;
+  isSettled: boolean;
 }
 
-/** Texts [from, to) of a group. */
-interface Piece {
-  readonly group: Group;
+/** Texts [from, to) of a request. */
+interface TextSlice {
+  readonly request: PendingRequest;
   from: number;
   readonly to: number;
 }
 
-/** One upstream call. */
-interface Flight {
-  readonly pieces: readonly Piece[];
+/** One upstream call and the texts that it carries. */
+interface UpstreamBatch {
+  readonly slices: readonly TextSlice[];
   readonly controller: AbortController;
-  /** Groups that still want it. */
-  wanted: number;
+  /** Number of requests that still wait for it. */
+  waitingRequests: number;
 }
 
-/** What waits and may travel together. */
-interface Lane {
+/** Queue of texts that one upstream call may carry together. */
+interface BatchQueue {
   readonly key: string;
-  readonly merges: boolean;
-  readonly pieces: Fifo<Piece>;
+  readonly mayMerge: boolean;
+  readonly slices: Fifo<TextSlice>;
 }
 
 /**
- * Concurrency and batching in one. While a call is free, a group goes out at once, split by the caps. While none is,
- * groups wait; whenever a call comes back, the next one takes the texts of the group at the head and fills up with
- * those of others of the same model and task type. So calls are merged only when that costs nobody time.
+ * Limits concurrency and builds batches. While fewer than `concurrencyMax` calls are in progress, a request is sent at
+ * once, split by the caps. Otherwise it is queued. When a call ends, the next one takes the texts at the head of a
+ * queue and fills up with texts of other requests for the same model and task type. So texts of several requests are
+ * merged only when that delays none of them.
  *
- * A group that needs several calls goes to the end of its line after each; lines take turns.
+ * A request that needs several calls moves to the end of its queue after each of them. Queues are served round-robin.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes with pieces, in the order of their turns. */
-  readonly #turns = new Fifo<Lane>();
-  readonly #groups = new Set<Group>();
+  readonly #queues = new Map<string, BatchQueue>();
+  /** Queues that hold slices, in the order in which they are served next. */
+  readonly #roundRobin = new Fifo<BatchQueue>();
+  readonly #requests = new Set<PendingRequest>();
   #inFlight = 0;
   #queuedTexts = 0;
   #closedBy: Error | null = null;
@@ -89,186 +90,186 @@ export class Dispatcher {
       if (this.#closedBy) return reject(this.#closedBy);
       const isBusy = this.#inFlight >= this.#options.concurrencyMax;
       if (isBusy && this.#queuedTexts + texts > this.#options.queuedTextsMax) return reject(this.#options.overloaded());
-      const group: Group = {
+      const request: PendingRequest = {
         call,
         resolve,
         reject,
-        onAbort: () => this.#fail(group, call.signal.reason),
-        flights: new Set(),
+        onAbort: () => this.#fail(request, call.signal.reason),
+        batches: new Set(),
         waiting: 0,
         missing: texts,
         reply: null,
-        isOver: false,
+        isSettled: false,
       };
-      call.signal.addEventListener('abort', group.onAbort, { once: true });
-      this.#groups.add(group);
-      this.#enqueue({ group, from: 0, to: texts }, true);
-      this.#pump();
+      call.signal.addEventListener('abort', request.onAbort, { once: true });
+      this.#requests.add(request);
+      this.#enqueue({ request, from: 0, to: texts }, true);
+      this.#sendNext();
     });
   }
 
-  /** Fails everything that waits or is under way, and all that comes later. */
+  /** Reject every request that is queued or in progress, and every later one. */
   close(reason: Error): void {
     this.#closedBy = reason;
-    for (const group of this.#groups) this.#fail(group, reason);
+    for (const request of this.#requests) this.#fail(request, reason);
   }
 
-  #enqueue(piece: Piece, merges: boolean): void {
-    const { model, taskType } = piece.group.call;
-    const key = `${model.id}\n${taskType}\n${merges}`;
-    let lane = this.#lanes.get(key);
-    if (!lane) {
-      lane = { key, merges, pieces: new Fifo() };
-      this.#lanes.set(key, lane);
-      this.#turns.push(lane);
+  #enqueue(slice: TextSlice, mayMerge: boolean): void {
+    const { model, taskType } = slice.request.call;
+    const key = `${model.id}\n${taskType}\n${mayMerge}`;
+    let queue = this.#queues.get(key);
+    if (!queue) {
+      queue = { key, mayMerge, slices: new Fifo() };
+      this.#queues.set(key, queue);
+      this.#roundRobin.push(queue);
     }
-    lane.pieces.push(piece);
-    const texts = piece.to - piece.from;
-    piece.group.waiting += texts;
+    queue.slices.push(slice);
+    const texts = slice.to - slice.from;
+    slice.request.waiting += texts;
     this.#queuedTexts += texts;
   }
 
-  #pump(): void {
+  #sendNext(): void {
     while (this.#inFlight < this.#options.concurrencyMax) {
-      const lane = this.#turns.shift();
-      if (!lane) return;
-      const pieces = this.#take(lane);
-      if (headOf(lane)) this.#turns.push(lane);
-      else this.#lanes.delete(lane.key);
-      if (pieces.length > 0) void this.#fly(pieces);
+      const queue = this.#roundRobin.shift();
+      if (!queue) return;
+      const slices = this.#takeSlices(queue);
+      if (headSlice(queue)) this.#roundRobin.push(queue);
+      else this.#queues.delete(queue.key);
+      if (slices.length > 0) void this.#send(slices);
     }
   }
 
-  /** The pieces of the next upstream call: of the head, then of those behind it as far as the caps reach. */
-  #take(lane: Lane): Piece[] {
-    const taken: Piece[] = [];
-    let piece = headOf(lane);
-    if (!piece) return taken;
-    const caps = this.#options.capsOf(piece.group.call);
+  /** Remove the slices of the next upstream call from a queue: the head, then those behind it up to the caps. */
+  #takeSlices(queue: BatchQueue): TextSlice[] {
+    const taken: TextSlice[] = [];
+    let slice = headSlice(queue);
+    if (!slice) return taken;
+    const caps = this.#options.capsOf(slice.request.call);
     let itemsLeft = caps.itemsMax;
     let tokensLeft = caps.tokensMax ?? Number.POSITIVE_INFINITY;
-    while (piece && itemsLeft > 0 && (lane.merges || taken.length === 0)) {
-      const { group, from } = piece;
-      const { counts } = group.call;
-      const end = Math.min(piece.to, from + itemsLeft);
+    while (slice && itemsLeft > 0 && (queue.mayMerge || taken.length === 0)) {
+      const { request, from } = slice;
+      const { counts } = request.call;
+      const end = Math.min(slice.to, from + itemsLeft);
       let to = from;
       while (to < end) {
         const tokens = counts[to] ?? 0;
-        // A text above the cap goes alone: whether it is too long is for the vendor to say.
+        // A text above the cap is sent alone: the vendor decides if it is too long.
         if (tokens > tokensLeft && (to > from || taken.length > 0)) break;
         tokensLeft -= tokens;
         to++;
       }
       if (to === from) break;
-      taken.push({ group, from, to });
+      taken.push({ request, from, to });
       itemsLeft -= to - from;
-      group.waiting -= to - from;
+      request.waiting -= to - from;
       this.#queuedTexts -= to - from;
-      piece.from = to;
-      if (to < piece.to) {
-        // Full. Whoever had its turn waits behind the others for the rest.
+      slice.from = to;
+      if (to < slice.to) {
+        // The batch is full. The rest of its first request waits behind the other requests.
         if (taken.length === 1) {
-          lane.pieces.shift();
-          lane.pieces.push(piece);
+          queue.slices.shift();
+          queue.slices.push(slice);
         }
         break;
       }
-      lane.pieces.shift();
-      piece = headOf(lane);
+      queue.slices.shift();
+      slice = headSlice(queue);
     }
     return taken;
   }
 
-  async #fly(pieces: readonly Piece[]): Promise<void> {
-    const flight: Flight = { pieces, controller: new AbortController(), wanted: pieces.length };
-    for (const { group } of pieces) group.flights.add(flight);
+  async #send(slices: readonly TextSlice[]): Promise<void> {
+    const batch: UpstreamBatch = { slices, controller: new AbortController(), waitingRequests: slices.length };
+    for (const { request } of slices) request.batches.add(batch);
     this.#inFlight++;
     try {
-      const reply = await this.#options.send(batchOf(pieces, flight.controller.signal));
+      const reply = await this.#options.send(providerCallOf(slices, batch.controller.signal));
       let row = 0;
-      for (const piece of pieces) {
-        piece.group.flights.delete(flight);
-        if (!piece.group.isOver) this.#fill(piece, reply, row);
-        row += piece.to - piece.from;
+      for (const slice of slices) {
+        slice.request.batches.delete(batch);
+        if (!slice.request.isSettled) this.#storeVectors(slice, reply, row);
+        row += slice.to - slice.from;
       }
     } catch (error) {
-      const sendAgain = pieces.length > 1 && this.#options.isRejection(error);
-      for (const { group, from, to } of pieces) {
-        group.flights.delete(flight);
-        if (group.isOver) continue;
-        // The text at fault may be another client's.
-        if (sendAgain) this.#enqueue({ group, from, to }, false);
-        else this.#fail(group, error);
+      const isResent = slices.length > 1 && this.#options.isRejection(error);
+      for (const { request, from, to } of slices) {
+        request.batches.delete(batch);
+        if (request.isSettled) continue;
+        // The refused text may belong to another request.
+        if (isResent) this.#enqueue({ request, from, to }, false);
+        else this.#fail(request, error);
       }
     } finally {
       this.#inFlight--;
-      this.#pump();
+      this.#sendNext();
     }
   }
 
-  #fill(piece: Piece, reply: ProviderReply, row: number): void {
-    const { group, from, to } = piece;
-    const texts = group.call.texts.length;
+  #storeVectors(slice: TextSlice, reply: ProviderReply, row: number): void {
+    const { request, from, to } = slice;
+    const texts = request.call.texts.length;
     if (to - from === texts && reply.tokens.length === texts) {
-      this.#end(group);
-      group.resolve(reply);
+      this.#settle(request);
+      request.resolve(reply);
       return;
     }
     const width = reply.vectors.length / reply.tokens.length;
-    group.reply ??= { vectors: new Float32Array(texts * width), tokens: new Array<number>(texts).fill(0) };
-    group.reply.vectors.set(reply.vectors.subarray(row * width, (row + to - from) * width), from * width);
-    for (let at = from; at < to; at++) group.reply.tokens[at] = reply.tokens[row + at - from] as number;
-    group.missing -= to - from;
-    if (group.missing > 0) return;
-    this.#end(group);
-    group.resolve(group.reply);
+    request.reply ??= { vectors: new Float32Array(texts * width), tokens: new Array<number>(texts).fill(0) };
+    request.reply.vectors.set(reply.vectors.subarray(row * width, (row + to - from) * width), from * width);
+    for (let at = from; at < to; at++) request.reply.tokens[at] = reply.tokens[row + at - from] as number;
+    request.missing -= to - from;
+    if (request.missing > 0) return;
+    this.#settle(request);
+    request.resolve(request.reply);
   }
 
-  #fail(group: Group, error: unknown): void {
-    if (group.isOver) return;
-    this.#end(group);
-    group.reject(error);
+  #fail(request: PendingRequest, error: unknown): void {
+    if (request.isSettled) return;
+    this.#settle(request);
+    request.reject(error);
   }
 
-  #end(group: Group): void {
-    group.isOver = true;
-    group.call.signal.removeEventListener('abort', group.onAbort);
-    this.#groups.delete(group);
-    // Its pieces stay in their lanes until their turn, and are skipped then.
-    this.#queuedTexts -= group.waiting;
-    group.waiting = 0;
-    for (const flight of group.flights) {
-      if (--flight.wanted === 0) flight.controller.abort();
+  #settle(request: PendingRequest): void {
+    request.isSettled = true;
+    request.call.signal.removeEventListener('abort', request.onAbort);
+    this.#requests.delete(request);
+    // Its slices stay in their queues and are skipped when they reach the head.
+    this.#queuedTexts -= request.waiting;
+    request.waiting = 0;
+    for (const batch of request.batches) {
+      if (--batch.waitingRequests === 0) batch.controller.abort();
     }
-    group.flights.clear();
+    request.batches.clear();
   }
 }
 
-/** The first piece that somebody still waits for. */
-function headOf(lane: Lane): Piece | undefined {
-  while (lane.pieces.head?.group.isOver) lane.pieces.shift();
-  return lane.pieces.head;
+/** Return the first slice of a request that is not settled, and drop the slices before it. */
+function headSlice(queue: BatchQueue): TextSlice | undefined {
+  while (queue.slices.head?.request.isSettled) queue.slices.shift();
+  return queue.slices.head;
 }
 
-function batchOf(pieces: readonly Piece[], signal: AbortSignal): ProviderCall {
-  const [first] = pieces as readonly [Piece];
-  const { model, taskType } = first.group.call;
-  if (pieces.length === 1) {
-    const { texts, counts } = first.group.call;
+function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): ProviderCall {
+  const [first] = slices as readonly [TextSlice];
+  const { model, taskType } = first.request.call;
+  if (slices.length === 1) {
+    const { texts, counts } = first.request.call;
     if (first.to - first.from === texts.length) return { model, taskType, texts, counts, signal };
   }
   const texts: string[] = [];
   const counts: number[] = [];
-  for (const { group, from, to } of pieces) {
+  for (const { request, from, to } of slices) {
     for (let at = from; at < to; at++) {
-      texts.push(group.call.texts[at] as string);
-      counts.push(group.call.counts[at] as number);
+      texts.push(request.call.texts[at] as string);
+      counts.push(request.call.counts[at] as number);
     }
   }
   return { model, taskType, texts, counts, signal };
 }
 
-/** A queue with cheap ends. */
+/** First-in, first-out queue; `push` and `shift` take constant time on average. */
 class Fifo<Item> {
   #items: Item[] = [];
   #first = 0;
@@ -285,7 +286,7 @@ class Fifo<Item> {
     const item = this.#items[this.#first];
     if (item === undefined) return undefined;
     this.#first++;
-    // Moved to the front once most of it is gone: constant time in the long run.
+    // Copied only once more than half is gone, so that the cost per item stays constant.
     if (this.#first * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;

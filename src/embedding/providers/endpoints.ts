@@ -2,7 +2,7 @@ import type { Secret } from '../../platform/secret.ts';
 
 /** One credential at one base URL of a vendor. */
 export interface EndpointSettings {
-  /** How logs and errors name it; its key is never shown. */
+  /** Name in logs and errors; the key is never shown. */
   readonly name: string;
   readonly apiKey: Secret | null;
   readonly weight: number;
@@ -16,136 +16,145 @@ export interface EndpointsOptions {
 
 const REFUSED = { firstMs: 60_000, maxMs: 600_000 } as const;
 const FAILING = { firstMs: 1_000, maxMs: 30_000 } as const;
-/** Transient failures in a row that make an endpoint rest. */
+/** Transient failures in a row after which an endpoint cools down. */
 const FAILURES_MAX = 3;
 
 interface Cooldown {
   untilMs: number;
-  /** Length of the next one; doubled by each that is not followed by a success. */
+  /** Length of the next cooldown; doubled by each cooldown that no success follows. */
   nextMs: number;
 }
 
-interface Seat<Endpoint> {
+interface EndpointState<Endpoint> {
   readonly endpoint: Endpoint;
   /** Credit of the smooth weighted round robin. */
   credit: number;
   failures: number;
   readonly refused: Cooldown;
   readonly failing: Cooldown;
-  /** The vendor asked to be left alone until then. */
-  restUntilMs: number;
+  /** Time before which the vendor asked us not to retry. */
+  retryAtMs: number;
 }
 
 export interface Choice<Endpoint> {
   readonly endpoint: Endpoint;
-  /** How long the vendor still wants it to rest; 0 unless every endpoint rests. */
+  /** Time to wait before the call, as the vendor asked; 0 unless every endpoint cools down. */
   readonly waitMs: number;
 }
 
 /**
- * The endpoints of one vendor: each gets its share of the calls by weight (smooth weighted round robin, as nginx has
- * it), except while it cools down after a refusal or a run of failures.
+ * Endpoints of one vendor. Each gets its share of the calls by weight (smooth weighted round robin, as in nginx),
+ * except while it cools down after a refusal or a run of failures.
  */
 export class Endpoints<Endpoint extends EndpointSettings> {
-  readonly #seats: readonly Seat<Endpoint>[];
+  readonly #states: readonly EndpointState<Endpoint>[];
   readonly #now: () => number;
   readonly #onCooldown: NonNullable<EndpointsOptions['onCooldown']>;
 
   constructor(endpoints: readonly Endpoint[], options: EndpointsOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
     this.#onCooldown = options.onCooldown ?? (() => {});
-    this.#seats = endpoints.map((endpoint) => ({
+    this.#states = endpoints.map((endpoint) => ({
       endpoint,
       credit: 0,
       failures: 0,
       refused: { untilMs: 0, nextMs: REFUSED.firstMs },
       failing: { untilMs: 0, nextMs: FAILING.firstMs },
-      restUntilMs: 0,
+      retryAtMs: 0,
     }));
   }
 
   /**
-   * An endpoint that is ready, one that this call has not tried yet if there is any; while all of them cool down the
-   * one that is ready first.
+   * Choose an endpoint that is ready, preferably one that this call has not tried yet. While all of them cool down,
+   * choose the one that is ready first.
    *
    * @returns null while every endpoint is refused
    */
   choose(tried: ReadonlySet<Endpoint> | null = null): Choice<Endpoint> | null {
     const nowMs = this.#now();
-    const ready = this.#seats.filter((seat) => readyAtMs(seat) <= nowMs);
-    const fresh = tried ? ready.filter((seat) => !tried.has(seat.endpoint)) : ready;
-    const seat = turnOf(fresh.length > 0 ? fresh : ready);
-    if (seat) return { endpoint: seat.endpoint, waitMs: 0 };
-    const accepted = this.#seats.filter((each) => each.refused.untilMs <= nowMs);
+    const ready = this.#states.filter((state) => readyAtMs(state) <= nowMs);
+    const fresh = tried ? ready.filter((state) => !tried.has(state.endpoint)) : ready;
+    const state = nextByWeight(fresh.length > 0 ? fresh : ready);
+    if (state) return { endpoint: state.endpoint, waitMs: 0 };
+    const accepted = this.#states.filter((each) => each.refused.untilMs <= nowMs);
     const [first, ...others] = accepted;
     if (!first) return null;
-    const soonest = others.reduce((best, each) => (readyAtMs(each) < readyAtMs(best) ? each : best), first);
-    return { endpoint: soonest.endpoint, waitMs: Math.max(0, soonest.restUntilMs - nowMs) };
+    const soonest = others.reduce((earliest, each) => (readyAtMs(each) < readyAtMs(earliest) ? each : earliest), first);
+    return { endpoint: soonest.endpoint, waitMs: Math.max(0, soonest.retryAtMs - nowMs) };
   }
 
-  /** Whether `choose` has something ready that this call has not tried. */
+  /** Return true if an endpoint is ready that this call has not tried. */
   hasFresh(tried: ReadonlySet<Endpoint>): boolean {
     const nowMs = this.#now();
-    return this.#seats.some((seat) => readyAtMs(seat) <= nowMs && !tried.has(seat.endpoint));
+    return this.#states.some((state) => readyAtMs(state) <= nowMs && !tried.has(state.endpoint));
   }
 
   /** Milliseconds until a refused endpoint may be tried again. */
   refusedForMs(): number {
-    const untilMs = Math.min(...this.#seats.map((seat) => seat.refused.untilMs));
+    const untilMs = Math.min(...this.#states.map((state) => state.refused.untilMs));
     return Math.max(0, untilMs - this.#now());
   }
 
-  /** It answered, were it only that the input is at fault. */
+  /** Record that the endpoint answered, even if it refused the input. */
   succeeded(endpoint: Endpoint): void {
-    const seat = this.#seatOf(endpoint);
-    seat.failures = 0;
-    seat.failing.nextMs = FAILING.firstMs;
-    seat.refused.nextMs = REFUSED.firstMs;
+    const state = this.#stateOf(endpoint);
+    state.failures = 0;
+    state.failing.nextMs = FAILING.firstMs;
+    state.refused.nextMs = REFUSED.firstMs;
   }
 
-  /** The vendor does not accept its credential, or its account. */
+  /** Record that the vendor does not accept the endpoint's credential or account. */
   refused(endpoint: Endpoint): void {
-    this.#coolDown(this.#seatOf(endpoint), 'refused', REFUSED.maxMs);
+    this.#coolDown(this.#stateOf(endpoint), 'refused', REFUSED.maxMs);
   }
 
-  /** @param restMs how long the vendor asked to be left alone, where it did */
-  failed(endpoint: Endpoint, restMs: number | null): void {
-    const seat = this.#seatOf(endpoint);
-    if (restMs !== null) seat.restUntilMs = Math.max(seat.restUntilMs, this.#now() + restMs);
-    if (++seat.failures >= FAILURES_MAX) this.#coolDown(seat, 'failing', FAILING.maxMs);
+  /**
+   * Record a transient failure.
+   *
+   * @param retryAfterMs time to wait that the vendor asked for; null if it did not ask for any
+   */
+  failed(endpoint: Endpoint, retryAfterMs: number | null): void {
+    const state = this.#stateOf(endpoint);
+    if (retryAfterMs !== null) state.retryAtMs = Math.max(state.retryAtMs, this.#now() + retryAfterMs);
+    if (++state.failures >= FAILURES_MAX) this.#coolDown(state, 'failing', FAILING.maxMs);
   }
 
-  #coolDown(seat: Seat<Endpoint>, cause: 'refused' | 'failing', maxMs: number): void {
-    const cooldown = seat[cause];
+  #coolDown(state: EndpointState<Endpoint>, cause: 'refused' | 'failing', maxMs: number): void {
+    const cooldown = state[cause];
     const nowMs = this.#now();
-    // Calls that were under way together fail together; that is one failure.
+    // Calls that were in progress together fail together; that is one failure.
     if (cooldown.untilMs > nowMs) return;
     cooldown.untilMs = nowMs + cooldown.nextMs;
-    this.#onCooldown(seat.endpoint.name, cause, cooldown.nextMs);
+    this.#onCooldown(state.endpoint.name, cause, cooldown.nextMs);
     cooldown.nextMs = Math.min(cooldown.nextMs * 2, maxMs);
   }
 
-  #seatOf(endpoint: Endpoint): Seat<Endpoint> {
-    const seat = this.#seats.find((each) => each.endpoint === endpoint);
-    if (!seat) throw new Error(`no endpoint ${endpoint.name}`);
-    return seat;
+  #stateOf(endpoint: Endpoint): EndpointState<Endpoint> {
+    const state = this.#states.find((each) => each.endpoint === endpoint);
+    if (!state) throw new Error(`no endpoint ${endpoint.name}`);
+    return state;
   }
 }
 
-function readyAtMs(seat: Seat<EndpointSettings>): number {
-  return Math.max(seat.refused.untilMs, seat.failing.untilMs, seat.restUntilMs);
+function readyAtMs(state: EndpointState<EndpointSettings>): number {
+  return Math.max(state.refused.untilMs, state.failing.untilMs, state.retryAtMs);
 }
 
-/** Whose turn it is: everyone gains its weight, the richest goes and pays for all. */
-function turnOf<Endpoint extends EndpointSettings>(seats: readonly Seat<Endpoint>[]): Seat<Endpoint> | null {
+/**
+ * Choose by smooth weighted round robin: every endpoint gains its weight in credit; the one with the most credit is
+ * chosen and loses the sum of the weights.
+ */
+function nextByWeight<Endpoint extends EndpointSettings>(
+  states: readonly EndpointState<Endpoint>[],
+): EndpointState<Endpoint> | null {
   let total = 0;
-  let richest: Seat<Endpoint> | null = null;
-  for (const seat of seats) {
-    const { weight } = seat.endpoint;
-    seat.credit += weight;
+  let best: EndpointState<Endpoint> | null = null;
+  for (const state of states) {
+    const { weight } = state.endpoint;
+    state.credit += weight;
     total += weight;
-    if (!richest || seat.credit > richest.credit) richest = seat;
+    if (!best || state.credit > best.credit) best = state;
   }
-  if (richest) richest.credit -= total;
-  return richest;
+  if (best) best.credit -= total;
+  return best;
 }

@@ -2,10 +2,10 @@ import type { Threads } from '../../platform/threads.ts';
 import { embedLexical, embedLexicalPassages } from './local.ts';
 import type { Provider } from './provider.ts';
 
-/** Above this much text, hashing takes longer than the event loop may be held. */
+/** Texts of more characters than this are hashed on a thread, so that they do not block the event loop. */
 const INLINE_CHARS_MAX = 32_768;
 
-/** The built-in model as a provider: in process, never down, cheaper than any cache. */
+/** Open the built-in model as a provider. It runs in this process and costs less than a cache lookup. */
 export function openLocalProvider(threads: Threads): Provider {
   return {
     name: 'local',

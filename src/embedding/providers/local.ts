@@ -1,9 +1,9 @@
 /**
- * `local/lexical-1`, the model that needs no key and no network: signed feature hashing of terms and of their
- * character n-grams (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009) into 1,024
- * dimensions. It knows words, not meanings. The same text gives the same vector on every machine and in every
- * version: arithmetic is integers, +, *, / and the correctly rounded square root only. Whatever changes a vector
- * needs a new model id.
+ * Embedder of `local/lexical-1`, the model that needs no key and no network: signed feature hashing of terms and of
+ * their character n-grams (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009) into
+ * 1,024 dimensions. It knows words, not meanings. The same text gives the same vector on every machine and in every
+ * version: arithmetic is integers, +, *, / and the correctly rounded square root only. Every change that alters a
+ * vector needs a new model id.
  */
 import { ENGLISH_COMMON_WORDS } from '../../language/english-words.ts';
 import { KOREAN_COMMON_WORDS } from '../../language/korean.ts';
@@ -19,17 +19,22 @@ const FEATURE_DIMENSIONS = LEXICAL_DIMENSIONS - 1;
  */
 const PASSAGE_MASS = 20;
 
-/** A term is written to this many dimensions, so that one collision spoils only part of it. */
+/** Dimensions that a term is written to, so that one collision spoils only part of it. */
 const COPIES = 3;
 const GRAM_LENGTHS = [3, 4];
 /** Weight of all n-grams of one length of a term, against the term's own 1. */
 const GRAM_WEIGHT = 0.5;
 const COMMON_WORD_WEIGHT = 0.6;
-/** Where a term stands: the first counts double, the eleventh one and a half times; titles and leads come first. */
+/**
+ * Decay of the position weight: the first term counts double, the eleventh one and a half times, since titles and leads
+ * come first.
+ */
 const LEAD_TERMS = 10;
 /** Position weights are sixteenths, so that their sums are exact. */
 const SIXTEENTHS = 16;
-/** From here on (Thai and all scripts east of it, Hangul, Han, kana) terms are n-grams already. */
+/**
+ * First code unit of the scripts whose terms are n-grams already: Thai and all scripts east of it, Hangul, Han, kana.
+ */
 const DENSE_SCRIPTS_FROM = 0x0e00;
 
 const COPY_SEEDS = Array.from({ length: COPIES }, (_, copy) => 0x9747b28c + copy);
@@ -42,7 +47,7 @@ const SQRT_COPIES = Math.sqrt(COPIES);
 
 const COMMON_TERMS: ReadonlySet<string> = new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap(termsOf));
 
-/** Where one term goes in the vector, for a term frequency of 1. */
+/** Dimensions and weights of one term, for a term frequency of 1. */
 interface Feature {
   readonly dimensions: Uint16Array;
   readonly weights: Float64Array;
@@ -51,7 +56,7 @@ interface Feature {
 const cachedFeatures = new Map<string, Feature>();
 
 /**
- * Embed queries and anything else that is compared with its like.
+ * Embed queries, and texts that are compared with texts of the same kind.
  *
  * A text without terms (punctuation, stop words only) is embedded by its characters, the empty text by a fixed
  * vector: every row is a unit vector.
@@ -62,7 +67,10 @@ export function embedLexical(texts: readonly string[]): Float32Array {
   return embedAll(texts, 0);
 }
 
-/** Embed passages to be found by queries of {@link embedLexical}: the same, with the length of short ones corrected. */
+/**
+ * Embed passages that queries of {@link embedLexical} search: like `embedLexical`, with a correction for short
+ * passages.
+ */
 export function embedLexicalPassages(texts: readonly string[]): Float32Array {
   return embedAll(texts, PASSAGE_MASS);
 }
@@ -107,7 +115,7 @@ function addText(sums: Float64Array, text: string): void {
   }
 }
 
-/** For texts without a single term. All of one sign, so that nothing cancels out. */
+/** Add the characters of a text that has no term. All weights have one sign, so that none cancel out. */
 function addSymbols(sums: Float64Array, text: string): void {
   const symbols = text.trim();
   for (const symbol of symbols === '' ? [''] : symbols) {
@@ -122,7 +130,7 @@ function squareSum(values: Float64Array): number {
   return sum;
 }
 
-/** About 1 + ln(count): linear between the powers of two, since `Math.log` differs between engines. */
+/** Approximate 1 + ln(count), linearly between the powers of two, since `Math.log` differs between engines. */
 function dampen(count: number): number {
   let power = 1;
   let exponent = 0;
@@ -164,8 +172,8 @@ function buildFeature(term: string): Feature {
 }
 
 /**
- * MurmurHash3_x86_32 (Austin Appleby, public domain; https://github.com/aappleby/smhasher), with one block for each
- * UTF-16 code unit. Uses 32-bit integer arithmetic only.
+ * Compute MurmurHash3_x86_32 (Austin Appleby, public domain; https://github.com/aappleby/smhasher), with one block for
+ * each UTF-16 code unit. It uses 32-bit integer arithmetic only.
  */
 function hash32(text: string, seed: number): number {
   let hash = seed | 0;

@@ -16,25 +16,25 @@ import { shareTokens } from './share-tokens.ts';
 import { type Endpoint, UpstreamSender } from './upstream-sender.ts';
 
 export interface ProviderOptions {
-  /** The vendor, as the settings name it. */
+  /** Name of the vendor in the settings. */
   readonly name: string;
   readonly settings: ProviderSettings;
   readonly threads: Threads;
   readonly logger: Logger;
   readonly metrics?: UpstreamMetrics;
-  /** In [0, 1); for the jitter of retries. */
+  /** Random number in [0, 1) for the jitter of retries. */
   readonly random?: () => number;
-  /** Monotonic, in milliseconds; for cooldowns and the breaker. */
+  /** Monotonic clock in milliseconds, for cooldowns and the breaker. */
   readonly now?: () => number;
 }
 
 const QUEUED_TEXTS_MAX = 20_000;
-/** Share of a vendor's token cap that is used where tokens are estimated: the estimate may be low by a tenth. */
+/** Share of a vendor's token cap that is used if tokens are estimated: the estimate may be low by a tenth. */
 const ESTIMATE_MARGIN = 0.9;
 
 /**
- * A vendor behind its wire protocol: batching, concurrency, retries, circuit breaker, several keys. Nothing is sent
- * before the first call.
+ * Open a vendor behind its wire protocol, with batching, bounded concurrency, retries, a circuit breaker and several
+ * keys. Nothing is sent before the first call.
  */
 export function openProvider(options: ProviderOptions): Provider {
   const { name, settings, threads, logger, metrics } = options;
@@ -44,12 +44,18 @@ export function openProvider(options: ProviderOptions): Provider {
   const endpoints = new Endpoints(endpointsOf(settings, upstreams), {
     now,
     onCooldown: (endpoint, cause, cooldownMs) =>
-      logger.warn({ provider: name, endpoint, cause, cooldownMs }, 'endpoint of a provider rests'),
+      logger.warn(
+        { provider: name, endpoint, cause, cooldownMs },
+        'an endpoint of a provider cools down; no calls are sent to it meanwhile',
+      ),
   });
   const breaker = new Breaker({
     now,
     onState: (state) =>
-      logger[state === 'open' ? 'warn' : 'info']({ provider: name, state }, 'circuit breaker of a provider'),
+      logger[state === 'open' ? 'warn' : 'info'](
+        { provider: name, state },
+        'the circuit breaker of a provider has changed its state',
+      ),
   });
   const sender = new UpstreamSender({
     name,
@@ -78,7 +84,7 @@ export function openProvider(options: ProviderOptions): Provider {
       return { vectors, tokens: isEstimate ? shareTokens(tokens, batch.counts) : batch.counts };
     },
     isRejection,
-    overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts wait for it already'),
+    overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts are queued for it already'),
   });
   const unwatch = metrics?.watch(name, () => ({
     inFlight: dispatcher.inFlight,
@@ -99,7 +105,7 @@ export function openProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** Endpoints on one origin share its connections. */
+/** Open the endpoints of the settings. Endpoints on one origin share its connections. */
 function endpointsOf(settings: ProviderSettings, upstreams: Map<string, HttpUpstream>): Endpoint[] {
   return settings.endpoints.map(({ name, baseUrl, apiKey, weight }) => {
     const { origin, pathname } = new URL(baseUrl);

@@ -19,29 +19,29 @@ export interface Endpoint extends EndpointSettings {
 }
 
 export interface SenderContext {
-  /** Of the provider. */
+  /** Name of the provider. */
   readonly name: string;
   readonly protocolName: ProtocolName;
   readonly protocol: Protocol;
   readonly endpoints: Endpoints<Endpoint>;
   readonly breaker: Breaker;
   readonly retry: RetryPolicy;
-  /** Of one try. */
+  /** Time limit of one attempt. */
   readonly timeoutMs: number;
   readonly threads: Threads;
   upstreamModelOf(call: ProviderCall): string;
-  /** Told of every try. */
+  /** Called after every attempt. */
   onAttempt(outcome: string, seconds: number): void;
 }
 
-/** Decimal numbers on lines of their own, indented; base64 needs a ninth of it. */
+/** Bytes of a decimal number on an indented line of its own; base64 needs a ninth of it. */
 const BYTES_PER_VALUE_MAX = 48;
-/** Answers above this take a millisecond or more to read: one goes on in each turn of the event loop. */
-const PARSED_AT_ONCE_BYTES = 200_000;
+/** Larger answers take a millisecond or more to parse, after an event-loop yield. */
+const INLINE_PARSE_BYTES_MAX = 200_000;
 const BYTES_PER_VECTOR_MAX = 1_024;
 const BYTES_PER_REPLY_MAX = 65_536;
 
-/** Makes upstream calls, one endpoint after the other, until one succeeds or it is pointless to go on. */
+/** Sends batches upstream, to one endpoint after the other, until a call succeeds or no retry can help. */
 export class UpstreamSender {
   readonly #context: SenderContext;
 
@@ -50,7 +50,7 @@ export class UpstreamSender {
   }
 
   /**
-   * One batch within the caps, with its retries.
+   * Send one batch within the caps, with its retries.
    *
    * @throws AppError `provider_unavailable`, `upstream_rejected`; the signal's reason once it is aborted
    */
@@ -62,12 +62,12 @@ export class UpstreamSender {
     for (let retries = 0; ; ) {
       const choice = endpoints.choose(tried);
       if (!choice) throw this.#refused(lastFault);
-      if (choice.waitMs > 0) await this.#rest(choice.waitMs, signal, lastFault);
-      const pass = breaker.enter();
-      if (!pass) throw lastFault ? failedFor(name, lastFault) : this.#broken();
+      if (choice.waitMs > 0) await this.#waitForVendor(choice.waitMs, signal, lastFault);
+      const permit = breaker.enter();
+      if (!permit) throw lastFault ? failedFor(name, lastFault) : this.#broken();
       let fault: UpstreamFault;
       try {
-        return await this.#attempt(choice.endpoint, batch, pass);
+        return await this.#attempt(choice.endpoint, batch, permit);
       } catch (error) {
         if (!(error instanceof UpstreamFault) || signal.aborted) throw error;
         fault = error;
@@ -77,7 +77,7 @@ export class UpstreamSender {
       lastFault = fault;
       tried ??= new Set();
       tried.add(choice.endpoint);
-      // Another key is no retry: this one is out of the choice for a while.
+      // Trying another key is no retry: the refused endpoint cools down and is not chosen again.
       if (fault.kind === 'refused') continue;
       const delayMs = retryDelayMs(retry, retries++, endpoints.hasFresh(tried) ? null : fault.retryAfterMs);
       if (delayMs === null) throw failedFor(name, fault);
@@ -85,29 +85,29 @@ export class UpstreamSender {
     }
   }
 
-  /** One try at one endpoint. Tells the breaker and the endpoints how it went. */
-  async #attempt(endpoint: Endpoint, batch: ProviderCall, pass: Permit): Promise<ParsedVectors> {
+  /** Call one endpoint once, and report the outcome to the breaker and the endpoints. */
+  async #attempt(endpoint: Endpoint, batch: ProviderCall, permit: Permit): Promise<ParsedVectors> {
     const { endpoints } = this.#context;
     const startedMs = performance.now();
     let outcome = 'abandoned';
     try {
       const parsed = await this.#exchange(endpoint, batch);
       outcome = 'ok';
-      pass.succeeded();
+      permit.succeeded();
       endpoints.succeeded(endpoint);
       return parsed;
     } catch (error) {
       if (!(error instanceof UpstreamFault) || batch.signal.aborted) {
-        pass.abandoned();
+        permit.abandoned();
         throw error;
       }
       outcome = error.kind === 'rejected' ? 'rejected' : causeOf(error);
       if (error.kind === 'transient') endpoints.failed(endpoint, error.retryAfterMs);
       else if (error.kind === 'refused') endpoints.refused(endpoint);
       else endpoints.succeeded(endpoint);
-      // Whoever limits our rate, or judges our input or our key, is up.
-      if (error.kind === 'transient' && error.status !== 429) pass.failed();
-      else pass.succeeded();
+      // A vendor that limits our rate, or refuses our input or our key, is up.
+      if (error.kind === 'transient' && error.status !== 429) permit.failed();
+      else permit.succeeded();
       throw error;
     } finally {
       this.#context.onAttempt(outcome, (performance.now() - startedMs) / 1000);
@@ -133,12 +133,12 @@ export class UpstreamSender {
     });
     const { status, headers, body } = reply;
     if (status < 200 || status > 299) throw protocol.faultOf(status, headers, body, apiKey);
-    if (body.byteLength > PARSED_AT_ONCE_BYTES) await yieldToEventLoop();
+    if (body.byteLength > INLINE_PARSE_BYTES_MAX) await yieldToEventLoop();
     return parseOn(threads, { protocol: protocolName, headers, body, count: texts.length, dimensions }, signal);
   }
 
-  /** The vendor named a time before which nobody shall come back. */
-  async #rest(ms: number, signal: AbortSignal, lastFault: UpstreamFault | null): Promise<void> {
+  /** Wait until the time before which the vendor asked us not to retry. */
+  async #waitForVendor(ms: number, signal: AbortSignal, lastFault: UpstreamFault | null): Promise<void> {
     const { name, retry } = this.#context;
     if (ms <= retry.serverDelayMaxMs) return waitMs(ms + retry.random() * retry.baseMs, signal);
     if (lastFault) throw failedFor(name, lastFault);
@@ -154,7 +154,7 @@ export class UpstreamSender {
 
   #broken() {
     const { name, breaker } = this.#context;
-    const why = 'its last calls failed, so that it is left alone for a while';
+    const why = 'its last calls failed, so that it is not called for a while';
     return providerUnavailable(name, 'breaker_open', why, { retryAfterMs: breaker.waitMs() });
   }
 }

@@ -8,29 +8,29 @@ const KEYS = ['a', 'b'];
 describe('the cache of projected vectors', () => {
   it('gives back copies of what it keeps, in the order that is asked for', () => {
     const cache = new ProjectedCache(100_000);
-    cache.keep(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
-    const recalled = cache.recall(['b', 'a'], map(1), 2);
-    expect(recalled).toEqual(Float32Array.of(3, 4, 1, 2));
-    recalled?.fill(0);
-    expect(cache.recall(['a'], map(1), 2)).toEqual(Float32Array.of(1, 2));
+    cache.set(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
+    const found = cache.get(['b', 'a'], map(1), 2);
+    expect(found).toEqual(Float32Array.of(3, 4, 1, 2));
+    found?.fill(0);
+    expect(cache.get(['a'], map(1), 2)).toEqual(Float32Array.of(1, 2));
   });
 
   it('knows nothing of another map, another space, another length or another text', () => {
     const cache = new ProjectedCache(100_000);
-    cache.keep(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
-    expect(cache.recall(KEYS, map(2), 2)).toBeNull();
-    expect(cache.recall(KEYS, map(1, 'canon-v2'), 2)).toBeNull();
-    expect(cache.recall(KEYS, map(1), 1)).toBeNull();
-    expect(cache.recall(['a', 'c'], map(1), 2)).toBeNull();
+    cache.set(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
+    expect(cache.get(KEYS, map(2), 2)).toBeNull();
+    expect(cache.get(KEYS, map(1, 'canon-v2'), 2)).toBeNull();
+    expect(cache.get(KEYS, map(1), 1)).toBeNull();
+    expect(cache.get(['a', 'c'], map(1), 2)).toBeNull();
   });
 
   it('keeps nothing of large requests, and nothing at all without room', () => {
     const many = Array.from({ length: 9 }, (_, n) => `k${n}`);
     const cache = new ProjectedCache(100_000);
-    cache.keep(many, map(1), 1, new Float32Array(9));
-    expect(cache.recall(many.slice(0, 1), map(1), 1)).toBeNull();
+    cache.set(many, map(1), 1, new Float32Array(9));
+    expect(cache.get(many.slice(0, 1), map(1), 1)).toBeNull();
     const off = new ProjectedCache(0);
-    off.keep(KEYS, map(1), 1, Float32Array.of(1, 2));
-    expect(off.recall(KEYS, map(1), 1)).toBeNull();
+    off.set(KEYS, map(1), 1, Float32Array.of(1, 2));
+    expect(off.get(KEYS, map(1), 1)).toBeNull();
   });
 });

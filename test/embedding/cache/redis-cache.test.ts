@@ -9,7 +9,7 @@ import { redisAvailable, startRedis, type TestRedis } from '../../support/redis.
 import { until } from '../../support/until.ts';
 import { scriptedProvider, testModel, tokensOf, vectorOf } from '../scripted-provider.ts';
 
-const REST_MS = 5000;
+const COOLDOWN_MS = 5000;
 /** Long enough for a busy machine, where Redis is expected to answer. */
 const PATIENT_MS = 10_000;
 
@@ -37,7 +37,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
   });
 
   const open = (timeoutMs = PATIENT_MS) =>
-    openRedisCache({ redis: connection, logger: logs.logger, timeoutMs, restMs: REST_MS, now: () => clockMs });
+    openRedisCache({ redis: connection, logger: logs.logger, timeoutMs, cooldownMs: COOLDOWN_MS, now: () => clockMs });
   const warnings = () => logs.lines.filter(({ level }) => level >= 40);
 
   test('what one process writes another finds, in the order of the keys', async () => {
@@ -78,7 +78,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     const asked = countLookups();
     for (let i = 0; i < 5; i++) expect(await cache.get(['a'], 4)).toEqual([undefined]);
     expect(asked.lookups).toBe(0);
-    clockMs += REST_MS;
+    clockMs += COOLDOWN_MS;
     // One caller tries again; those that come meanwhile go on without.
     const lookups = [cache.get(['a'], 4), cache.get(['a'], 4), cache.get(['a'], 4)];
     expect(asked.lookups).toBe(1);
@@ -94,14 +94,14 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     server.resume();
     await until(
       async () => {
-        clockMs += REST_MS;
+        clockMs += COOLDOWN_MS;
         cache.set(new Map([entryOf('b', 2)]));
         return (await cache.get(['b'], 4))[0];
       },
       { what: 'a value from Redis' },
     );
     expect(await cache.get(['a'], 4)).toEqual([undefined]);
-    expect(logs.messages()).toContain('the embedding cache in redis works again');
+    expect(logs.messages()).toContain('the embedding cache in Redis works again');
   });
 
   test('a Redis that is gone costs nothing but its vectors, and is warned of once', async () => {

@@ -17,7 +17,7 @@ const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
   factcheck: 'search_query',
 };
 
-/** Cohere's `POST /v2/embed`. `input_type` is required: without a task type a text is a document. */
+/** Protocol of Cohere's `POST /v2/embed`. `input_type` is required: without a task type a text is a document. */
 export const cohere: Protocol = {
   caps: { itemsMax: 96, tokensMax: null },
   request: (call) =>
@@ -37,9 +37,10 @@ export const cohere: Protocol = {
     };
   },
   faultOf: faultsOf((status, { message }) => {
-    // 498 is an invalid token to their clients and a blocked input to their documentation; only the message tells.
+    // 498 means an invalid token in their clients and a blocked input in their documentation; only the message shows
+    // which.
     if (status === 498) return message !== null && /\b(token|api key)\b/i.test(message) ? 'refused' : 'rejected';
-    // 499: the call was cancelled on the way; their documentation says to try again.
+    // 499 means that the call was cancelled on the way; their documentation says to try again.
     return status === 499 ? 'transient' : null;
   }),
 };

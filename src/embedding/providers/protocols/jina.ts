@@ -16,7 +16,7 @@ const TASKS: Readonly<Record<TaskType, string>> = {
   factcheck: 'retrieval.query',
 };
 
-/** Jina AI's `POST /embeddings`. An empty account answers 403 `AUTHZ_INSUFFICIENT_BALANCE`. */
+/** Protocol of Jina AI's `POST /embeddings`. An empty account answers 403 `AUTHZ_INSUFFICIENT_BALANCE`. */
 export const jina: Protocol = {
   caps: { itemsMax: 512, tokensMax: null },
   request: (call) =>

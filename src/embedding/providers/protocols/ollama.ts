@@ -4,7 +4,7 @@ import { bearer, postJson, wellFormed } from '../../../platform/upstream/request
 import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
-/** Ollama's `POST /api/embed`. Its queue holds 512 requests, and every text of a call is one. */
+/** Protocol of Ollama's `POST /api/embed`. Its queue holds 512 requests, and every text of a call is one. */
 export const ollama: Protocol = {
   caps: { itemsMax: 512, tokensMax: null },
   request: (call) =>

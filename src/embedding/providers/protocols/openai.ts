@@ -2,17 +2,20 @@ import { faultsOf } from '../../../platform/upstream/classify.ts';
 import { field, parseJson } from '../../../platform/upstream/parse-json.ts';
 import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
 import type { UpstreamReply } from '../../../platform/upstream/upstream-message.ts';
-import { liftBase64 } from './lift-base64.ts';
+import { extractBase64 } from './extract-base64.ts';
 import type { ExpectedVectors, ParsedVectors, Protocol } from './protocol.ts';
 import { placeByIndex, tokensOf } from './vectors.ts';
 
-/** The answer that OpenAI made common: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
+/**
+ * Parse an answer of the form that OpenAI introduced: `{data: [{index, embedding}], usage: {prompt_tokens,
+ * total_tokens}}`.
+ */
 export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors {
-  const lifted = liftBase64(reply.body, expected);
-  const answer = lifted ? lifted.answer : parseJson(reply.body);
+  const extracted = extractBase64(reply.body, expected);
+  const answer = extracted ? extracted.answer : parseJson(reply.body);
   const usage = field(answer, 'usage');
   return {
-    vectors: placeByIndex(field(answer, 'data'), expected, lifted?.base64Of),
+    vectors: placeByIndex(field(answer, 'data'), expected, extracted?.base64Of),
     tokens: tokensOf(field(usage, 'prompt_tokens')) ?? tokensOf(field(usage, 'total_tokens')),
   };
 }

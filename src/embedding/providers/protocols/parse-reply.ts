@@ -6,13 +6,16 @@ import type { ProtocolName } from '../provider.ts';
 import type { ParsedVectors } from './protocol.ts';
 import { protocolOf } from './protocol-of.ts';
 
-/** Longer bodies are read on a thread. Measured: base64 takes 1.3 ms a megabyte, decimal numbers 2.2; a thread 0.5 ms. */
+/**
+ * Longer bodies are parsed on a thread. Measured: base64 takes 1.3 ms a megabyte, decimal numbers 2.2 ms; a thread
+ * takes 0.5 ms.
+ */
 const INLINE_BASE64_BYTES_MAX = 2_500_000;
 const INLINE_NUMBERS_BYTES_MAX = 200_000;
-/** The first vector of an OpenAI-shaped answer begins within so many bytes, as far as servers are known. */
+/** Bytes within which the first vector of an OpenAI-shaped answer begins on all servers that we know. */
 const HEAD_BYTES = 1024;
 
-/** Structured-cloneable. */
+/** Answer of an upstream, in a form that can be sent to a thread. */
 export interface ReplyToParse {
   readonly protocol: ProtocolName;
   readonly headers: UpstreamHeaders;
@@ -21,10 +24,10 @@ export interface ReplyToParse {
   readonly dimensions: number;
 }
 
-/** Errors lose their class between threads, so that a fault travels as its fields. */
+/** Result of parsing. A fault is returned as its fields, since errors lose their class between threads. */
 export type ParsedOrFault = ParsedVectors | { readonly fault: FaultFields };
 
-/** Runs on a worker thread, and just as well on the calling one. */
+/** Parse an answer on the thread that calls it. */
 export function parseReply(reply: ReplyToParse): ParsedOrFault {
   try {
     return protocolOf(reply.protocol).parse(reply, reply);
@@ -36,8 +39,8 @@ export function parseReply(reply: ReplyToParse): ParsedOrFault {
 }
 
 /**
- * Reads a 2xx answer here where that takes a few milliseconds, else on a thread. The body must not be used
- * afterwards: its memory may have moved to the thread.
+ * Parse a 2xx answer on the calling thread if that takes a few milliseconds at most, else on a worker thread. The body
+ * must not be used afterwards: its memory may have moved to the worker.
  *
  * @throws UpstreamFault of kind `transient`; the signal's reason once it is aborted while the thread works
  */
@@ -58,7 +61,7 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
       { transfer: [body.buffer], ...(signal ? { signal } : {}) },
     );
   } catch (error) {
-    // The pool has an abort error of its own.
+    // The pool rejects with an abort error of its own instead of the signal's reason.
     signal?.throwIfAborted();
     throw error;
   }
@@ -66,17 +69,20 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
   return outcome;
 }
 
-/** Whether reading the answer takes so little that a thread is not worth its while: at most some 4 ms. */
+/** Return true if parsing takes at most about 4 ms, so that a thread is not worth its cost. */
 export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'body'>): boolean {
   if (body.byteLength <= INLINE_NUMBERS_BYTES_MAX) return true;
   if (body.byteLength > INLINE_BASE64_BYTES_MAX) return false;
   if (protocol !== 'openai' && protocol !== 'voyage' && protocol !== 'jina') return false;
-  // Base64 was asked for, but not every server knows it.
+  // We ask for base64, but not every server supports it.
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(HEAD_BYTES, body.byteLength)).toString('latin1');
   return /"embedding"\s*:\s*"/.test(head);
 }
 
-/** Bytes that may be moved away: small Buffers live in a pool that others share, and a view may be part of more. */
+/**
+ * Return bytes that may be transferred, copied if they share their memory: small Buffers lie in a pool, and a view may
+ * be part of more.
+ */
 function ownMemory(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return ownsMemory(body) ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }

@@ -5,7 +5,7 @@ import type { UpstreamHeaders, UpstreamReply, UpstreamRequest } from '../../../p
 
 export interface UpstreamCall {
   readonly upstreamModel: string;
-  /** At least one and at most `caps.itemsMax`; already prefixed where the model wants it. */
+  /** At least one and at most `caps.itemsMax`, with the prefix of their task type if the model has one. */
   readonly texts: readonly string[];
   readonly taskType: TaskType | null;
   /** Dimension to ask for; null: the model's own. */
@@ -21,7 +21,7 @@ export interface ExpectedVectors {
 export interface ParsedVectors {
   /** Float32Array [count x dimensions], row-major, each row L2-normalised, in the order of the texts. */
   readonly vectors: Float32Array<ArrayBuffer>;
-  /** What the vendor says that the whole call cost; null where it does not say. */
+  /** Tokens that the vendor counted for the whole call; null if it does not report them. */
   readonly tokens: number | null;
 }
 
@@ -30,15 +30,15 @@ export interface UpstreamCaps {
   readonly tokensMax: number | null;
 }
 
-/** One wire protocol, without any state: what to send, and what an answer means. */
+/** Wire protocol of a vendor, without any state: builds requests and parses answers. */
 export interface Protocol {
   readonly caps: UpstreamCaps;
   request(call: UpstreamCall): UpstreamRequest;
   /** @throws UpstreamFault of kind `transient` for anything that is not exactly what was asked for */
   parse(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors;
-  /** What a status other than 2xx means. The key that was sent is blotted out of the vendor's message, if given. */
+  /** Classify a status other than 2xx. The key that was sent, if given, is removed from the vendor's message. */
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey?: Secret | null): UpstreamFault;
-  /** Caps told by the server itself, where the protocol can ask. */
+  /** Request for the caps of the server, if the protocol has one. */
   readonly discover?: {
     request(apiKey: Secret | null): UpstreamRequest;
     /** @throws UpstreamFault of kind `transient` */

@@ -5,15 +5,19 @@ import type { ExpectedVectors } from './protocol.ts';
 const UNIT_SLACK = 2e-6;
 const FLOAT_BYTES = 4;
 
-/** A count of tokens as a vendor states it; null where it is missing, no count, or 0 (said by servers that do not count). */
+/**
+ * Return the token count that a vendor reports; null if it is missing, no count, or 0 (reported by servers that do not
+ * count).
+ */
 export function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
 /**
- * Vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order; base64 and number arrays both.
+ * Read the vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order. Both base64 and arrays of
+ * numbers are read.
  *
- * @param embeddingOf what the member `embedding` stands for
+ * @param embeddingOf returns the vector for the value of the member `embedding`
  * @returns Float32Array [count x dimensions], row-major, each row L2-normalised
  * @throws UpstreamFault `transient`: count, an index, a length or a value is wrong
  */
@@ -36,7 +40,9 @@ export function placeByIndex(
   return rows.vectors;
 }
 
-/** The same for answers that give the vectors in the order of the texts; `key` names the member that holds one. */
+/**
+ * Read the vectors of an answer that lists them in the order of the texts; `key` names the member that holds a vector.
+ */
 export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: string): Float32Array<ArrayBuffer> {
   const rows = new Rows(expected);
   const items = rows.listOf(list);
@@ -46,13 +52,16 @@ export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: str
   return rows.vectors;
 }
 
-/** Characters of a vector in base64, without its padding and of the padding, which may be left out. */
+/**
+ * Return the number of base64 characters of a vector: those of its data, and those of the padding, which may be left
+ * out.
+ */
 export function base64SizeOf(dimensions: number): { digits: number; padding: number } {
   const length = dimensions * FLOAT_BYTES;
   return { digits: Math.ceil((length * 4) / 3), padding: (3 - (length % 3)) % 3 };
 }
 
-/** The matrix under construction. Every row goes straight to its place. */
+/** Matrix of vectors that is filled row by row. */
 class Rows {
   readonly vectors: Float32Array<ArrayBuffer>;
   readonly #bytes: Buffer;
@@ -81,7 +90,7 @@ class Rows {
     this.#normalise(row);
   }
 
-  /** Base64 of little-endian float32, which is also the byte order of every machine that Node is built for by us. */
+  /** Decode base64 of little-endian float32, which is the byte order of every platform that we support. */
   #placeBase64(row: number, text: string): void {
     const length = this.#dimensions * FLOAT_BYTES;
     const { digits, padding } = base64SizeOf(this.#dimensions);
@@ -89,7 +98,7 @@ class Rows {
     if (!padded && text.length !== digits) {
       throw badReply('wrong_length', `base64 of ${text.length} characters for ${this.#dimensions} dimensions`);
     }
-    // The decoder skips what is not base64, so that a bad character shows as a byte too few.
+    // The decoder skips characters that are not base64, so that a bad one leaves a byte too few.
     if (this.#bytes.write(text, row * length, length, 'base64') !== length) {
       throw badReply('bad_base64', 'a vector is not valid base64');
     }

@@ -16,7 +16,10 @@ const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
   factcheck: 'query',
 };
 
-/** Voyage AI's `POST /embeddings`. Tokens of a call: 120,000 to 1,000,000 by model; the lowest holds for all. */
+/**
+ * Protocol of Voyage AI's `POST /embeddings`. A call may have 120,000 to 1,000,000 tokens by model; the lowest holds
+ * for all.
+ */
 export const voyage: Protocol = {
   caps: { itemsMax: 1000, tokensMax: 120_000 },
   request: (call) =>

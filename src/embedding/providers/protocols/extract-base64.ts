@@ -5,35 +5,35 @@ const MEMBER = Buffer.from('"embedding"');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
-/** An answer without its base64, in place of which stands a number. */
-export interface Lifted {
+/** Parsed answer in which each base64 string is replaced by a number. */
+export interface ExtractedBase64 {
   readonly answer: unknown;
-  /** The base64 that such a number stands for; anything else is given back as it is. */
+  /** Return the base64 string that a number replaces; any other value is returned as it is. */
   readonly base64Of: (embedding: unknown) => unknown;
 }
 
 /**
- * Read an OpenAI-shaped answer around its base64, which is most of it: a tenth of the memory and a third of the time
- * that the JSON parser takes with it.
+ * Parse an OpenAI-shaped answer without its base64 strings, which are most of it. This takes a tenth of the memory and
+ * a third of the time that the JSON parser takes for the whole answer.
  *
- * Inside of a JSON string every quote has a backslash before it. So `"embedding":"` is a member's name and the start of
- * its value, or the rest of a longer name; only what `data[i].embedding` holds is asked for afterwards.
+ * Inside a JSON string every quote is escaped by a backslash. So `"embedding":"` is either the name of a member and the
+ * start of its value, or the end of a longer name; only `data[i].embedding` is read afterwards.
  *
- * @returns null where it is not JSON, or has not one base64 of the right length for each vector that is expected:
- *   the JSON parser finds out what is wrong then
+ * @returns null if the answer is not JSON, or has not one base64 string of the right length for each expected vector;
+ *   the JSON parser then finds the fault
  */
-export function liftBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVectors): Lifted | null {
+export function extractBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVectors): ExtractedBase64 | null {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { digits, padding } = base64SizeOf(dimensions);
   const starts: number[] = [];
   const ends: number[] = [];
-  let around = '';
+  let withoutBase64 = '';
   let copied = 0;
   let from = 0;
   for (let at = body.indexOf(MEMBER); at !== -1; at = body.indexOf(MEMBER, from)) {
     const colon = skipSpace(body, at + MEMBER.length);
     from = colon;
-    // The kind of object that an item is.
+    // A value and no name: each item says `"object":"embedding"`.
     if (body[colon] !== COLON) continue;
     const open = skipSpace(body, colon + 1);
     if (body[open] !== QUOTE) return null;
@@ -42,15 +42,15 @@ export function liftBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVec
     if (length !== digits && length !== digits + padding) return null;
     if (starts.push(open + 1) > count) return null;
     ends.push(end);
-    around += body.toString('utf8', copied, open) + String(starts.length - 1);
+    withoutBase64 += body.toString('utf8', copied, open) + String(starts.length - 1);
     copied = end + 1;
     from = copied;
   }
   if (starts.length !== count) return null;
-  around += body.toString('utf8', copied);
+  withoutBase64 += body.toString('utf8', copied);
   let answer: unknown;
   try {
-    answer = JSON.parse(around);
+    answer = JSON.parse(withoutBase64);
   } catch {
     return null;
   }
@@ -59,7 +59,7 @@ export function liftBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVec
   return { answer, base64Of };
 }
 
-/** JSON's white space: space, tab, line feed, carriage return. */
+/** Skip the white space of JSON: space, tab, line feed, carriage return. */
 function skipSpace(body: Buffer, from: number): number {
   let at = from;
   while (body[at] === 0x20 || body[at] === 0x09 || body[at] === 0x0a || body[at] === 0x0d) at++;

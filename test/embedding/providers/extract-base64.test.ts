@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { liftBase64 } from '../../../src/embedding/providers/protocols/lift-base64.ts';
+import { extractBase64 } from '../../../src/embedding/providers/protocols/extract-base64.ts';
 import { parseOpenAiShape } from '../../../src/embedding/providers/protocols/openai.ts';
 
 const expected = { count: 2, dimensions: 2 };
@@ -20,7 +20,7 @@ describe('reading an answer around its base64', () => {
       JSON.stringify({ data: items.map((item) => ({ ...item, embedding: item.embedding.replace(/=+$/, '') })) }),
     ];
     for (const text of answers) {
-      expect(liftBase64(bytes(text), expected)).not.toBeNull();
+      expect(extractBase64(bytes(text), expected)).not.toBeNull();
       expect([...parse(text)]).toEqual([...new Float32Array(rows.flat())]);
     }
   });
@@ -35,7 +35,7 @@ describe('reading an answer around its base64', () => {
       '<html>"embedding":"',
       '',
     ];
-    for (const text of strange) expect(liftBase64(bytes(text), expected)).toBeNull();
+    for (const text of strange) expect(extractBase64(bytes(text), expected)).toBeNull();
   });
 
   test('is not misled by the member name inside of other strings and members', () => {
