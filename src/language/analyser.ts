@@ -1,30 +1,30 @@
 import { termsOf } from './words.ts';
 
-/** LanceDB takes about 1 ms for each thirty terms of a query. */
+/** Bound of the terms of a query: LanceDB takes about 1 ms for each thirty of them. */
 const QUERY_TERMS_MAX = 1_024;
-/** Each weight is a clause of its own in the index query. */
+/** Bound of a term's weight: each weight is a clause of its own in the index query. */
 const TERM_WEIGHT_MAX = 8;
 
 /**
- * The terms that keyword search matches: of a chunk at index time (stored joined by single spaces, in a column with
- * a whitespace tokenizer) and of a query. The same function for both; the rules are in `words.ts`.
+ * Extract the terms that keyword search matches, both of a chunk at index time (stored joined by single spaces, in a
+ * column with a whitespace tokenizer) and of a query. The rules are in `words.ts`.
  */
 export function analyse(text: string): string[] {
   return termsOf(text);
 }
 
-/** Terms of a query that weigh the same. */
+/** Terms of a query that have one weight. */
 export interface WeightedTerms {
   readonly terms: readonly string[];
-  /** How often each of them stands in the query, 1..8: a factor of its BM25 score. */
+  /** Occurrences of each term in the query, 1..8: a factor of its BM25 score. */
   readonly weight: number;
 }
 
 /**
- * Distinct terms of a query, grouped by how often they occur, most frequent first. BM25 multiplies a term's score by
- * its frequency in the query, and LanceDB does not: it counts each distinct term once.
+ * Group the distinct terms of a query by their number of occurrences, most frequent first. BM25 multiplies the score of
+ * a term by its frequency in the query, while LanceDB counts each distinct term once.
  *
- * @param terms what `analyse` made of the query
+ * @param terms the result of `analyse` for the query
  */
 export function weighTerms(terms: readonly string[]): WeightedTerms[] {
   const counts = new Map<string, number>();

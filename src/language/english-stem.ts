@@ -1,5 +1,5 @@
 /**
- * Stemming of English words: the Snowball "English" (Porter2) algorithm, written from its published description,
+ * Stemmer for English words: the Snowball "English" (Porter2) algorithm, written from its published description,
  * https://snowballstem.org/algorithms/english/stemmer.html (M. F. Porter, revised 2002).
  */
 
@@ -7,7 +7,7 @@ const VOWELS = 'aeiouy';
 const LI_ENDINGS = 'cdeghkmnrt';
 const DOUBLES = 'bdfgmnprt';
 
-/** Words that the rules would spoil, and what they become. */
+/** Stems of words for which the rules give a wrong result. */
 const EXCEPTIONS = new Map<string, string>([
   ['skis', 'ski'],
   ['skies', 'sky'],
@@ -22,13 +22,22 @@ const EXCEPTIONS = new Map<string, string>([
   ['singly', 'singl'],
   ...['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes'].map((word) => [word, word] as const),
 ]);
-/** Words left alone once their plural is off. */
-const SETTLED = new Set(['inning', 'outing', 'canning', 'herring', 'earring', 'proceed', 'exceed', 'succeed']);
+/** Words that no further rule changes once the plural ending is removed. */
+const UNCHANGED_AFTER_PLURAL = new Set([
+  'inning',
+  'outing',
+  'canning',
+  'herring',
+  'earring',
+  'proceed',
+  'exceed',
+  'succeed',
+]);
 const LONG_PREFIXES = ['gener', 'commun', 'arsen'];
 
 type Rule = readonly [suffix: string, replacement: string, condition?: (stem: string, r2: number) => boolean];
 
-/** Longest suffix first: the first that matches decides, whether or not its condition then holds. */
+/** Rules with the longest suffix first. The first suffix that matches decides, even if its condition does not hold. */
 const STEP_2: readonly Rule[] = [
   ['ational', 'ate'],
   ['fulness', 'ful'],
@@ -87,7 +96,7 @@ const STEP_4: readonly Rule[] = [
   ['ic', ''],
 ];
 
-/** The stem of one lower-case word of a–z. Linear in its length. */
+/** Return the stem of one lower-case word of a–z, in time linear in its length. */
 export function stemEnglish(word: string): string {
   if (word.length < 3) return word;
   const exception = EXCEPTIONS.get(word);
@@ -96,7 +105,7 @@ export function stemEnglish(word: string): string {
   const r1 = regionOne(w);
   const r2 = regionAfter(w, r1);
   w = dropPlural(w);
-  if (SETTLED.has(w)) return w;
+  if (UNCHANGED_AFTER_PLURAL.has(w)) return w;
   w = dropPastAndGerund(w, r1);
   if (/.[^aeiouy][yY]$/.test(w)) w = `${w.slice(0, -1)}i`;
   w = apply(STEP_2, w, r1, r2);
@@ -105,7 +114,7 @@ export function stemEnglish(word: string): string {
   return dropFinal(w, r1, r2).replaceAll('Y', 'y');
 }
 
-/** A `y` that sounds as a consonant is written `Y`, so that it does not count among the vowels. */
+/** Write a `y` that is a consonant as `Y`, so that it is not taken for a vowel. */
 function markConsonantY(word: string): string {
   if (!word.includes('y')) return word;
   let marked = '';
@@ -125,7 +134,7 @@ function regionOne(w: string): number {
   return regionAfter(w, 0);
 }
 
-/** Start of what follows the first consonant after a vowel, looking from `from`. */
+/** Return the position after the first consonant that follows a vowel, searched from `from`. */
 function regionAfter(w: string, from: number): number {
   for (let i = from + 1; i < w.length; i++) if (!isVowel(w, i) && isVowel(w, i - 1)) return i + 1;
   return w.length;

@@ -1,12 +1,10 @@
-/**
- * Words of English that say little about a text. Both lists are ours, written for this project.
- */
+/** English words that carry little meaning. Both lists were written for this project. */
 
 function list(words: string): string[] {
   return words.trim().split(/\s+/);
 }
 
-/** Function words: not indexed, not searched for, not embedded. `us` is not among them: it is also a country. */
+/** Function words, which are not indexed, searched or embedded. `us` is not among them: it is also a country. */
 export const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
   list(`
     a an the this that these those such same other another each every any all both few more most some no nor not only
@@ -22,7 +20,7 @@ export const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Words so common in any writing that sharing one says less than sharing a rarer word. */
+/** Words so common in all writing that they get a lower weight than rarer words. */
 export const ENGLISH_COMMON_WORDS: readonly string[] = list(`
   able accept access accord account achieve across act action active activity actual add addition address affect
   afford age agree aim allow almost alone along already although always american among amount analysis answer anyone

@@ -1,28 +1,31 @@
 /**
- * Korean words without their endings. An eojeol (what stands between spaces) is a stem with particles or verb
- * endings glued on; without them `학교에서는` and `학교를` share nothing but 학교, which is what a search is after.
- * This is no dictionary: it takes off what grammar can put on, and is the same at index and query time, so that a
- * stem cut too short still meets itself. The lists are ours, written from the grammar.
+ * Stemmer for Korean words. An eojeol (the characters between two spaces) is a stem with particles or verb endings
+ * attached. Without them `학교에서는` and `학교를` both become 학교, the word that a search looks for. There is no dictionary:
+ * the stemmer removes every ending that the grammar allows. It is the same at index and query time, so that a stem cut
+ * too short still matches itself. The lists were written from the grammar.
  */
 
 const HANGUL_FIRST = 0xac00;
 const FINALS = 28;
 const FINAL_RIEUL = 8;
 
-/** What the syllable before an ending sounds like: `은` follows a final consonant, `는` a vowel. */
+/** Sounds after which an ending can stand: `은` follows a final consonant, `는` a vowel. */
 const AFTER_CONSONANT = 1;
 const AFTER_VOWEL = 2;
 const AFTER_ANY = 3;
 
 const ENDING_MAX = 5;
-/** Endings come in layers (`사람들에게는`); two passes take off nearly all. */
+/** Number of passes: endings follow one another (`사람들에게는`), and two passes remove nearly all. */
 const PASSES = 2;
 
-/** One-syllable endings that are taken even when one syllable remains: 물은 is 물. */
+/** One-syllable endings that are removed even if only one syllable remains: 물은 is 물. */
 const SHORT_ENDINGS = new Set('은는을를에와');
-/** The same, but the word is kept beside its stem, since it may be a noun as it stands: 휴가, 회의, 결과, 종이, 도로. */
+/**
+ * One-syllable endings that are removed likewise, while the whole word is kept beside its stem, since it may be a noun:
+ * 휴가, 회의, 결과, 종이, 도로.
+ */
 const DOUBTFUL_ENDINGS = new Set('이가의과로');
-/** One-syllable endings that glue to Latin letters and numbers: `KBS는`. Not 만 and 도, which count and measure there. */
+/** Endings that follow Latin letters and numbers: `KBS는`. 만 and 도 are not among them, since they are units there. */
 const AFTER_FOREIGN = new Set(list('은 는 이 가 을 를 의 에 에서 와 과 으로 로 이다 이며 라는 이라는 까지 부터'));
 
 const STOP_STEMS = new Set(
@@ -32,7 +35,7 @@ const STOP_STEMS = new Set(
   `),
 );
 
-/** Words so common in any writing that sharing one says less than sharing a rarer word. */
+/** Words so common in all writing that they get a lower weight than rarer words. */
 export const KOREAN_COMMON_WORDS: readonly string[] = list(`
   사람 시간 경우 문제 사용 방법 가능 다양 필요 중요 관련 내용 결과 현재 이후 당시 이상 정도 부분 일부 전체 모두 많은
   여러 다른 모든 다음 이전 최근 처음 마지막 생각 자신 우리 하나 가지 종류 의미 정의 이유 과정 상태 상황 관계 영향 활동
@@ -64,7 +67,7 @@ const VERB_ENDINGS = list(`
   는데 는가 는지 나요 면서 도록 려고 려는 거나 지만 으며 으면 으니 은가 을까 을까요 어서 아서 어야 아야 다는 다고 던 게
   기 지 는 고 며 다 면
 `);
-/** Verbs that make a verb of a noun, by the form their endings join: plain, past, and the fused forms. */
+/** Verbs that turn a noun into a verb, by the stem that their endings follow: plain, past, and the contracted forms. */
 const NOUN_VERBS = [
   {
     plain: '하',
@@ -129,12 +132,12 @@ function buildEndings(): ReadonlyMap<string, number> {
 }
 
 /**
- * What is left of one Hangul word when its particles and endings are off.
+ * Remove the particles and endings of one Hangul word.
  *
  * @param eojeol a run of Hangul syllables
- * @param foreignBefore whether it is glued to a Latin word or a number
- * @returns no stem for words that say nothing by themselves, one otherwise, or two where the ending may belong to the
- * word (the stem, then the word)
+ * @param foreignBefore true if it follows a Latin word or a number without a space
+ * @returns no stem for words without a meaning of their own; else one, or two (the stem, then the word) if the ending
+ *   may belong to the word
  */
 export function stemKorean(eojeol: string, foreignBefore = false): string[] {
   if (foreignBefore && AFTER_FOREIGN.has(eojeol)) return [];
@@ -152,7 +155,7 @@ export function stemKorean(eojeol: string, foreignBefore = false): string[] {
   return doubtful === null ? [word] : [word, doubtful];
 }
 
-/** Length of the longest ending that may be taken off, 0 for none. */
+/** Return the length of the longest ending that can be removed; 0 for none. */
 function endingLength(word: string): number {
   for (let length = Math.min(ENDING_MAX, word.length - 1); length > 0; length--) {
     const ending = word.slice(-length);
@@ -169,7 +172,7 @@ function soundOf(syllable: number, ending: string): number {
   const index = syllable - HANGUL_FIRST;
   if (index < 0 || index >= 11_172) return AFTER_ANY;
   const final = index % FINALS;
-  // 로 and what begins with it follow ㄹ as they follow a vowel.
+  // 로 and the endings that begin with it follow ㄹ as they follow a vowel.
   if (final === FINAL_RIEUL) return ending.startsWith('로') ? AFTER_VOWEL : AFTER_CONSONANT;
   return final === 0 ? AFTER_VOWEL : AFTER_CONSONANT;
 }

@@ -1,10 +1,10 @@
-/** Scripts of several languages: which one it is, only the words tell. */
+/** Marks scripts that several languages share; only the words show the language. */
 const SHARED = '';
-/** Kana and Han, which Japanese mixes and Chinese does not. */
+/** Marks kana and Han, which Japanese mixes and Chinese does not. */
 const KANA = 'kana';
 const HAN = 'han';
 
-/** Unicode blocks with letters, ascending, and the language that a script is written for where there is one. */
+/** Unicode blocks with letters in ascending order, and the language of their script if it has only one. */
 const BLOCKS: readonly (readonly [from: number, to: number, language: string])[] = [
   [0x00c0, 0x024f, SHARED], // Latin
   [0x0370, 0x03ff, 'el'],
@@ -48,7 +48,7 @@ const BLOCKS: readonly (readonly [from: number, to: number, language: string])[]
   [0xffa0, 0xffdc, 'ko'],
 ];
 
-/** Languages that their script alone tells. */
+/** Languages that can be detected by script alone. */
 export const SCRIPT_LANGUAGES: ReadonlySet<string> = new Set([
   ...BLOCKS.map(([, , language]) => language).filter((language) => language.length === 2),
   'ja',
@@ -58,17 +58,17 @@ export const SCRIPT_LANGUAGES: ReadonlySet<string> = new Set([
 export interface ScriptCount {
   /** Letters of all scripts. */
   readonly letters: number;
-  /** The language that most of the letters of such scripts belong to; null: there are none. */
+  /** Language of most letters in scripts of a single language; null if there are no such letters. */
   readonly language: string | null;
   /** Letters of that language's scripts. */
   readonly own: number;
 }
 
-/** Of Korean, Japanese and Chinese: this share of Hangul makes it Korean (the rest is hanja), of kana Japanese. */
+/** Least share of Hangul for Korean (the rest is hanja) and of kana for Japanese, among Hangul, kana and Han. */
 const HANGUL_SHARE_MIN = 0.2;
 const KANA_SHARE_MIN = 0.1;
 
-/** Which letters a text has. Linear time. */
+/** Count the letters of a text by script, in linear time. */
 export function countScripts(text: string): ScriptCount {
   let letters = 0;
   const counts = new Map<string, number>();

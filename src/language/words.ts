@@ -2,25 +2,33 @@ import { stemEnglish } from './english-stem.ts';
 import { ENGLISH_STOP_WORDS } from './english-words.ts';
 import { stemKorean } from './korean.ts';
 
-/** The full-text index drops terms of 40 bytes and more, so longer ones are cut. */
+/** Bound of a term: the full-text index drops terms of 40 bytes and more, so longer ones are cut. */
 export const TERM_BYTES_MAX = 39;
-/** A word in more pieces than this is a path or an address: nobody searches for it as one. */
+/** Words of more parts are paths or addresses, which are not indexed as a whole. */
 const CODE_PARTS_MAX = 4;
 const AMPERSAND_NAME_MAX = 5;
-/** Unicode's stream-safe limit is 30 (UAX #15); normalising longer runs of marks takes quadratic time. */
+/**
+ * Bound of consecutive marks, the stream-safe limit of Unicode (UAX #15): normalising longer runs takes quadratic time.
+ */
 const MARKS_MAX = 30;
 const CACHED_WORDS_MAX = 32_768;
 const CACHED_WORD_CHARS_MAX = 32;
 
 const NOT_ASCII = /[\u0080-\uffff]/;
 const ASCII_WORDS = /[a-z0-9]+(?:[-'._/,&][a-z0-9]+)*(?:\+\+|#)?/g;
-/** Scripts that are written without spaces, Hangul aside. */
+/** Scripts that are written without spaces, except Hangul. */
 const DENSE = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const SPACED = `[[\\p{L}\\p{N}\\p{M}]--[\\p{sc=Hangul}${DENSE}]]+`;
-/** 1: Hangul. 2: dense scripts. Neither: a word of any other script, a number or a code, with what joins its parts. */
+/**
+ * Words. Group 1: Hangul. Group 2: dense scripts. No group: a word of another script, a number or a code, with the
+ * characters that join its parts.
+ */
 const WORDS = new RegExp(`(\\p{sc=Hangul}+)|([${DENSE}]+)|${SPACED}(?:[\\-'’._\\/,\\&]${SPACED})*(?:\\+\\+|#)?`, 'gv');
 
-/** Accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. Elsewhere a mark is a letter. */
+/**
+ * Marks that are removed: accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. In other scripts a
+ * mark is a letter.
+ */
 const FOLDED_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
 const FOLDED_LETTERS = new Map(
   Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }),
@@ -30,11 +38,11 @@ const cachedWords = new Map<string, readonly string[]>();
 const cachedHangul = new Map<string, readonly string[]>();
 
 /**
- * The terms of a text, in its order: what the keyword index stores and what the built-in model embeds.
- * Latin-script words are folded (case, accents, width), stripped of English endings and stop words; Hangul words are
- * stripped of particles and endings and cut into pairs of syllables, other scripts without spaces into pairs of
- * characters; numbers and codes (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, codes with their parts beside them.
- * Takes any string, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
+ * Extract the terms of a text in its order, as the keyword index stores them and the built-in model embeds them. Words
+ * in Latin script are folded (case, accents, width), English endings are removed and stop words dropped. Hangul words
+ * lose their particles and endings and are cut into pairs of syllables; other scripts without spaces are cut into pairs
+ * of characters. Numbers and codes (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, codes with their parts beside them.
+ * Every string is accepted, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
  *
  * A change here changes the index and the vectors of `local/lexical-1`: it needs a new model id and a rebuild.
  */
@@ -62,7 +70,7 @@ function append(terms: string[], more: readonly string[]): void {
   for (const term of more) terms.push(term);
 }
 
-/** Pairs of neighbouring characters; a single character stands for itself. */
+/** Append all pairs of adjacent characters, or the character if there is only one. */
 function appendPairs(terms: string[], run: string): void {
   let before = '';
   let count = 0;
@@ -90,7 +98,9 @@ function wordTerms(word: string): readonly string[] {
   return remember(cachedWords, word, terms);
 }
 
-/** Words repeat: most of a text comes from here. Emptied when full, which costs less than keeping an order. */
+/**
+ * Cache the terms of a word, since words repeat. The cache is emptied when full, which costs less than an order of use.
+ */
 function remember(cache: Map<string, readonly string[]>, key: string, terms: readonly string[]): readonly string[] {
   if (key.length > CACHED_WORD_CHARS_MAX) return terms;
   if (cache.size >= CACHED_WORDS_MAX) cache.clear();
@@ -104,10 +114,10 @@ function fold(word: string): string {
   return bare.replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS.get(letter) ?? letter).normalize('NFC');
 }
 
-/** Terms of a word that may hold joined parts: contractions, codes, hyphenated words, paths. */
+/** Return the terms of a word that may have several parts: contractions, codes, hyphenated words, paths. */
 function compoundTerms(joined: string): string[] {
   const suffixed = /^(.*?)(?:\+\+|#)$/s.exec(joined);
-  // C++, C#, F#: the sign makes the name.
+  // In C++, C# and F# the sign is part of the name.
   if (suffixed && /^\p{L}{1,2}$/u.test(suffixed[1] ?? '')) return [joined];
   const word = suffixed?.[1] ?? joined;
   if (word.includes("'")) return contractionTerms(word);
@@ -123,7 +133,7 @@ function compoundTerms(joined: string): string[] {
   if (parts.length === 1) return simpleTerms(word);
   if (parts.length <= CODE_PARTS_MAX) {
     if (/\p{N}/u.test(word)) return [word, ...parts.filter((part) => part.length > 1).flatMap(simpleTerms)];
-    // E-mail and email, x-ray and xray.
+    // So that e-mail matches email, and x-ray matches xray.
     const [first = '', second = ''] = parts;
     if (parts.length === 2 && first.length === 1) return [...simpleTerms(first + second), ...simpleTerms(second)];
   }
@@ -133,7 +143,7 @@ function compoundTerms(joined: string): string[] {
 function contractionTerms(word: string): string[] {
   if (ENGLISH_STOP_WORDS.has(word.replaceAll("'", ''))) return [];
   const parts = word.replace(/'s$/, '').split("'");
-  // The article of l'avion, the rest of a cut word.
+  // Drops the article of l'avion and the remainder of a cut word.
   return parts.filter((part) => part.length > 1).flatMap(compoundTerms);
 }
 

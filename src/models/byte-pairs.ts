@@ -1,15 +1,15 @@
-/** A vocabulary of byte-pair encoding. Byte strings are strings whose every code unit is one byte (`latin1`). */
+/** Vocabulary of byte-pair encoding. Byte strings are strings in which every code unit is one byte (`latin1`). */
 export interface BytePairVocabulary {
-  /** Rank of each token by its bytes; the lower rank is merged first. */
+  /** Rank of each token by its bytes; lower ranks are merged first. */
   readonly ranks: ReadonlyMap<string, number>;
-  /** Rank of each token of two bytes at `first * 256 + second`; -1: there is none. */
+  /** Rank of each token of two bytes at `first * 256 + second`; -1 if there is no such token. */
   readonly pairRanks: Int32Array;
   readonly tokenBytesMax: number;
 }
 
-/** Up to this length a plain search for the lowest rank beats a heap. */
+/** Up to this length a linear search for the lowest rank is faster than a heap. */
 const SCANNED_BYTES_MAX = 64;
-/** Above any length of a piece, so that rank and position fit one exact number. */
+/** Factor above every position, so that rank and position fit into one exact number. */
 const POSITIONS = 2 ** 26;
 
 const starts = new Int32Array(SCANNED_BYTES_MAX + 2);
@@ -17,10 +17,12 @@ const scores = new Int32Array(SCANNED_BYTES_MAX + 2);
 const NO_RANK = 0x7fffffff;
 
 /**
- * @param bytes one piece of a text, which is never merged with its neighbours; fewer than 2^26 bytes
- * @returns into how many tokens byte-pair encoding turns it: the two neighbours whose union has the lowest rank are
- * merged, the leftmost first, until no union is a token. O(n log n), so that a long run without a space costs no more
- * than prose does.
+ * Count the tokens that byte-pair encoding makes of one pre-token. It merges the two neighbours whose union has the
+ * lowest rank, the leftmost first, until no union is a token. O(n log n), so that a long run without a space costs no
+ * more than prose.
+ *
+ * @param bytes a pre-token, which is never merged with its neighbours; fewer than 2^26 bytes
+ * @returns the number of tokens
  */
 export function countMerged(bytes: string, vocabulary: BytePairVocabulary): number {
   if (bytes.length < 2) return bytes.length;
@@ -65,7 +67,9 @@ function countByScan(bytes: string, vocabulary: BytePairVocabulary): number {
   }
 }
 
-/** The same by a heap of candidates, where one that a merge has overtaken is dropped when its turn comes. */
+/**
+ * Count by a heap of candidate merges. A candidate that an earlier merge has invalidated is dropped when it is popped.
+ */
 function countByHeap(bytes: string, vocabulary: BytePairVocabulary): number {
   const { ranks, tokenBytesMax } = vocabulary;
   const length = bytes.length;
@@ -107,7 +111,7 @@ function countByHeap(bytes: string, vocabulary: BytePairVocabulary): number {
   return parts;
 }
 
-/** Numbers of at least 0, lowest first. */
+/** Priority queue of numbers of at least 0, lowest first. */
 class MinHeap {
   readonly #items: Float64Array;
   #size = 0;
@@ -129,7 +133,7 @@ class MinHeap {
     items[at] = item;
   }
 
-  /** @returns -1 once it is empty */
+  /** Remove the lowest number. @returns -1 if the heap is empty */
   pop(): number {
     if (this.#size === 0) return -1;
     const items = this.#items;

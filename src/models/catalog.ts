@@ -2,38 +2,41 @@ import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import type { TaskType } from './task-types.ts';
 
-/** How the tokens of a text are counted: as the vendor does, by a `tokenizer.json`, or estimated. */
+/** Method of counting tokens: the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export type TokenizerChoice =
   | { readonly kind: 'cl100k' }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'estimate' };
 
-/** A model that a request may name. */
+/** Model that a request can name. */
 export interface Model {
   readonly id: string;
-  /** Who serves it: a vendor of the catalog or of the operator, `local` for what is built in, `service` for the alias. */
+  /**
+   * Vendor that serves the model, of the catalog or of the operator; `local` for the built-in model, `service` for the
+   * alias.
+   */
   readonly vendor: string;
-  /** `lexical` models know words, not meanings; `alias` picks a backend by the input's language. */
+  /** `lexical` models match words, not meanings; `alias` chooses a backend by the language of the input. */
   readonly kind: 'semantic' | 'lexical' | 'alias';
-  /** Length of the vectors in an answer where the request asks for none. */
+  /** Length of the returned vectors if the request does not name one. */
   readonly defaultDimension: number;
   /** Length of the vectors that the vendor sends. */
   readonly nativeDimension: number;
   readonly maxTokens: number;
-  /** Whether a request may ask for another dimension than the default. */
+  /** True if a request can ask for another dimension than the default. */
   readonly variableDimensions: boolean;
-  /** Changes whenever the vendor's model does; vectors of two revisions are never mixed. */
+  /** Revision of the vendor's model; vectors of two revisions are never mixed. */
   readonly revision: string;
-  /** What to put in front of a text, by task type, for models that are instructed that way. */
+  /** Prefix of a text by task type, for models that are instructed by prefixes. */
   readonly prefixes: Readonly<Partial<Record<TaskType, string>>>;
   readonly tokenizer: TokenizerChoice;
-  /** Dimension to ask the vendor for; null: its own default, which is `nativeDimension`. */
+  /** Dimension to ask the vendor for; null for its own default, which is `nativeDimension`. */
   readonly upstreamDimensions: number | null;
-  /** Price of a million tokens, in the operator's currency; 0 where unset. */
+  /** Price of a million tokens, in the operator's currency; 0 if unset. */
   readonly pricePerMillion: number;
 }
 
-/** What an operator says of a model of their own, or adds to what the catalog knows of one. */
+/** Operator's settings of a model of their own, or changes to a model of the catalog. */
 export interface ModelSettings {
   readonly id: string;
   readonly vendor?: string | undefined;
@@ -50,7 +53,7 @@ export interface ModelSettings {
 export const ALIAS_ID = 'service-embed-1-small';
 export const LEXICAL_ID = 'local/lexical-1';
 
-/** Contract 2.1, and the built-in model. */
+/** Models of the contract (2.1) and the built-in model. */
 const MODELS: readonly Model[] = [
   model(ALIAS_ID, 'service', 1024, 8192, true, { kind: 'alias' }),
   model('vendor-a/text-embedding-3-small', 'vendor-a', 1536, 8191, true, { tokenizer: { kind: 'cl100k' } }),
@@ -106,14 +109,14 @@ export const ModelView = z
   .meta({ id: 'Model' });
 export type ModelView = z.output<typeof ModelView>;
 
-/** Every model that a request may name: those of the contract, the built-in one, and the operator's own. */
+/** All models that a request can name: those of the contract, the built-in one, and the operator's own. */
 export class Catalog {
   readonly #models: ReadonlyMap<string, Model>;
 
   /**
-   * @param upstreamNames by vendor: models that it serves under another name than their own, by id. Another name is
-   *   another model, so it is part of the revision
-   * @throws AppError `config_invalid` naming the model and what is missing
+   * @param upstreamNames by vendor and model id: names under which a vendor serves models, if they differ from their
+   *   own. Another name means another model, so it is part of the revision
+   * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
     settings: readonly ModelSettings[] = [],
@@ -132,7 +135,7 @@ export class Catalog {
     this.#models = models;
   }
 
-  /** @throws AppError `unknown_model` (400) with the nearest thing to do */
+  /** @throws AppError `unknown_model` (400) that says how to list the models */
   find(id: string): Model {
     const found = this.#models.get(id);
     if (found) return found;
@@ -149,7 +152,7 @@ export class Catalog {
   }
 }
 
-/** What the catalog knows of a model, with what the operator says of it. */
+/** Merge a model of the catalog with the operator's settings. */
 function configured(known: Model | undefined, own: ModelSettings): Model {
   const vendor = own.vendor ?? known?.vendor;
   const dimensions = own.dimensions ?? known?.defaultDimension;
@@ -158,7 +161,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
     throw invalidModel(own.id, 'is not in the catalog, so it needs vendor, dimensions and max_tokens');
   }
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
-  // Of a model that we know, `dimensions` says what is answered by default, not what the vendor sends.
+  // For a model of the catalog, `dimensions` is the default of our answers, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;
   const base = known ?? model(own.id, vendor, dimensions, maxTokens, false);
   return {
@@ -176,7 +179,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
   };
 }
 
-/** What a model is called upstream unless the operator says otherwise: its id without the vendor's prefix. */
+/** Return the default upstream name of a model: its id without the vendor's prefix. */
 export function withoutVendor({ id, vendor }: Pick<Model, 'id' | 'vendor'>): string {
   return id.startsWith(`${vendor}/`) ? id.slice(vendor.length + 1) : id;
 }

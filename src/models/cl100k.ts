@@ -4,42 +4,47 @@ import { setImmediate } from 'node:timers/promises';
 import { type BytePairVocabulary, countMerged } from './byte-pairs.ts';
 import type { CountText } from './tokens.ts';
 
-/** Longest token of the vocabulary, in bytes: a text has at least its UTF-8 length divided by this many tokens. */
+/**
+ * Length of the longest token of the vocabulary in bytes. A text has at least as many tokens as its UTF-8 length
+ * divided by it.
+ */
 export const CL100K_TOKEN_BYTES_MAX = 128;
-/** Longer pieces are cut here. A text with one is beyond the limit of every model with this vocabulary (8,191). */
-const PIECE_BYTES_MAX = CL100K_TOKEN_BYTES_MAX * 8192;
-/** Lines read before the event loop gets its turn: under 1 ms, 5 ms while the code is cold. */
-const LINES_A_TURN = 1024;
-const CACHED_PIECES_MAX = 16_384;
-const CACHED_PIECE_CHARS_MAX = 24;
+/** Longer pre-tokens are cut. A text with one is beyond the limit of every model with this vocabulary (8,191). */
+const PRETOKEN_BYTES_MAX = CL100K_TOKEN_BYTES_MAX * 8192;
+/** Lines read between two event-loop yields: under 1 ms, 5 ms while the code is cold. */
+const LINES_PER_SLICE = 1024;
+const CACHED_PRETOKENS_MAX = 16_384;
+const CACHED_PRETOKEN_CHARS_MAX = 24;
 
 /**
- * Read the vocabulary of cl100k_base (one token a line: base64, space, rank), in steps that leave the event loop free.
- * @returns a function that counts the tokens of a text, which is always plain text: names of control tokens such as
- * `<|endoftext|>` are counted as the letters they are. Takes any string, in linear time; a lone surrogate counts as
- * U+FFFD.
+ * Read the vocabulary of cl100k_base (one token per line: base64, space, rank), with event-loop yields between slices
+ * of lines.
+ *
+ * @returns a function that counts the tokens of a text. The text is always plain: names of control tokens such as
+ *   `<|endoftext|>` are counted as letters. Every string is accepted, in linear time; a lone surrogate counts as
+ *   U+FFFD.
  */
 export async function loadCl100k(): Promise<CountText> {
   const file = createRequire(import.meta.url).resolve('gpt-tokenizer/data/cl100k_base.tiktoken');
   const vocabulary = await readVocabulary(await readFile(file));
-  // Words in other scripts than Latin are many tokens, and a text repeats them. Emptied when full.
+  // Words in scripts other than Latin have many tokens, and a text repeats them. Emptied when full.
   const cached = new Map<string, number>();
-  const countWide = (piece: string): number => {
-    const known = cached.get(piece);
+  const countWide = (pretoken: string): number => {
+    const known = cached.get(pretoken);
     if (known !== undefined) return known;
-    const count = countBytes(Buffer.from(piece).toString('latin1'), vocabulary);
-    if (piece.length <= CACHED_PIECE_CHARS_MAX) {
-      if (cached.size >= CACHED_PIECES_MAX) cached.clear();
-      cached.set(piece, count);
+    const count = countBytes(Buffer.from(pretoken).toString('latin1'), vocabulary);
+    if (pretoken.length <= CACHED_PRETOKEN_CHARS_MAX) {
+      if (cached.size >= CACHED_PRETOKENS_MAX) cached.clear();
+      cached.set(pretoken, count);
     }
     return count;
   };
   return (text, stopAfter) => {
     let tokens = 0;
     for (let at = 0; at < text.length && tokens <= stopAfter; ) {
-      const end = pieceEnd(text, at);
-      const piece = text.slice(at, end);
-      tokens += isAscii(piece) ? countBytes(piece, vocabulary) : countWide(piece);
+      const end = pretokenEnd(text, at);
+      const pretoken = text.slice(at, end);
+      tokens += isAscii(pretoken) ? countBytes(pretoken, vocabulary) : countWide(pretoken);
       at = end;
     }
     return tokens;
@@ -47,10 +52,10 @@ export async function loadCl100k(): Promise<CountText> {
 }
 
 function countBytes(bytes: string, vocabulary: BytePairVocabulary): number {
-  if (bytes.length <= PIECE_BYTES_MAX) return countMerged(bytes, vocabulary);
+  if (bytes.length <= PRETOKEN_BYTES_MAX) return countMerged(bytes, vocabulary);
   let tokens = 0;
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES_MAX) {
-    tokens += countMerged(bytes.slice(at, at + PIECE_BYTES_MAX), vocabulary);
+  for (let at = 0; at < bytes.length; at += PRETOKEN_BYTES_MAX) {
+    tokens += countMerged(bytes.slice(at, at + PRETOKEN_BYTES_MAX), vocabulary);
   }
   return tokens;
 }
@@ -69,7 +74,7 @@ async function readVocabulary(file: Buffer): Promise<BytePairVocabulary> {
     if (token.length === 2) pairRanks[token.charCodeAt(0) * 256 + token.charCodeAt(1)] = rank;
     tokenBytesMax = Math.max(tokenBytesMax, token.length);
     at = end + 1;
-    if (ranks.size % LINES_A_TURN === 0) await setImmediate();
+    if (ranks.size % LINES_PER_SLICE === 0) await setImmediate();
   }
   return { ranks, pairRanks, tokenBytesMax };
 }
@@ -80,7 +85,7 @@ const NUMBER = 3;
 const SPACE = 4;
 const NEWLINE = 5;
 
-/** Kind of each code unit that was met, 0 for the others. */
+/** Cached kind of each code unit; 0 if it is not known yet. */
 const kinds = new Uint8Array(0x10000);
 
 function kindAt(text: string, at: number): number {
@@ -89,7 +94,7 @@ function kindAt(text: string, at: number): number {
   if (known !== 0) return known;
   const wide = code >= 0xd800 && code < 0xdc00;
   const kind = kindOf(wide ? String.fromCodePoint(text.codePointAt(at) as number) : text.charAt(at));
-  // What a high surrogate begins depends on the low one.
+  // Not cached for a high surrogate: the kind depends on the low one.
   if (!wide) kinds[code] = kind;
   return kind;
 }
@@ -109,12 +114,12 @@ function widthAt(text: string, at: number): number {
 }
 
 /**
- * End of the piece that begins at `at`, by the pattern of cl100k_base
+ * Return the end of the pre-token that begins at `at`, by the pattern of cl100k_base
  * (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py):
  * `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`.
- * Written out, since a regular expression's stack does not hold a run of a million letters.
+ * The pattern is written as code, since a run of a million letters overflows the stack of a regular expression.
  */
-function pieceEnd(text: string, at: number): number {
+function pretokenEnd(text: string, at: number): number {
   const contraction = text.charCodeAt(at) === 0x27 ? contractionEnd(text, at) : -1;
   if (contraction > 0) return contraction;
   const kind = kindAt(text, at);
@@ -138,7 +143,10 @@ function runEnd(text: string, from: number, kind: number, countMax = Number.POSI
   return at;
 }
 
-/** To the last line break of the run; without one, to before its last space, which belongs to what follows. */
+/**
+ * Return the end of white space: after the last line break of the run; without one, before its last space, which
+ * belongs to the following pre-token.
+ */
 function whiteSpaceEnd(text: string, from: number): number {
   let at = from;
   let newlineEnd = -1;
@@ -159,7 +167,7 @@ function contractionEnd(text: string, at: number): number {
   return CONTRACTION.test(text) ? CONTRACTION.lastIndex : -1;
 }
 
-function isAscii(piece: string): boolean {
-  for (let at = 0; at < piece.length; at++) if (piece.charCodeAt(at) >= 0x80) return false;
+function isAscii(pretoken: string): boolean {
+  for (let at = 0; at < pretoken.length; at++) if (pretoken.charCodeAt(at) >= 0x80) return false;
   return true;
 }

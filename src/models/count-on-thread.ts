@@ -7,10 +7,10 @@ export interface CountRequest {
   readonly stopAfter: number;
 }
 
-/** An error's own fields do not survive the way back from a thread, so a fault of the file is told by a value. */
+/** Result of a count. A fault of the tokenizer file is a value, since errors lose their fields between threads. */
 export type CountReply = { readonly counts: number[] } | { readonly fault: string };
 
-/** Tokens of each text, on the thread that runs this. The thread keeps its tokenizer for the next call. */
+/** Count the tokens of each text on the calling thread, which keeps its tokenizer for the next call. */
 export async function countOnThread({ tokenizer, texts, stopAfter }: CountRequest): Promise<CountReply> {
   try {
     const count = await loadTokenizer(tokenizer);

@@ -6,17 +6,20 @@ import type { CountReply, CountRequest } from './count-on-thread.ts';
 import { loadedTokenizer, loadTokenizer, TokenizerFileError } from './tokenizers.ts';
 import { tokenUpperBound } from './tokens.ts';
 
-/** Characters that take less than about 10 ms even where they are chosen to be slow. Beyond: a worker thread. */
+/**
+ * Characters that are counted inline, in less than about 10 ms even for the slowest texts. Longer texts go to a worker
+ * thread.
+ */
 const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as const;
-/** A text that is this many times longer than its model takes is not counted to its end. */
+/** Multiple of the model's limit up to which tokens are counted exactly. */
 const COUNTED_LIMITS = 4;
 
 /** Counts tokens as each model's catalog entry says: by the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
   /**
-   * Tokens of each text: at once where the work is small and the tokenizer is loaded; else from a worker thread, or
-   * when the vocabulary has been read. Exact where `isExact`, up to 4 times the model's limit; a longer text may come
-   * out as any number above that.
+   * Count the tokens of each text: at once if the work is small and the tokenizer is loaded; else on a worker thread,
+   * or after the vocabulary is read. If `isExact`, counts are exact up to 4 times the model's limit; a longer text may
+   * get any number above that.
    *
    * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken; the signal's reason
    */
@@ -24,7 +27,7 @@ export interface TokenCounters {
   isExact(model: Model): boolean;
   /**
    * Load the tokenizers of these models into this process, so that small texts are counted at once from then on.
-   * Parsing a `tokenizer.json` holds the event loop (0.4 s for 250,000 tokens), so call this before listening. Without
+   * Parsing a `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Without
    * it, models with a file are always counted on a worker thread.
    *
    * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken
@@ -42,7 +45,7 @@ export function openTokenCounters(threads: Threads): TokenCounters {
       if (charsOf(texts) > INLINE_CHARS_MAX[tokenizer.kind]) return countOnThread(threads, model, texts, signal);
       const count = loadedTokenizer(tokenizer);
       if (count) return texts.map((text) => count(text, stopAfter));
-      // This vocabulary is read in steps that leave the event loop free; a file is parsed at one go.
+      // This vocabulary is read with event-loop yields; a tokenizer file is parsed without any.
       if (tokenizer.kind === 'file') return countOnThread(threads, model, texts, signal);
       return loadTokenizer(tokenizer).then((loaded) => texts.map((text) => loaded(text, stopAfter)));
     },
@@ -57,11 +60,11 @@ export function openTokenCounters(threads: Threads): TokenCounters {
 }
 
 /**
- * Refuses a text that is longer than the model takes. Only texts that could be are counted: a text's length in UTF-8
- * bytes bounds its tokens, except under a `tokenizer.json`, whose normaliser may lengthen a text.
+ * Refuse a text that is longer than the model accepts. Only texts that may be too long are counted: the length in UTF-8
+ * bytes bounds the tokens, except with a `tokenizer.json`, whose normaliser may lengthen a text.
  *
- * @param options.indexes position of each text in the request, by which the fault names it; its place in the list
- *   where they are absent
+ * @param options.indexes position of each text in the request, which the error names; by default its position in the
+ *   list
  * @returns tokens of each text that was counted; null for the others
  * @throws AppError `token_limit_exceeded` (400, param `input[i]`); what `count` throws
  */
@@ -71,16 +74,16 @@ export async function checkTokenLimit(
   texts: readonly string[],
   options: { indexes?: readonly number[]; signal?: AbortSignal } = {},
 ): Promise<(number | null)[]> {
-  const suspects: number[] = [];
+  const candidates: number[] = [];
   for (const [at, text] of texts.entries()) {
-    if (model.tokenizer.kind === 'file' || tokenUpperBound(text) > model.maxTokens) suspects.push(at);
+    if (model.tokenizer.kind === 'file' || tokenUpperBound(text) > model.maxTokens) candidates.push(at);
     if (tokenLowerBound(model, text) > countedMax(model)) refuse(at, Number.POSITIVE_INFINITY);
   }
   const found: (number | null)[] = texts.map(() => null);
-  if (suspects.length === 0) return found;
-  const suspected = suspects.map((at) => texts[at] as string);
-  const counts = await counters.count(model, suspected, options.signal);
-  for (const [nth, at] of suspects.entries()) {
+  if (candidates.length === 0) return found;
+  const candidateTexts = candidates.map((at) => texts[at] as string);
+  const counts = await counters.count(model, candidateTexts, options.signal);
+  for (const [nth, at] of candidates.entries()) {
     const tokens = counts[nth] as number;
     if (tokens > model.maxTokens) refuse(at, tokens);
     found[at] = tokens;
@@ -99,7 +102,7 @@ function tokenLimitExceeded(model: Model, index: number, tokens: number, isExact
     code: 'token_limit_exceeded',
     status: 400,
     param: `input[${index}]`,
-    message: `input[${index}] has ${size} tokens; ${model.id} takes at most ${model.maxTokens}`,
+    message: `input[${index}] has ${size} tokens; ${model.id} takes at most ${model.maxTokens}; shorten or split the text`,
     details: { max_tokens: model.maxTokens },
   });
 }
@@ -108,7 +111,7 @@ function countedMax(model: Model): number {
   return model.maxTokens * COUNTED_LIMITS;
 }
 
-/** So that a text which is plainly too long costs nothing. */
+/** Return a number of tokens that the text has at least, so that a text far too long is refused without a count. */
 function tokenLowerBound(model: Model, text: string): number {
   return model.tokenizer.kind === 'cl100k' ? tokenUpperBound(text) / CL100K_TOKEN_BYTES_MAX : 0;
 }

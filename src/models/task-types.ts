@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a vector will be used for (contract 2.2); instruction-aware models embed accordingly. */
+/** Intended use of a vector (contract 2.2); instruction-aware models embed accordingly. */
 export const TaskType = z.enum([
   'retrieval_query',
   'retrieval_document',

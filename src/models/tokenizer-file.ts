@@ -4,19 +4,19 @@ import { z } from 'zod';
 import type { CountText } from './tokens.ts';
 
 /**
- * Texts are tokenised in segments of this length. The library takes quadratic time over a run of unknown characters in
- * a Unigram model, and a tokenizer's own patterns may do worse; a segment takes under 6 ms whatever is in it.
+ * Length of the segments in which texts are tokenised. The library takes quadratic time for a run of unknown characters
+ * in a Unigram model, and the patterns of a tokenizer may take longer; any segment takes under 6 ms.
  */
 const SEGMENT_CHARS_MAX = 1024;
-/** How far before that bound a place between words is looked for. */
+/** Distance before the end of a segment in which a boundary between words is searched. */
 const SPACE_SOUGHT_CHARS = 256;
 
-/** What the library needs beyond doubt; the rest of the format is the tokenizer's own. */
+/** Fields that the library requires; other fields depend on the tokenizer. */
 const TokenizerFile = z.looseObject({
   model: z.looseObject({
-    // Absent in old files. The library reads any other type as a format of its own.
+    // Absent in old files. The library treats any other type as a format of its own.
     type: z.enum(['BPE', 'WordPiece', 'Unigram']).optional(),
-    // Not looked into: it has a quarter of a million entries.
+    // Entries are not checked: there are a quarter of a million.
     vocab: z.custom<object>((vocab) => typeof vocab === 'object' && vocab !== null),
   }),
   added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })).default([]),
@@ -28,20 +28,22 @@ const TokenizerFile = z.looseObject({
 
 /**
  * Read a `tokenizer.json` of Hugging Face (https://huggingface.co/docs/tokenizers).
- * @returns a function that counts the tokens of a text, with those that the tokenizer puts around it ([CLS], </s>), as
- * the model sees it. A text of more than 1,024 characters is tokenised in parts, cut between words; where a part has
- * no white space it is cut within a word, and each such cut counts as one token more, so that none makes a text shorter.
- * @throws what reading or parsing threw
+ *
+ * @returns a function that counts the tokens of a text as the model sees it, with those that the tokenizer adds ([CLS],
+ *   </s>). A text of more than 1,024 characters is tokenised in segments, which are cut between words; a segment
+ *   without white space is cut within a word, and each such cut counts as one more token, so that a cut never lowers
+ *   the count
+ * @throws the error of reading or parsing
  */
 export async function loadTokenizerFile(path: string): Promise<CountText> {
   const tokenizer = new Tokenizer(TokenizerFile.parse(JSON.parse(await readFile(path, 'utf8'))), {});
   const count = (text: string, whole: boolean): number =>
     tokenizer.encode(text, { add_special_tokens: whole }).ids.length;
-  // A file that parses may still not tokenise: its parts need not fit each other.
-  const around = count('a', true) - count('a', false);
+  // Tokenises once, since the parts of a file that parses may still not match.
+  const specialTokens = count('a', true) - count('a', false);
   return (text, stopAfter) => {
     if (text.length <= SEGMENT_CHARS_MAX) return count(text, true);
-    let tokens = around;
+    let tokens = specialTokens;
     for (let at = 0; at < text.length && tokens <= stopAfter; ) {
       const end = segmentEnd(text, at);
       tokens += count(text.slice(at, end), false);
@@ -52,7 +54,9 @@ export async function loadTokenizerFile(path: string): Promise<CountText> {
   };
 }
 
-/** Before a space that follows a word, where there is one near; else anywhere but within a character. */
+/**
+ * Return the end of a segment: before a space that follows a word if one is near, else anywhere but within a character.
+ */
 function segmentEnd(text: string, from: number): number {
   const end = from + SEGMENT_CHARS_MAX;
   if (end >= text.length) return text.length;

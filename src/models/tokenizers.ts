@@ -3,7 +3,7 @@ import { loadCl100k } from './cl100k.ts';
 import { loadTokenizerFile } from './tokenizer-file.ts';
 import { type CountText, countTokens } from './tokens.ts';
 
-/** A `tokenizer.json` that is missing or cannot be used. */
+/** Error of a `tokenizer.json` that is missing or cannot be used. */
 export class TokenizerFileError extends Error {
   override readonly name = 'TokenizerFileError';
   readonly reason: string;
@@ -14,16 +14,16 @@ export class TokenizerFileError extends Error {
   }
 }
 
-/** What this thread has loaded, or is loading: a vocabulary is 10 MB and more, and is never loaded twice. */
+/** Tokenizers that this thread has loaded or is loading. A vocabulary takes 10 MB or more and is never loaded twice. */
 const loading = new Map<string, Promise<CountText>>();
 const loaded = new Map<string, CountText>([['estimate', countTokens]]);
 
-/** Null until `loadTokenizer` is done with it on this thread. */
+/** Return a tokenizer; null until `loadTokenizer` has loaded it on this thread. */
 export function loadedTokenizer(choice: TokenizerChoice): CountText | null {
   return loaded.get(keyOf(choice)) ?? null;
 }
 
-/** @throws TokenizerFileError; the file is then read again next time */
+/** Load a tokenizer on this thread. @throws TokenizerFileError; the next call reads the file again */
 export function loadTokenizer(choice: TokenizerChoice): Promise<CountText> {
   const key = keyOf(choice);
   const known = loading.get(key);
@@ -47,7 +47,10 @@ async function load(choice: TokenizerChoice): Promise<CountText> {
   try {
     return await loadTokenizerFile(choice.path);
   } catch (cause) {
-    throw new TokenizerFileError(isMissing(cause) ? 'is not there' : 'cannot be used as a tokenizer.json', cause);
+    throw new TokenizerFileError(
+      isMissing(cause) ? 'does not exist; check its path' : 'is no valid tokenizer.json; replace the file',
+      cause,
+    );
   }
 }
 

@@ -1,27 +1,27 @@
 /**
- * @returns tokens of one text: up to `stopAfter` as they are; once they are more, any number above it, so that a text
- * far beyond a limit is not read to its end
+ * Function that counts the tokens of one text. The count is exact up to `stopAfter`; above it any greater number may be
+ * returned, so that a text far beyond a limit is not read to its end.
  */
 export type CountText = (text: string, stopAfter: number) => number;
 
 /**
- * Token counts for models whose tokenizer we do not have: an estimate of what the byte-pair encodings in use
- * (measured against cl100k_base) make of a text, from the lengths of its words and the scripts of its letters.
- * It does not undercount English or Korean by more than 10 %. Measured, estimate over count, texts of 50 words and more:
- * English abstracts 0.90 to 1.28 (3,903 passages of Cranfield), Korean articles 0.92 to 1.32 (896 of KorQuAD), generated
- * paragraphs of twelve registers, tables, code and lists of names among them, 0.94 to 1.25. Lists of user
- * names, drugs or foreign places, and other languages in Latin letters, can come out at 0.7.
+ * Token estimates for models whose tokenizer we do not have, from the lengths of the words of a text and the scripts of
+ * its letters. They approximate the byte-pair encodings in use (measured against cl100k_base). English and Korean are
+ * not undercounted by more than 10 %. Measured ratio of estimate to count, for texts of 50 words and more: English
+ * abstracts 0.90 to 1.28 (3,903 passages of Cranfield), Korean articles 0.92 to 1.32 (896 of KorQuAD), generated
+ * paragraphs of twelve registers, tables, code and lists of names among them, 0.94 to 1.25. Lists of user names, drugs
+ * or foreign places, and other languages in Latin letters, can have a ratio of 0.7.
  */
 
-/** Costs are hundredths of a token, so that sums are exact. */
+/** Cost of a token; costs are in hundredths of a token, so that sums are exact. */
 const TOKEN = 100;
 const DIGITS_A_TOKEN = 3;
-/** Runs of one space, line break or sign are merged up to about this length. */
+/** Length up to which runs of one space, line break or punctuation character are merged. */
 const MERGED_RUN = 32;
-/** What a capital adds to the word it begins: names are rarer than other words. */
+/** Additional cost of a word that begins with a capital: names are rarer than other words. */
 const NAME_COST = 40;
 
-/** Cost of one letter outside ASCII, by the first code point of its block; a block reaches to the next. */
+/** Cost of one letter outside ASCII by the first code point of its block; a block ends where the next one begins. */
 const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
   [0x0080, 75], // accented Latin
   [0x0250, 100],
@@ -47,7 +47,7 @@ const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
   [0xff00, 150], // full-width forms
   [0x10000, 250], // emoji, historic scripts
 ];
-/** A Hangul word costs this on top of its syllables: its space seldom joins the first of them. */
+/** Additional cost of a Hangul word: its space is seldom merged with its first syllable. */
 const HANGUL_WORD_COST = 50;
 const HANGUL_FROM = 0xac00;
 const HANGUL_TO = 0xd7a3;
@@ -59,7 +59,11 @@ const DIGIT = 3;
 const SPACE = 4;
 const NEWLINE = 5;
 
-/** @returns about how many tokens the text has; 0 for the empty text, else at least 1. Linear time, no allocation. */
+/**
+ * Estimate the number of tokens of a text, in linear time and without allocation.
+ *
+ * @returns 0 for the empty text, else at least 1
+ */
 export function countTokens(text: string): number {
   let cost = 0;
   let at = 0;
@@ -81,7 +85,7 @@ export function countTokens(text: string): number {
     const length = at - from;
     if (kind === LOWER) cost += lowerCost(length);
     else if (kind === UPPER) {
-      // A capital begins the word in small letters that follows it.
+      // The last capital belongs to the lower-case word that follows it.
       const begins = at < text.length && kindOf(text.charCodeAt(at)) === LOWER;
       cost += begins ? NAME_COST + upperCost(length - 1) : upperCost(length);
     } else if (kind === DIGIT) cost += digitsCost(text, from, length);
@@ -93,8 +97,8 @@ export function countTokens(text: string): number {
 }
 
 /**
- * @returns a number of tokens that the text cannot exceed, at almost no cost, since every token of a byte-level
- * encoding spends at least one UTF-8 byte; a text that is within a limit by this measure needs no counting
+ * Return a number of tokens that the text cannot exceed, at almost no cost: every token of a byte-level encoding has at
+ * least one UTF-8 byte. A text whose bound is within a limit needs no counting.
  */
 export function tokenUpperBound(text: string): number {
   return Buffer.byteLength(text);
@@ -109,7 +113,10 @@ function kindOf(code: number): number {
   return code < 0x80 ? OTHER : -1;
 }
 
-/** Short words are one token nearly always; from 15 letters on they are rare, in pieces of about 3 letters. */
+/**
+ * Return the cost of a lower-case word: short words are nearly always one token; words of 15 letters and more are rare
+ * and are split into tokens of about 3 letters.
+ */
 function lowerCost(length: number): number {
   if (length <= 4) return TOKEN + 5;
   if (length <= 8) return TOKEN + 6 * (length - 3);
@@ -117,19 +124,25 @@ function lowerCost(length: number): number {
   return TOKEN + 90 + 35 * (length - 14);
 }
 
-/** Capitals come in pieces of two and three. */
+/** Return the cost of a run of capitals, which is split into tokens of two or three letters. */
 function upperCost(length: number): number {
   if (length <= 0) return 0;
   return length <= 2 ? TOKEN : TOKEN + 40 * (length - 2);
 }
 
-/** Groups of three; a single space before them is a token of its own, as it is not before a word. */
+/**
+ * Return the cost of digits, which are split into groups of three. Unlike before a word, a single space before them is
+ * a token of its own.
+ */
 function digitsCost(text: string, from: number, length: number): number {
   const spaced = text.charCodeAt(from - 1) === 0x20 && text.charCodeAt(from - 2) !== 0x20;
   return Math.ceil(length / DIGITS_A_TOKEN) * TOKEN + (spaced ? TOKEN : 0);
 }
 
-/** Rulers (`-----`) are merged, other runs come in pairs and more. */
+/**
+ * Return the cost of punctuation: runs of one character (`-----`) are merged, others are split into pairs or longer
+ * tokens.
+ */
 function punctuationCost(text: string, from: number, to: number): number {
   const length = to - from;
   if (length <= 2) return TOKEN;

@@ -2,13 +2,13 @@ import { foreignFormatOf, formatOf, type ImageFormat, readImageHeader } from './
 
 const MIB = 1024 * 1024;
 export const IMAGE_BYTES_MAX = 10 * MIB;
-/** Pixels that a header may declare: a small file can unpack to any size. */
+/** Bound of the pixels that a header may declare, since a small file can unpack to any size. */
 export const IMAGE_PIXELS_MAX = 50_000_000;
-/** What is left of a `data:` URL before the comma. */
+/** Bound of the part of a `data:` URL before its comma. */
 const PREFIX_CHARS_MAX = 200;
 
 export interface DecodedImage {
-  /** The whole file; memory of its own, so that it can be handed to another thread. */
+  /** Whole file, in memory of its own, so that it can be transferred to another thread. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: ImageFormat;
   /** Pixels, as the header declares them. */
@@ -18,16 +18,16 @@ export interface DecodedImage {
   readonly orientation: number;
 }
 
-/** Why a string is no image. The message fits behind `images[3]: ` and repeats nothing of the string. */
+/** Fault of a string that is no accepted image. The message follows `images[3]: ` and repeats nothing of the string. */
 export class ImageFault extends Error {
   override readonly name = 'ImageFault';
 }
 
 /**
- * One base64 string, with or without a `data:image/…;base64,` prefix, to an image file whose header has been checked.
- * The media type of the prefix is not believed: the magic bytes decide.
+ * Decode a base64 string, with or without a `data:image/…;base64,` prefix, to an image file, and check its header. The
+ * format is determined by the magic bytes, not by the media type of the prefix.
  *
- * Takes a few milliseconds for 10 MB; the string is looked at, never copied.
+ * Takes a few milliseconds for 10 MB.
  *
  * @throws ImageFault
  */
@@ -36,7 +36,7 @@ export function decodeImage(text: string): DecodedImage {
 }
 
 /**
- * Looks at the header of an image file; the magic bytes decide on its format.
+ * Check the header of an image file. The magic bytes determine its format.
  *
  * @throws ImageFault
  */
@@ -69,7 +69,7 @@ function startOfBase64(text: string): number {
   return comma + 1;
 }
 
-/** RFC 4648, 4, with padding and without line breaks. */
+/** Decode base64 by RFC 4648, 4, with padding and without line breaks. */
 function decodeBase64(text: string, from: number): Uint8Array<ArrayBuffer> {
   const chars = text.length - from;
   if (chars === 0) throw new ImageFault('must not be empty');
@@ -78,10 +78,10 @@ function decodeBase64(text: string, from: number): Uint8Array<ArrayBuffer> {
   if (length > IMAGE_BYTES_MAX) throw new ImageFault(`is larger than ${IMAGE_BYTES_MAX / MIB} MB`);
   const invalid = 'is not valid base64 (standard alphabet, padded, without line breaks)';
   if (chars % 4 !== 0 || length <= 0) throw new ImageFault(invalid);
-  // Not from Node's pool of small buffers, which cannot be transferred.
+  // Not allocated from Node's pool of small buffers, which cannot be transferred.
   const bytes = Buffer.allocUnsafeSlow(length);
-  // The decoder skips what it does not know, so that a bad character shows as a byte too few; but it takes the
-  // alphabet for URLs, too.
+  // The decoder skips unknown characters, so that a bad one leaves a byte too few; but it also accepts the alphabet for
+  // URLs.
   const written = bytes.write(from === 0 ? text : text.slice(from), 'base64');
   if (written !== length || text.includes('-', from) || text.includes('_', from)) throw new ImageFault(invalid);
   return new Uint8Array(bytes.buffer, 0, length);

@@ -7,18 +7,18 @@ import { isTiff, type TiffPage, tiffPages } from './tiff-pages.ts';
 import type { Transcriber } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** Larger than what a request may carry: scans are stored with little compression. */
+/** Bound of a file, larger than for an image of a request: scans are stored with little compression. */
 export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** A page full of small print takes 10 s on a core that does nothing else; nobody waits at the other end of a request. */
+/** Time limit of an image. A page full of small print takes 10 s on an idle core, and no request waits for it. */
 const IMAGE_MS_MAX = 120_000;
-/** Documents wait here by themselves. */
+/** Bound of the waiting images of documents, which have a queue of their own. */
 const WAITING_MAX = 10_000;
 
-/** Reads pictures of documents. */
+/** Reader of the images in documents. */
 export interface DocumentImages {
   /**
-   * Text of an image file (PNG, JPEG, WebP, GIF, or the first page of a TIFF file), lines apart, empty where there is
-   * none.
+   * Read the text of an image file (PNG, JPEG, WebP, GIF, or the first page of a TIFF file), separated by lines and
+   * empty if there is none.
    *
    * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400), `provider_unavailable` (502),
    *   `images_overloaded` (503); the signal's reason once it is aborted
@@ -28,9 +28,9 @@ export interface DocumentImages {
 }
 
 /**
- * Pictures to text by the operator's vision model, or by OCR on this machine where none is configured. TIFF files,
- * and files that are too large to be sent, are for OCR anyway. Its processes are not those of requests, which never
- * wait for a document of a thousand pages.
+ * Open a reader that uses the operator's vision model, or OCR on this machine if none is configured. TIFF files, and
+ * files that are too large to be sent, are always read by OCR. Its processes are not those of requests, so that
+ * requests never wait for a document of a thousand pages.
  */
 export function openDocumentImages(options: {
   readonly vision: VisionSettings | null | undefined;

@@ -10,10 +10,10 @@ import {
 } from './image-header.ts';
 
 /**
- * The file of the first frame alone: decoders unpack every frame of a GIF before they look at one, and refuse animated
+ * Return a file of the first frame only: decoders unpack all frames of a GIF before they read one, and refuse animated
  * WebP.
  *
- * @returns the same bytes where there is nothing to cut off
+ * @returns the original bytes if there is only one frame
  */
 export function firstFrameOf(image: Pick<DecodedImage, 'bytes' | 'format'>): Uint8Array {
   const file = viewOf(image.bytes);
@@ -29,7 +29,7 @@ function firstGifFrame(file: Buffer): Uint8Array {
   return Buffer.concat([file.subarray(0, frame.headLength), file.subarray(frame.start, frame.end), trailer]);
 }
 
-/** An animation frame holds the chunks of a still image (RFC 9649, 2.7.1.1). */
+/** Build a still image from the first animation frame, which holds the chunks of one (RFC 9649, 2.7.1.1). */
 function firstWebpFrame(file: Buffer): Uint8Array {
   for (const { type, data } of webpFileChunks(file)) {
     if (type !== 'ANMF') continue;
@@ -44,7 +44,7 @@ function firstWebpFrame(file: Buffer): Uint8Array {
   return file;
 }
 
-/** `VP8X` for an image with a separate alpha channel. */
+/** Build the `VP8X` chunk of an image with a separate alpha channel. */
 function alphaHeader(size: { width: number; height: number }): WebpChunk {
   const data = Buffer.alloc(10);
   data[0] = 0x10;

@@ -1,6 +1,6 @@
 /**
- * Format, size and orientation as the first bytes of an image file state them. Nothing here decodes pixels.
- * `docs/decisions/0013-own-image-headers.md` says why no library reads them.
+ * Reader of format, size and orientation from the first bytes of an image file. It decodes no pixels.
+ * `docs/decisions/0013-own-image-headers.md` explains why no library is used.
  */
 
 export const IMAGE_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
@@ -8,10 +8,10 @@ export type ImageFormat = (typeof IMAGE_FORMATS)[number];
 
 export interface ImageHeader {
   readonly format: ImageFormat;
-  /** Pixels, as stored: before any rotation. The larger one where canvas and first frame differ. */
+  /** Pixels as stored, before any rotation; the larger value if canvas and first frame differ. */
   readonly width: number;
   readonly height: number;
-  /** EXIF orientation, 1 to 8 (EXIF 2.32, 4.6.4 A); 1, upright, where the file says nothing. */
+  /** EXIF orientation, 1 to 8 (EXIF 2.32, 4.6.4 A); 1 (upright) if the file has none. */
   readonly orientation: number;
 }
 
@@ -20,12 +20,15 @@ interface Size {
   readonly height: number;
 }
 
-/** Segments, blocks or chunks read in search of the first frame. Real files have some hundred before it at most. */
+/**
+ * Bound of the segments, blocks or chunks read in search of the first frame. Real files have at most some hundred
+ * before it.
+ */
 const PARTS_MAX = 10_000;
 
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** @returns the format by the magic bytes, or null */
+/** Return the format by the magic bytes, or null if it is not an accepted one. */
 export function formatOf(bytes: Uint8Array): ImageFormat | null {
   const file = viewOf(bytes);
   if (file.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';
@@ -46,13 +49,13 @@ const FOREIGN: readonly (readonly [start: RegExp, name: string])[] = [
   [/^PK\W/, 'a ZIP archive'],
 ];
 
-/** A name for what is not an accepted image, for an error message. */
+/** Name the format of a file that is not accepted, for an error message. */
 export function foreignFormatOf(bytes: Uint8Array): string {
   const start = ascii(viewOf(bytes), 0, 64);
   return FOREIGN.find(([pattern]) => pattern.test(start))?.[1] ?? 'an unknown format';
 }
 
-/** @returns null where the header is cut off or makes no sense */
+/** Read the header of an image file; null if it is truncated or invalid. */
 export function readImageHeader(bytes: Uint8Array): ImageHeader | null {
   const format = formatOf(bytes);
   if (format === null) return null;
@@ -62,7 +65,7 @@ export function readImageHeader(bytes: Uint8Array): ImageHeader | null {
   return size === null ? null : { format, ...size, orientation: 1 };
 }
 
-/** A Buffer over the same bytes. */
+/** Return a Buffer that shares the bytes. */
 export function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -71,13 +74,13 @@ function ascii(file: Buffer, from: number, length: number): string {
   return file.toString('latin1', from, from + length);
 }
 
-/** The header chunk comes first (PNG, third edition, 5.6). */
+/** Read the size from the header chunk, which comes first (PNG, third edition, 5.6). */
 function pngSize(file: Buffer): Size | null {
   if (file.length < 24 || ascii(file, 12, 4) !== 'IHDR') return null;
   return { width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
 }
 
-/** Segments up to the frame header (ITU-T T.81, B.1 and B.2.2). */
+/** Read the segments up to the frame header (ITU-T T.81, B.1 and B.2.2). */
 function jpegHeader(file: Buffer): ImageHeader | null {
   let orientation = 1;
   let at = 2;
@@ -85,7 +88,7 @@ function jpegHeader(file: Buffer): ImageHeader | null {
     if (file[at] !== 0xff) return null;
     const marker = file[at + 1] as number;
     if (marker === 0xff) {
-      at++; // A fill byte.
+      at++; // Skips a fill byte.
       continue;
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
@@ -93,7 +96,7 @@ function jpegHeader(file: Buffer): ImageHeader | null {
       if (at + 9 > file.length) return null;
       return { format: 'jpeg', height: file.readUInt16BE(at + 5), width: file.readUInt16BE(at + 7), orientation };
     }
-    if (marker === 0xd9 || marker === 0xda) return null; // Pixels, or the end, before any size.
+    if (marker === 0xd9 || marker === 0xda) return null; // Pixels or the end come before any size.
     const length = file.readUInt16BE(at + 2);
     if (length < 2) return null;
     if (marker === 0xe1) orientation = exifOrientation(file.subarray(at + 4, at + 2 + length)) ?? orientation;
@@ -104,7 +107,7 @@ function jpegHeader(file: Buffer): ImageHeader | null {
 
 const ORIENTATION_TAG = 0x0112;
 
-/** Tag 0x0112 of the first directory of a TIFF structure behind `Exif\0\0`. */
+/** Read tag 0x0112 of the first directory of the TIFF structure after `Exif\0\0`. */
 function exifOrientation(segment: Buffer): number | null {
   if (ascii(segment, 0, 6) !== 'Exif\0\0') return null;
   const tiff = segment.subarray(6);
@@ -122,17 +125,17 @@ function exifOrientation(segment: Buffer): number | null {
   return null;
 }
 
-/** Where the first frame of a GIF stands (GIF89a specification, 17 to 26). */
+/** Position and size of the first frame of a GIF (GIF89a specification, 17 to 26). */
 export interface GifFrame extends Size {
   /** Length of signature, screen and global colours. */
   readonly headLength: number;
   /** Offset of the image descriptor. */
   readonly start: number;
-  /** Offset behind the frame's last block. */
+  /** Offset after the last block of the frame. */
   readonly end: number;
 }
 
-/** @returns null where no frame begins; a cut-off frame ends with the file */
+/** Find the first frame of a GIF; null if there is none. A truncated frame ends with the file. */
 export function findGifFrame(file: Buffer): GifFrame | null {
   if (file.length < 13) return null;
   const headLength = 13 + colourTableLength(file[10] as number);
@@ -156,7 +159,7 @@ function colourTableLength(flags: number): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0;
 }
 
-/** @returns the offset behind the empty block that ends a chain */
+/** Return the offset after the empty block that ends a chain. */
 function skipSubBlocks(file: Buffer, from: number): number {
   let at = from;
   for (;;) {
@@ -176,7 +179,7 @@ export interface WebpChunk {
   readonly data: Buffer;
 }
 
-/** The first 10,000 chunks of a RIFF body, a cut-off last one as far as it goes. */
+/** Iterate over the first 10,000 chunks of a RIFF body; a truncated last one is shortened. */
 export function* webpChunks(body: Buffer): Generator<WebpChunk> {
   let at = 0;
   for (let part = 0; part < PARTS_MAX && at + 8 <= body.length; part++) {
@@ -187,10 +190,10 @@ export function* webpChunks(body: Buffer): Generator<WebpChunk> {
 }
 
 const RIFF_HEAD_BYTES = 12;
-/** Place, size, duration and flags of an animation frame, before its own chunks. */
+/** Length of the position, size, duration and flags of an animation frame, before its chunks. */
 export const WEBP_FRAME_HEAD_BYTES = 16;
 
-/** The chunks of a WebP file (RFC 9649, 2.3). */
+/** Iterate over the chunks of a WebP file (RFC 9649, 2.3). */
 export function webpFileChunks(file: Buffer): Generator<WebpChunk> {
   return webpChunks(file.subarray(RIFF_HEAD_BYTES));
 }
@@ -217,7 +220,7 @@ function webpFrameSize(body: Buffer): Size | null {
   return null;
 }
 
-/** Size in a lossy (RFC 6386, 9.1) or lossless (RFC 9649, 3.4) bitstream. */
+/** Read the size from a lossy (RFC 6386, 9.1) or lossless (RFC 9649, 3.4) bitstream. */
 export function bitstreamSize(type: string, data: Buffer): Size | null {
   if (type === 'VP8 ' && data.length >= 10 && data.readUIntBE(3, 3) === 0x9d012a) {
     return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff };

@@ -1,7 +1,7 @@
 /**
- * Main of the process that reads text in untrusted images, one after the other (see ocr-protocol.ts). It is started
- * with next to no rights (see ocr-process.ts). Whatever goes wrong in the recogniser ends it: its memory may be in
- * any state then.
+ * Main module of the process that reads text in untrusted images, one after the other (see ocr-protocol.ts). It is
+ * started with almost no rights (see ocr-process.ts). Any fault of the recogniser ends the process, since its memory
+ * may then be in any state.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,14 +9,14 @@ import os from 'node:os';
 import { gunzipSync } from 'node:zlib';
 import type { OcrArgument, OcrLine } from './ocr-protocol.ts';
 
-/** What is used of Tesseract's C++ API, as tesseract.js-core binds it. */
+/** The part of Tesseract's C++ API that is used, as tesseract.js-core binds it. */
 interface Recogniser {
-  /** @returns 0, or -1 where a language could not be loaded */
+  /** Returns 0, or -1 if a language could not be loaded. */
   Init(dataPath: null, languages: string, engineMode: number): number;
   SetVariable(name: string, value: string): boolean;
-  /** Reads `/input`. @returns 1 where it cannot be decoded */
+  /** Reads `/input`; returns 1 if it cannot be decoded. */
   SetImageFile(exifOrientation: number, angle: number): number;
-  /** @returns 0, or -1 */
+  /** Returns 0, or -1 on failure. */
   Recognize(monitor: null): number;
   GetJSONText(): string;
 }
@@ -32,28 +32,31 @@ interface Line {
   readonly confidence: number;
 }
 
-/** Tesseract's page segmentation modes: a page with a layout, and words scattered anywhere. */
+/** Page segmentation modes of Tesseract: a page with a layout, and sparse text at any position. */
 const AUTOMATIC = '3';
 const SPARSE = '11';
-/** Photographs and textures give lines, too. What tells them from text is confidence (percent), letters, and length. */
+/**
+ * Bounds that distinguish text from the lines that photographs and textures give: confidence (percent) and number of
+ * letters.
+ */
 const AUTOMATIC_CONFIDENCE_MIN = 60;
 const SPARSE_CONFIDENCE_MIN = 70;
 const SURE_CONFIDENCE_MIN = 80;
-const SURE_SIGNS_MIN = 2;
-const UNSURE_SIGNS_MIN = 8;
+const SURE_CHARACTERS_MIN = 2;
+const UNSURE_CHARACTERS_MIN = 8;
 const LSTM_ONLY = 1;
 const HEAD_BYTES = 5;
 const NICENESS = 10;
 
 async function main(): Promise<void> {
   const argument = JSON.parse(process.argv[2] ?? '') as OcrArgument;
-  beNice();
+  lowerPriority();
   const core = await loadCore(argument.cores);
   const recogniser = openRecogniser(core, argument);
-  const take = readImages(argument.imageBytesMax);
+  const nextImage = readImages(argument.imageBytesMax);
   await print({ type: 'ready' });
   for (;;) {
-    const { image, orientation } = await take();
+    const { image, orientation } = await nextImage();
     core.FS.writeFile('/input', image);
     const text = await recognise(recogniser, orientation);
     core.FS.unlink('/input');
@@ -61,12 +64,12 @@ async function main(): Promise<void> {
   }
 }
 
-/** Requests that only wait for an embedding go first. */
-function beNice(): void {
+/** Lower the priority of this process, so that requests which only wait for an embedding come first. */
+function lowerPriority(): void {
   try {
     os.setPriority(NICENESS);
   } catch {
-    // Not allowed here; it works all the same.
+    // The system does not allow it; recognition works without it.
   }
 }
 
@@ -82,7 +85,7 @@ async function loadCore(builds: readonly string[]): Promise<Core> {
       fault = error;
     }
   }
-  throw new Error('no build of the recogniser runs here', { cause: fault });
+  throw new Error('no build of the recogniser runs on this processor', { cause: fault });
 }
 
 function openRecogniser(core: Core, { languages }: OcrArgument): Recogniser {
@@ -97,46 +100,51 @@ function openRecogniser(core: Core, { languages }: OcrArgument): Recogniser {
 }
 
 /**
- * Reads the image as a page, and where that gives nothing to be sure of, as scattered words, which can take long.
+ * Read the image as a page, and if the result is not certain, also as sparse text, which can take long.
  *
- * @returns null where the image cannot be decoded
+ * @returns null if the image cannot be decoded
  */
 async function recognise(recogniser: Recogniser, orientation: number): Promise<string | null> {
-  const page = look(recogniser, orientation, AUTOMATIC, AUTOMATIC_CONFIDENCE_MIN);
+  const page = recogniseAs(recogniser, orientation, AUTOMATIC, AUTOMATIC_CONFIDENCE_MIN);
   if (page === null) return null;
   if (page.isSure) return page.text;
   await print({ type: 'draft', text: page.text });
-  const scattered = look(recogniser, orientation, SPARSE, SPARSE_CONFIDENCE_MIN);
-  return scattered !== null && scattered.weight > page.weight ? scattered.text : page.text;
+  const sparse = recogniseAs(recogniser, orientation, SPARSE, SPARSE_CONFIDENCE_MIN);
+  return sparse !== null && sparse.weight > page.weight ? sparse.text : page.text;
 }
 
-interface Found {
-  /** Empty where it is too little to be believed. */
+interface Recognition {
+  /** Text of all lines; empty if it has too few characters to be reliable. */
   readonly text: string;
   readonly isSure: boolean;
-  /** Letters and digits, each by its confidence. */
+  /** Sum of the confidences of all letters and digits. */
   readonly weight: number;
 }
 
-function look(recogniser: Recogniser, orientation: number, segmentation: string, confidenceMin: number): Found | null {
+function recogniseAs(
+  recogniser: Recogniser,
+  orientation: number,
+  segmentation: string,
+  confidenceMin: number,
+): Recognition | null {
   recogniser.SetVariable('tessedit_pageseg_mode', segmentation);
   if (recogniser.SetImageFile(orientation, 0) === 1) return null;
   if (recogniser.Recognize(null) !== 0) return null;
   const lines: string[] = [];
-  let signs = 0;
+  let characters = 0;
   let weight = 0;
   for (const line of linesOf(recogniser.GetJSONText())) {
-    const own = countSigns(line.text);
-    if (line.confidence < confidenceMin || own === 0) continue;
+    const characterCount = countCharacters(line.text);
+    if (line.confidence < confidenceMin || characterCount === 0) continue;
     lines.push(line.text.trim());
-    signs += own;
-    weight += own * line.confidence;
+    characters += characterCount;
+    weight += characterCount * line.confidence;
   }
-  const isSure = signs >= SURE_SIGNS_MIN && weight / signs >= SURE_CONFIDENCE_MIN;
-  return { text: isSure || signs >= UNSURE_SIGNS_MIN ? lines.join('\n') : '', isSure, weight };
+  const isSure = characters >= SURE_CHARACTERS_MIN && weight / characters >= SURE_CONFIDENCE_MIN;
+  return { text: isSure || characters >= UNSURE_CHARACTERS_MIN ? lines.join('\n') : '', isSure, weight };
 }
 
-function countSigns(text: string): number {
+function countCharacters(text: string): number {
   return text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
 }
 
@@ -149,16 +157,18 @@ function linesOf(json: string): Line[] {
   return (page.blocks ?? []).flatMap((block) => block.paragraphs).flatMap((paragraph) => paragraph.lines);
 }
 
-interface Taken {
+interface ReceivedImage {
   readonly image: Uint8Array;
   readonly orientation: number;
 }
 
-/** @returns a function that waits for the next image; stdin's end, or an image too large, ends the process */
-function readImages(bytesMax: number): () => Promise<Taken> {
+/**
+ * Return a function that reads the next image from stdin. The end of stdin, or an image too large, ends the process.
+ */
+function readImages(bytesMax: number): () => Promise<ReceivedImage> {
   const input = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let rest: Buffer = Buffer.alloc(0);
-  const take = async (length: number): Promise<Buffer> => {
+  const readBytes = async (length: number): Promise<Buffer> => {
     const parts = [rest];
     let have = rest.length;
     while (have < length) {
@@ -172,10 +182,10 @@ function readImages(bytesMax: number): () => Promise<Taken> {
     return all.subarray(0, length);
   };
   return async () => {
-    const head = await take(HEAD_BYTES);
+    const head = await readBytes(HEAD_BYTES);
     const length = head.readUInt32LE(0);
     if (length > bytesMax) process.exit(2);
-    return { orientation: head.readUInt8(4), image: await take(length) };
+    return { orientation: head.readUInt8(4), image: await readBytes(length) };
   };
 }
 
@@ -195,7 +205,7 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-/** Nothing but our own lines may get to stdout. */
+/** Disable the console, so that only our own lines are written to stdout. */
 function silenceConsole(): void {
   const drop = () => {};
   Object.assign(console, { log: drop, info: drop, warn: drop, error: drop, debug: drop });

@@ -5,8 +5,8 @@ import { type ConfinedProcess, startConfined } from '../platform/confined-proces
 import { IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
 
 /**
- * `unreadable`: the decoder refused the image. `too_slow`: the deadline passed. `died`: the process ended, out of
- * memory or by a fault of the recogniser. `not_started`: it never got ready.
+ * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: the deadline passed. `died`: the
+ * process ended, out of memory or by a fault of the recogniser. `not_started`: the process never became ready.
  */
 export type OcrFaultKind = 'unreadable' | 'too_slow' | 'died' | 'not_started';
 
@@ -21,13 +21,15 @@ export class OcrFault extends Error {
 }
 
 export interface OcrProcessLimits {
-  /** From the start to `ready`. */
+  /** Time limit from the start to `ready`. */
   readonly startMs: number;
-  /** Wall clock of one image. */
+  /** Time limit of one image (wall clock). */
   readonly imageMs: number;
-  /** Wall clock of the second look at an image whose first gave little; past it the first one counts. */
-  readonly secondLookMs: number;
-  /** Memory of the process, by the kernel's data limit; POSIX only. */
+  /**
+   * Time limit of the second pass over an image whose first pass gave little text; after it the first result is used.
+   */
+  readonly secondPassMs: number;
+  /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
   readonly memoryBytesMax: number;
   readonly textCharsMax: number;
   /** An image larger than this ends the process. */
@@ -36,17 +38,17 @@ export interface OcrProcessLimits {
 
 const HEAP_MIB = 128;
 const STDERR_CHARS_MAX = 2000;
-/** A character is up to six bytes in JSON. */
+/** Bound of the bytes of a character in JSON. */
 const JSON_BYTES_PER_CHAR = 6;
 
-/** A draft and what follows it. */
-const LINES_AHEAD_MAX = 2;
+/** Bound of unread lines: a draft and the line that follows it. */
+const UNREAD_LINES_MAX = 2;
 
 /**
- * One process that reads text in images, one at a time.
+ * Process that reads text in images, one at a time.
  *
- * It may read its own code, the recogniser and the trained data, and nothing else; write no file, start no process
- * and no thread, and has an empty environment. It ends by itself when this process dies.
+ * It can read only its own code, the recogniser and the trained data. It cannot write files or start processes or
+ * threads, and its environment is empty. It ends by itself when this process dies.
  */
 export class OcrProcess {
   readonly #child: ConfinedProcess;
@@ -66,9 +68,9 @@ export class OcrProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (this.#stderr.length < STDERR_CHARS_MAX) this.#stderr += text.slice(0, STDERR_CHARS_MAX);
     });
-    child.stdin.on('error', () => {}); // It died before it read everything; its exit tells.
-    child.on('error', (error) => this.#lines.end(`cannot be started: ${error.message}`));
-    child.on('close', (code, signal) => this.#lines.end(`ended (${code ?? signal}) ${this.#stderr}`));
+    child.stdin.on('error', () => {}); // The process died before it read everything; `close` reports it.
+    child.on('error', (error) => this.#lines.end(`the OCR process cannot be started: ${error.message}`));
+    child.on('close', (code, signal) => this.#lines.end(`the OCR process ended (${code ?? signal}) ${this.#stderr}`));
   }
 
   /** @throws OcrFault `not_started`; the signal's reason once it is aborted */
@@ -84,14 +86,14 @@ export class OcrProcess {
       throw new OcrFault('not_started', error.message);
     }
     process.kill();
-    throw new OcrFault('not_started', 'did not keep to its protocol');
+    throw new OcrFault('not_started', 'the OCR process violated its protocol');
   }
 
   get isAlive(): boolean {
     return !this.#lines.isEnded;
   }
 
-  /** After the last image; memory that the recogniser took is never given back. */
+  /** Resident memory after the last image. The recogniser never frees the memory that it took. */
   get residentBytes(): number {
     return this.#residentBytes;
   }
@@ -101,7 +103,8 @@ export class OcrProcess {
   }
 
   /**
-   * The text in one image, lines apart; empty where there is none. Any failure but `unreadable` ends the process.
+   * Read the text in one image, separated by lines and empty if there is none. Any failure except `unreadable` ends the
+   * process.
    *
    * @throws OcrFault; the signal's reason once it is aborted
    */
@@ -116,7 +119,7 @@ export class OcrProcess {
     if (line.type === 'draft') {
       const draft = line.text;
       try {
-        line = await this.#next(this.#limits.secondLookMs, signal);
+        line = await this.#next(this.#limits.secondPassMs, signal);
       } catch (error) {
         if (!(error instanceof OcrFault)) throw error;
         return draft;
@@ -124,7 +127,7 @@ export class OcrProcess {
     }
     if (line.type !== 'read') {
       this.kill();
-      throw new OcrFault('died', 'did not keep to its protocol');
+      throw new OcrFault('died', 'the OCR process violated its protocol');
     }
     this.#residentBytes = line.residentBytes;
     this.#cpuSeconds = line.cpuSeconds;
@@ -134,10 +137,12 @@ export class OcrProcess {
 
   kill(): void {
     this.#child.kill('SIGKILL');
-    this.#lines.end('was killed');
+    this.#lines.end('the OCR process was killed');
   }
 
-  /** Its next line. A process that is late, or that nobody waits for, is killed: nothing else can interrupt it. */
+  /**
+   * Read the next line. If the process is late, or the signal is aborted, it is killed: nothing else can interrupt it.
+   */
   #next(withinMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {
       const settle = () => {
@@ -150,9 +155,12 @@ export class OcrProcess {
         this.kill();
       };
       const onAbort = () => giveUp(signal.reason);
-      const timer = setTimeout(() => giveUp(new OcrFault('too_slow', `no answer within ${withinMs} ms`)), withinMs);
+      const timer = setTimeout(
+        () => giveUp(new OcrFault('too_slow', `the OCR process did not answer within ${withinMs} ms`)),
+        withinMs,
+      );
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#lines.take((line, reason) => {
+      this.#lines.read((line, reason) => {
         settle();
         const parsed = line === null ? null : parseLine(line);
         if (parsed !== null) return resolve(parsed);
@@ -163,19 +171,19 @@ export class OcrProcess {
   }
 }
 
-/** Lines of a stream for one taker at a time, which gets null once there will be no more. */
+/** Splits a stream into lines for one reader at a time, which gets null after the end of the stream. */
 class LineReader {
   #parts: Buffer[] = [];
   #bytes = 0;
   readonly #lines: string[] = [];
-  #taker: ((line: string | null, reason: string) => void) | null = null;
+  #reader: ((line: string | null, reason: string) => void) | null = null;
   #end: string | null = null;
 
   get isEnded(): boolean {
     return this.#end !== null;
   }
 
-  /** @returns false where a line is longer than it may be */
+  /** Append a chunk. @returns false if a line is too long or too many lines are unread */
   push(chunk: Buffer, bytesMax: number): boolean {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
@@ -187,29 +195,29 @@ class LineReader {
     }
     this.#parts.push(chunk.subarray(from));
     this.#bytes += chunk.length - from;
-    this.#serve();
-    return this.#bytes <= bytesMax && this.#lines.length <= LINES_AHEAD_MAX;
+    this.#deliver();
+    return this.#bytes <= bytesMax && this.#lines.length <= UNREAD_LINES_MAX;
   }
 
   end(reason: string): void {
     this.#end ??= reason;
-    this.#serve();
+    this.#deliver();
   }
 
-  take(taker: (line: string | null, reason: string) => void): void {
-    this.#taker = taker;
-    this.#serve();
+  read(reader: (line: string | null, reason: string) => void): void {
+    this.#reader = reader;
+    this.#deliver();
   }
 
-  #serve(): void {
-    const taker = this.#taker;
-    if (taker === null || (this.#lines.length === 0 && this.#end === null)) return;
-    this.#taker = null;
-    taker(this.#lines.shift() ?? null, this.#end ?? 'did not keep to its protocol');
+  #deliver(): void {
+    const reader = this.#reader;
+    if (reader === null || (this.#lines.length === 0 && this.#end === null)) return;
+    this.#reader = null;
+    reader(this.#lines.shift() ?? null, this.#end ?? 'the OCR process violated its protocol');
   }
 }
 
-/** A process that was taken over by an image could print anything. */
+/** Parse a line; null if it is invalid, since a process that a malicious image controls can print anything. */
 function parseLine(line: string): OcrLine | null {
   try {
     return OcrLine.parse(JSON.parse(line));
@@ -228,12 +236,12 @@ function spawnChild(limits: OcrProcessLimits): ConfinedProcess {
   });
 }
 
-/** Past this a process must not be given another image. */
+/** CPU time after which a process gets no further image. */
 export const OCR_CPU_SECONDS_MAX = 300;
 
-/** The smaller of the packaged data sets: half the memory and start-up time, and better spacing of Korean. */
+/** Name of the smaller packaged data set: half the memory and start-up time, and better spacing of Korean. */
 const TRAINED_DATA = '4.0.0_best_int';
-/** Wide instructions make a page five times faster. */
+/** Builds of the recogniser, the fastest first: SIMD makes a page five times faster. */
 const BUILDS = ['relaxedsimd-lstm', 'simd-lstm', 'lstm'];
 
 interface Installation {
@@ -241,13 +249,13 @@ interface Installation {
   readonly readable: string[];
 }
 
-/** Where npm put the recogniser and its data; everything is read from there, nothing from a network. */
+/** Find the recogniser and its data where npm installed them; nothing is loaded from a network. */
 function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Installation {
   const require = createRequire(import.meta.url);
   const here = path.dirname(fileURLToPath(import.meta.url));
   try {
     const core = path.dirname(require.resolve('tesseract.js-core/package.json'));
-    // Korean first: led by English, it is read syllable by syllable, with spaces between them.
+    // Korean comes first: after English it is read syllable by syllable, with spaces between them.
     const data = [
       { code: 'kor', folder: path.dirname(require.resolve('@tesseract.js-data/kor/package.json')) },
       { code: 'eng', folder: path.dirname(require.resolve('@tesseract.js-data/eng/package.json')) },
@@ -265,6 +273,6 @@ function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Instal
       readable: [here, path.join(here, '../../package.json'), core, ...data.map(({ folder }) => folder)],
     };
   } catch (error) {
-    throw new OcrFault('not_started', `the packages of the recogniser are not installed: ${String(error)}`);
+    throw new OcrFault('not_started', `the packages of the recogniser are not installed; run npm ci: ${String(error)}`);
   }
 }

@@ -9,28 +9,28 @@ import type { TiffPage } from './tiff-pages.ts';
 import type { Transcriber } from './transcriber.ts';
 
 export interface OcrOptions extends Partial<OcrProcessLimits> {
-  /** Processes at a time; each reads one image. */
+  /** Bound of the processes; each reads one image at a time. */
   readonly processesMax?: number;
-  /** An idle process ends after this long. */
+  /** Time after which an idle process ends. */
   readonly idleMs?: number;
-  /** Images that wait for a process. */
+  /** Bound of the images that wait for a process. */
   readonly waitingMax?: number;
 }
 
 const MIB = 1024 * 1024;
 const PROCESSES_MAX = 4;
-/** A process that grew past this over a large image is not given another one. */
+/** Resident memory above which a process gets no further image. */
 const RESIDENT_BYTES_KEPT_MAX = 400 * MIB;
-/** A process that died over an image may have died of something else, once. */
-const TRIES_MAX = 2;
+/** Attempts to read an image: if the process died, the image may not be the reason. */
+const ATTEMPTS_MAX = 2;
 
-/** A transcriber that takes pages of TIFF files, too. */
+/** Transcriber that also reads pages of TIFF files. */
 export interface Ocr extends Transcriber {
   transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string>;
 }
 
 /**
- * Optical character recognition of English and Korean, by Tesseract on this machine and without any network.
+ * Open optical character recognition of English and Korean by Tesseract, on this machine and without any network.
  * Processes start with the first image and end when they are idle.
  */
 export function openOcr(logger: Logger, options: OcrOptions = {}): Ocr {
@@ -51,7 +51,7 @@ class OcrPool implements Ocr {
     this.#limits = {
       startMs: options.startMs ?? 30_000,
       imageMs: options.imageMs ?? 20_000,
-      secondLookMs: options.secondLookMs ?? 5_000,
+      secondPassMs: options.secondPassMs ?? 5_000,
       memoryBytesMax: options.memoryBytesMax ?? 1024 * MIB,
       textCharsMax: options.textCharsMax ?? 100_000,
       imageBytesMax: options.imageBytesMax ?? IMAGE_BYTES_MAX,
@@ -72,28 +72,38 @@ class OcrPool implements Ocr {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new AppError({ code: 'closing', status: 503, message: 'shutting down', retryable: true }));
+    this.#closing.abort(
+      new AppError({
+        code: 'closing',
+        status: 503,
+        message: 'the service is shutting down; try again',
+        retryable: true,
+      }),
+    );
     for (const process of this.#processes.keys()) this.#end(process);
   }
 
   async #read(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string> {
     const frame = image.format === 'tiff' ? image.bytes : firstFrameOf(image);
-    for (let tries = 1; ; tries++) {
-      const process = await this.#take(signal);
+    for (let attempt = 1; ; attempt++) {
+      const process = await this.#acquire(signal);
       try {
         return await process.recognise(frame, image.orientation, signal);
       } catch (error) {
-        const isWorthAnother = error instanceof OcrFault && error.kind === 'died' && tries < TRIES_MAX;
-        if (!isWorthAnother) throw error;
-        this.#logger.warn({ reason: error.message }, 'an OCR process died over an image');
+        const isRetryable = error instanceof OcrFault && error.kind === 'died' && attempt < ATTEMPTS_MAX;
+        if (!isRetryable) throw error;
+        this.#logger.warn(
+          { reason: error.message },
+          'an OCR process ended while it read an image; the image is read again by another process',
+        );
       } finally {
-        this.#giveBack(process);
+        this.#release(process);
       }
     }
   }
 
-  /** The one that was used last, so that the others can end. */
-  async #take(signal: AbortSignal): Promise<OcrProcess> {
+  /** Get the idle process that was used last, so that the others can end, or start one. */
+  async #acquire(signal: AbortSignal): Promise<OcrProcess> {
     for (const [process, idleTimer] of [...this.#processes].reverse()) {
       if (idleTimer === null) continue;
       clearTimeout(idleTimer);
@@ -107,17 +117,17 @@ class OcrPool implements Ocr {
     return process;
   }
 
-  #giveBack(process: OcrProcess): void {
-    const isSpent =
+  #release(process: OcrProcess): void {
+    const mustEnd =
       !process.isAlive ||
       process.residentBytes > RESIDENT_BYTES_KEPT_MAX ||
       process.cpuSeconds > OCR_CPU_SECONDS_MAX ||
       this.#closing.signal.aborted;
-    if (isSpent) {
+    if (mustEnd) {
       this.#end(process);
       return;
     }
-    // To the end of the map: the last used comes first.
+    // Moved to the end of the map, since `#acquire` prefers the last one.
     this.#processes.delete(process);
     this.#processes.set(
       process,
@@ -138,7 +148,7 @@ class OcrPool implements Ocr {
         return new AppError({
           code: 'image_unreadable',
           status: 400,
-          message: 'cannot be read: the file is damaged, or needs too much memory',
+          message: 'cannot be read: the file is damaged or needs too much memory; send another image',
           cause: fault,
         });
       case 'too_slow':
@@ -149,11 +159,14 @@ class OcrPool implements Ocr {
           cause: fault,
         });
       case 'not_started':
-        this.#logger.error({ reason: fault.message }, 'the OCR process does not start');
+        this.#logger.error(
+          { reason: fault.message },
+          'the OCR process cannot be started; images are not read until it can',
+        );
         return new AppError({
           code: 'provider_unavailable',
           status: 502,
-          message: 'text recognition is not available on this server',
+          message: 'text recognition is not available on this server; ask the operator',
           retryable: true,
           cause: fault,
         });

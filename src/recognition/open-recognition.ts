@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import { type DocumentImages, openDocumentImages } from './document-images.ts';
 import { type ImageReader, openImageReader } from './read-images.ts';
 
-/** Text in pictures. Pictures of requests and of documents are read by processes of their own. */
+/** Readers of text in images. Images of requests and of documents are read by separate processes. */
 export interface Recognition {
   readonly requests: ImageReader;
   readonly documents: DocumentImages;

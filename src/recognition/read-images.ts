@@ -6,16 +6,16 @@ import { type OcrOptions, openOcr } from './ocr.ts';
 import type { Transcriber } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** What an image without text is embedded from. */
+/** Text that is embedded for an image without text. */
 export const NO_TEXT_PLACEHOLDER = 'an image without text';
 
-/** Of one image, in UTF-16 units: a page holds a few thousand. */
+/** Bound of the text of one image in UTF-16 code units; a page has a few thousand. */
 const TEXT_CHARS_MAX = 20_000;
 
 export interface ImageReader {
   /**
-   * Text of each image, in their order: NFC, white space collapsed, at most 20,000 characters, empty where none was
-   * found. Several are read at a time; the first failure gives up the others.
+   * Read the text of each image, in their order: NFC, white space collapsed, at most 20,000 characters, empty if none
+   * was found. Several images are read at a time; the first failure aborts the others.
    *
    * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400, `param` names the item),
    *   `provider_unavailable` (502), `images_overloaded` (503); the signal's reason once it is aborted
@@ -24,7 +24,7 @@ export interface ImageReader {
   close(): Promise<void>;
 }
 
-/** Images to text by the operator's vision model, or by OCR on this machine where none is configured. */
+/** Open a reader that uses the operator's vision model, or OCR on this machine if none is configured. */
 export function openImageReader(options: {
   readonly vision: VisionSettings | null | undefined;
   readonly logger: Logger;
@@ -34,7 +34,7 @@ export function openImageReader(options: {
   return readerOf(vision ? openVision(vision, logger) : openOcr(logger, options.ocr));
 }
 
-/** Reads each image with `transcriber`, which bounds how many are read at a time. */
+/** Make a reader of a transcriber, which bounds how many images are read at a time. */
 export function readerOf(transcriber: Transcriber): ImageReader {
   return {
     async read(images, signal) {
@@ -50,7 +50,7 @@ export function readerOf(transcriber: Transcriber): ImageReader {
       });
       const settled = await Promise.allSettled(readings);
       signal.throwIfAborted();
-      // What follows from giving up is not news.
+      // Errors of the images that were aborted are ignored.
       const failed = settled.filter((reading) => reading.status === 'rejected');
       const first = failed.find(({ reason }) => reason !== giveUp.signal.reason);
       if (first !== undefined) throw first.reason;
@@ -71,13 +71,13 @@ function named(error: AppError, index: number): AppError {
   });
 }
 
-/** Cut first, since normalising takes time; a surrogate pair is not cut in two. */
+/** Normalise the text of an image. It is cut first, since normalising takes time; a surrogate pair is not split. */
 function normalise(text: string): string {
   const collapsed = text
     .slice(0, TEXT_CHARS_MAX * 2)
     .toWellFormed()
     .normalize('NFC')
-    // Control characters separate like white space; zero-width ones are nothing.
+    // Control characters separate words like white space; zero-width characters are removed.
     .replace(/[\u200b\u2060\ufeff]/g, '')
     .replace(/[\s\p{Cc}\ufffd]+/gu, ' ')
     .trim();

@@ -1,10 +1,10 @@
 import { AppError } from '../platform/errors.ts';
 
 interface Waiter {
-  readonly enter: () => void;
+  readonly grant: () => void;
 }
 
-/** At most so many at a time, and so many waiting, first come first served. */
+/** Semaphore with a bounded first-in, first-out queue. */
 export class Slots {
   readonly #waitingMax: number;
   readonly #waiting = new Set<Waiter>();
@@ -16,20 +16,20 @@ export class Slots {
   }
 
   /**
-   * Runs `work` once there is a slot for it.
+   * Run `work` once a slot is free.
    *
-   * @throws AppError `images_overloaded` (503) where too many wait; the signal's reason once it is aborted
+   * @throws AppError `images_overloaded` (503) if too many callers wait; the signal's reason once it is aborted
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#enter(signal);
+    await this.#acquire(signal);
     try {
       return await work();
     } finally {
-      this.#leave();
+      this.#release();
     }
   }
 
-  #enter(signal: AbortSignal): Promise<void> {
+  #acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free--;
@@ -42,7 +42,7 @@ export class Slots {
         reject(signal.reason);
       };
       const waiter = {
-        enter: () => {
+        grant: () => {
           signal.removeEventListener('abort', onAbort);
           resolve();
         },
@@ -52,15 +52,15 @@ export class Slots {
     });
   }
 
-  /** A slot goes from hand to hand, so that nobody who comes later gets in between. */
-  #leave(): void {
+  /** Release a slot. The next waiter gets it directly, so that no later caller can take it first. */
+  #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free++;
       return;
     }
     this.#waiting.delete(next);
-    next.enter();
+    next.grant();
   }
 }
 

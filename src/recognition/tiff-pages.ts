@@ -1,13 +1,13 @@
 import { viewOf } from './image-header.ts';
 
-/** One page of a TIFF file, as a file whose first directory it is; the bytes of the pages are not copied apart. */
+/** Page of a TIFF file, as a file of all pages whose first directory is that of this page. */
 export interface TiffPage {
   readonly format: 'tiff';
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Pixels, as the directory declares them. */
   readonly width: number;
   readonly height: number;
-  /** The decoder looks after the tag for it: always 1. */
+  /** Always 1, since the decoder applies the orientation tag. */
   readonly orientation: 1;
 }
 
@@ -18,17 +18,17 @@ const IMAGE_LENGTH = 257;
 const SHORT = 3;
 const LONG = 4;
 
-/** Whether the first bytes are those of a TIFF file (TIFF 6.0, 2); BigTIFF is another format. */
+/** Return true if the first bytes are those of a TIFF file (TIFF 6.0, 2); BigTIFF is another format. */
 export function isTiff(bytes: Uint8Array): boolean {
   const start = viewOf(bytes).toString('latin1', 0, 4);
   return start === 'II*\0' || start === 'MM\0*';
 }
 
 /**
- * Pages of a TIFF file, without their pixels: where each directory stands and what size it declares. A chain of
- * directories that leaves the file or comes back to itself ends there.
+ * Iterate over the pages of a TIFF file without decoding pixels. A chain of directories that leaves the file, or
+ * returns to an earlier one, ends there.
  *
- * @param pagesMax pages past it are not looked for
+ * @param pagesMax bound of the pages
  */
 export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffPage> {
   const file = viewOf(bytes);
@@ -53,7 +53,9 @@ export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffP
   }
 }
 
-/** A reader of one image takes the first directory: the header is made to name this one. */
+/**
+ * Copy the file with a header that names this directory as the first, which is the one that a reader of one image uses.
+ */
 function startingAt(file: Buffer, directory: number, isLittle: boolean): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(file);
   const view = new DataView(copy.buffer);

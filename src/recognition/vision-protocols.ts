@@ -12,30 +12,37 @@ const PROMPT =
   'image in one short sentence. If there is no text, give the description only. Answer in plain text, without ' +
   'headings, formatting or comments.';
 
-/** What one image may be described with; a dense page of text takes some 2,000. */
+/** Bound of the tokens of an answer; a dense page of text takes some 2,000. */
 const ANSWER_TOKENS_MAX = 8192;
 
 export interface VisionCall {
   readonly model: string;
   readonly apiKey: Secret | null;
   readonly format: ImageFormat;
-  /** The image's bytes, a still. */
+  /** Bytes of the image, which has a single frame. */
   readonly base64: string;
-  /** Fields that the vendor has refused before. */
+  /** Fields that the vendor has refused before, and that are left out. */
   readonly refusedFields: ReadonlySet<string>;
 }
 
-/** One way to ask a model what it sees: what to send, and what an answer means. */
+/** Wire protocol of a vision model: builds requests and parses answers. */
 export interface VisionProtocol {
   request(call: VisionCall): UpstreamRequest;
-  /** @throws UpstreamFault `transient` for anything but an answer, `rejected` where the model will not look at it */
+  /**
+   * Return the text of an answer.
+   *
+   * @throws UpstreamFault `transient` for an invalid answer, `rejected` if the model declines the image
+   */
   parse(answer: unknown): string;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
-  /** Fields that not every model of this protocol takes, and that can be left out. */
+  /** Fields that some models of this protocol do not accept, and that can be left out. */
   readonly optionalFields: readonly string[];
 }
 
-/** `POST {base}/chat/completions` with an `image_url` part. Newer models take `max_completion_tokens` only. */
+/**
+ * Protocol of `POST {base}/chat/completions` with an `image_url` part. Newer models accept only
+ * `max_completion_tokens`.
+ */
 const openai: VisionProtocol = {
   optionalFields: ['max_tokens', 'temperature'],
   request({ model, apiKey, format, base64, refusedFields }) {
@@ -61,12 +68,12 @@ const openai: VisionProtocol = {
     if (typeof content === 'string') return content;
     if (Array.isArray(content)) return textOfParts(content);
     if (typeof field(message, 'refusal') === 'string') throw declined();
-    throw badReply('bad_shape', 'there is no text in it');
+    throw badReply('bad_shape', 'the answer has no text');
   },
   faultOf: faultsOf(),
 };
 
-/** `POST {base}/models/{model}:generateContent` with an inline image. */
+/** Protocol of `POST {base}/models/{model}:generateContent` with an inline image. */
 const gemini: VisionProtocol = {
   optionalFields: [],
   request({ model, apiKey, format, base64 }) {
@@ -83,18 +90,18 @@ const gemini: VisionProtocol = {
     const candidate = first(field(answer, 'candidates'));
     const parts = field(field(candidate, 'content'), 'parts');
     if (Array.isArray(parts)) return textOfParts(parts.filter((part) => field(part, 'thought') !== true));
-    // Blocked before or after it looked; anything else without parts is a hiccup.
+    // The image or the answer was blocked; any other answer without parts is a transient fault.
     const reason = field(candidate, 'finishReason') ?? field(field(answer, 'promptFeedback'), 'blockReason');
     if (typeof reason === 'string' && reason !== 'STOP' && reason !== 'MAX_TOKENS') throw declined();
-    throw badReply('bad_shape', 'there is no text in it');
+    throw badReply('bad_shape', 'the answer has no text');
   },
-  // The account's country or billing, told as a 400.
+  // The account's country or billing is not accepted, which is reported as a 400.
   faultOf: faultsOf((status, { codes }) =>
     status === 400 && codes.includes('FAILED_PRECONDITION') ? 'refused' : null,
   ),
 };
 
-/** `POST {base}/api/chat` with the image beside the text. */
+/** Protocol of `POST {base}/api/chat` with the image beside the text. */
 const ollama: VisionProtocol = {
   optionalFields: [],
   request({ model, apiKey, base64 }) {
@@ -107,7 +114,7 @@ const ollama: VisionProtocol = {
   },
   parse(answer) {
     const content = field(field(answer, 'message'), 'content');
-    if (typeof content !== 'string') throw badReply('bad_shape', 'there is no text in it');
+    if (typeof content !== 'string') throw badReply('bad_shape', 'the answer has no text');
     return content;
   },
   faultOf: faultsOf(),
@@ -119,17 +126,20 @@ export function visionProtocolOf(name: VisionSettings['protocol']): VisionProtoc
   return PROTOCOLS[name];
 }
 
-const PLACE_OF_IMAGE = '\u0001image\u0001';
-const PLACE_IN_JSON = JSON.stringify(PLACE_OF_IMAGE).slice(1, -1);
+const IMAGE_PLACEHOLDER = '\u0001image\u0001';
+const PLACEHOLDER_IN_JSON = JSON.stringify(IMAGE_PLACEHOLDER).slice(1, -1);
 
-/** Base64 needs no escaping, so that JSON does not have to go through ten megabytes of it. */
+/**
+ * Build a request body. The base64 string is inserted into the JSON afterwards, since it needs no escaping and may have
+ * ten megabytes.
+ */
 function withImage(
   path: string,
   headers: Record<string, string>,
   base64: string,
   bodyOf: (image: string) => object,
 ): UpstreamRequest {
-  const [head = '', tail = ''] = JSON.stringify(bodyOf(PLACE_OF_IMAGE)).split(PLACE_IN_JSON);
+  const [head = '', tail = ''] = JSON.stringify(bodyOf(IMAGE_PLACEHOLDER)).split(PLACEHOLDER_IN_JSON);
   return { method: 'POST', path, headers, body: head + base64 + tail };
 }
 

@@ -15,23 +15,26 @@ import { Slots } from './slots.ts';
 import type { Transcriber } from './transcriber.ts';
 import { type VisionProtocol, visionProtocolOf } from './vision-protocols.ts';
 
-/** How the operator's log and errors call it. */
+/** Name of the model in the operator's log and in errors. */
 const NAME = 'vision';
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const RETRIES_MAX = 2;
 const WAITING_MAX = 400;
 
-/** A field that is sent by default and that this model does not take. */
-class RefusedField extends Error {
+/** Error of a field that is sent by default and that this model does not accept. */
+class RefusedFieldError extends Error {
   readonly field: string;
 
   constructor(field: string) {
-    super(`the model does not take ${field}`);
+    super(`the model does not accept ${field}`);
     this.field = field;
   }
 }
 
-/** The operator's vision model: transcribes an image and adds a short description. Animations are read by their first frame. */
+/**
+ * Open the operator's vision model, which transcribes an image and adds a short description. Of an animation the first
+ * frame is read.
+ */
 export function openVision(
   settings: VisionSettings,
   logger: Logger,
@@ -61,7 +64,10 @@ class Vision implements Transcriber {
     this.#retry = { ...RETRY_DEFAULTS, retriesMax: RETRIES_MAX, random: Math.random, ...retry };
     this.#breaker = new Breaker({
       onState: (state) =>
-        logger[state === 'open' ? 'warn' : 'info']({ provider: NAME, state }, 'circuit breaker of a provider'),
+        logger[state === 'open' ? 'warn' : 'info'](
+          { provider: NAME, state },
+          'the circuit breaker of a provider has changed its state',
+        ),
     });
   }
 
@@ -76,29 +82,29 @@ class Vision implements Transcriber {
   }
 
   async #send(image: DecodedImage, signal: AbortSignal): Promise<string> {
-    // Encoding ten megabytes takes milliseconds: not several of them in a row.
+    // Encoding ten megabytes takes milliseconds: yield, so that several images do not block the event loop.
     await setImmediate();
     const base64 = viewOf(firstFrameOf(image)).toString('base64');
     for (let retries = 0; ; ) {
-      const pass = this.#breaker.enter();
-      if (pass === null) throw this.#broken();
+      const permit = this.#breaker.enter();
+      if (permit === null) throw this.#broken();
       try {
         const text = await this.#exchange(image, base64, signal);
-        pass.succeeded();
+        permit.succeeded();
         return text;
       } catch (error) {
-        if (error instanceof RefusedField) {
-          pass.succeeded();
+        if (error instanceof RefusedFieldError) {
+          permit.succeeded();
           this.#refusedFields.add(error.field);
           continue;
         }
         if (!(error instanceof UpstreamFault) || signal.aborted) {
-          pass.abandoned();
+          permit.abandoned();
           throw error;
         }
-        // Whoever limits our rate, or judges our input or our key, is up.
-        if (error.kind === 'transient' && error.status !== 429) pass.failed();
-        else pass.succeeded();
+        // A vendor that limits our rate, or refuses our input or our key, is up.
+        if (error.kind === 'transient' && error.status !== 429) permit.failed();
+        else permit.succeeded();
         if (error.kind === 'rejected') throw upstreamRejected(NAME, error);
         const delayMs = error.kind === 'transient' ? retryDelayMs(this.#retry, retries++, error.retryAfterMs) : null;
         if (delayMs === null) throw failedFor(NAME, error);
@@ -107,11 +113,11 @@ class Vision implements Transcriber {
     }
   }
 
-  /** @throws UpstreamFault, RefusedField; the signal's reason once it is aborted */
+  /** Call the model once. @throws UpstreamFault, RefusedFieldError; the signal's reason once it is aborted */
   async #exchange(image: DecodedImage, base64: string, signal: AbortSignal): Promise<string> {
     const { model, apiKey, timeoutMs } = this.#settings;
     const { format } = image;
-    // Of this request: another one may learn of a field while this one is under way.
+    // A copy for this request: another one may add a field while this one is in progress.
     const refusedFields = new Set(this.#refusedFields);
     const request = this.#protocol.request({ model, apiKey, format, base64, refusedFields });
     const reply = await this.#http.call({
@@ -122,12 +128,12 @@ class Vision implements Transcriber {
     if (status >= 200 && status <= 299) return this.#protocol.parse(parseJson(body));
     const { param } = readVendorError(body, apiKey);
     const isOptional = param !== null && this.#protocol.optionalFields.includes(param);
-    if (status === 400 && isOptional && !refusedFields.has(param)) throw new RefusedField(param);
+    if (status === 400 && isOptional && !refusedFields.has(param)) throw new RefusedFieldError(param);
     throw this.#protocol.faultOf(status, headers, body, apiKey);
   }
 
   #broken() {
-    const why = 'its last calls failed, so that it is left alone for a while';
+    const why = 'its last calls failed, so that it is not called for a while';
     return providerUnavailable(NAME, 'breaker_open', why, { retryAfterMs: this.#breaker.waitMs() });
   }
 }

@@ -173,7 +173,7 @@ describe('checkTokenLimit', () => {
     await checkTokenLimit(counters, model, [manyWords(limit)]);
     const error = await errorOf(checkTokenLimit(counters, model, ['a', 'b', manyWords(limit + 1)]));
     expect(error).toMatchObject({ code: 'token_limit_exceeded', status: 400, param: 'input[2]' });
-    expect(error.message).toBe(`input[2] has 3001 tokens; ${model.id} takes at most 3000`);
+    expect(error.message).toBe(`input[2] has 3001 tokens; ${model.id} takes at most 3000; shorten or split the text`);
   });
 
   it('names the place in the request where it is told', async () => {
@@ -185,12 +185,12 @@ describe('checkTokenLimit', () => {
   it('says that an estimate is one', async () => {
     const model = { ...estimated, maxTokens: 50 };
     const error = await errorOf(checkTokenLimit(counters, model, [manyWords(60)]));
-    expect(error.message).toMatch(/^input\[0\] has about \d+ tokens; vendor-e\/embeddings-v3 takes at most 50$/);
+    expect(error.message).toMatch(/^input\[0\] has about \d+ tokens; vendor-e\/embeddings-v3 takes at most 50; shorten or split the text$/);
   });
 
   it('says no exact number of a text that is far too long', async () => {
     const error = await errorOf(checkTokenLimit(counters, openai, [manyWords(100_000)]));
-    expect(error.message).toBe(`input[0] has more than 32764 tokens; ${openai.id} takes at most 8191`);
+    expect(error.message).toBe(`input[0] has more than 32764 tokens; ${openai.id} takes at most 8191; shorten or split the text`);
   });
 
   it('refuses a text that is plainly too long without counting it', async () => {

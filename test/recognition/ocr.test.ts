@@ -108,7 +108,7 @@ describe('the bounds of reading', () => {
   });
 
   it('is content with its first look where a second one takes too long', async () => {
-    const ocr = open({ secondLookMs: 1 });
+    const ocr = open({ secondPassMs: 1 });
     expect(await read(ocr, encodePng(waves))).toBe('');
     expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
