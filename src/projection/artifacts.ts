@@ -6,7 +6,7 @@ import { readFloatArtifact, writeFloatArtifact } from './float-artifact.ts';
 import { packPanels } from './kernel/pack-panels.ts';
 import { type MapRecord, SPACE_DIMENSIONS, type SpaceRecord } from './schema.ts';
 
-/** The space and the texts whose canonical vectors are frozen with it. */
+/** Canonical space with the texts whose canonical vectors are frozen with it. */
 export interface StoredSpace {
   readonly space: CanonicalSpace;
   readonly texts: readonly CalibrationText[];
@@ -34,7 +34,7 @@ export async function readSpace(objects: Objects, record: SpaceRecord): Promise<
   return { space: { dimensions: SPACE_DIMENSIONS, nativeDimension, rank, mean, rotation, corpus }, texts };
 }
 
-/** What a map's artifact says of itself, beside its arrays. */
+/** Header of the artifact of a map. */
 export interface MapHeader {
   readonly space: string;
   readonly model: string;
@@ -44,7 +44,7 @@ export interface MapHeader {
   readonly method: FittedMap['method'];
   /** SHA-256 of the object that keeps its pairs, in hexadecimal. */
   readonly pairsSha256: string;
-  /** Texts by which a change of the vendor's model is noticed; their native vectors are the array `canaries`. */
+  /** Texts that reveal a change of the vendor's model; their native vectors are the array `canaries`. */
   readonly canaries: readonly CalibrationText[];
 }
 
@@ -66,7 +66,7 @@ export interface StoredMap {
   readonly header: MapHeader;
   /** Float32Array [nativeDimension] */
   readonly mean: Float32Array;
-  /** As `packPanels` lays out the weights [nativeDimension x rank]. */
+  /** Weights [nativeDimension x rank] in the layout of `packPanels`. */
   readonly packed: Float32Array;
   /** Float32Array [canaries x nativeDimension] */
   readonly canaries: Float32Array;
@@ -83,7 +83,10 @@ interface PairsHeader {
   readonly texts: readonly CalibrationText[];
 }
 
-/** What a map was fitted on, so that it can be evaluated again without any call: [n x nativeDimension], [n x rank]. */
+/**
+ * Pairs that a map was fitted on, so that it can be evaluated again without any call: [n x nativeDimension], [n x
+ * rank].
+ */
 export interface StoredPairs {
   readonly texts: readonly CalibrationText[];
   readonly vectors: Float32Array;

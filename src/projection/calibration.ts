@@ -4,14 +4,16 @@ import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
-/** A text that models are aligned by. */
+/** Text by which models are aligned. */
 export interface CalibrationText {
   readonly text: string;
-  /** Asymmetric models embed queries and passages differently: they are aligned on both. */
+  /** Asymmetric models embed queries and passages differently, so they are aligned on both. */
   readonly kind: 'query' | 'passage';
 }
 
-/** Native vectors straight from the model's provider: no cache, no projection. Float32Array [n x nativeDimension]. */
+/**
+ * Function that gets native vectors from the provider without cache or projection: Float32Array [n x nativeDimension].
+ */
 export type EmbedNative = (call: {
   model: Model;
   texts: readonly string[];
@@ -21,19 +23,19 @@ export type EmbedNative = (call: {
 
 const TASK_TYPES = { query: 'retrieval_query', passage: 'retrieval_document' } as const;
 
-/** Texts of one call, and of one object that an interrupted run finds again. */
+/** Texts of one call, and of one stored object that a resumed run reuses. */
 const BATCH_TEXTS = 100;
-const BATCHES_UNDER_WAY_MAX = 4;
-/** Vectors of an interrupted run are used for this long: later the vendor may have changed the model. */
+const CONCURRENT_BATCHES_MAX = 4;
+/** Time for which vectors of an interrupted run are reused; later the vendor may have changed the model. */
 const RESUMABLE_MS = 24 * 3_600_000;
 
-/** Where the vectors of interrupted runs are. */
+/** Key prefix of the vectors of interrupted runs. */
 const CALIBRATION_PREFIX = 'projections/calibration/';
 
 /**
- * Embed calibration texts, keeping each batch, so that an interrupted run pays for nothing twice.
+ * Embed calibration texts and store each batch, so that a resumed run does not pay twice.
  *
- * @param onProgress texts done so far
+ * @param onProgress called with the number of texts embedded so far
  * @returns Float32Array [n x model.nativeDimension], in the order of the texts
  */
 export async function embedCalibration(
@@ -59,14 +61,14 @@ export async function embedCalibration(
       options.onProgress?.(done);
     }
   };
-  // All are waited for, also when one fails: what was paid for is kept.
-  const outcomes = await Promise.allSettled(Array.from({ length: BATCHES_UNDER_WAY_MAX }, work));
+  // Wait for all even if one fails, so that every batch that was paid for is stored.
+  const outcomes = await Promise.allSettled(Array.from({ length: CONCURRENT_BATCHES_MAX }, work));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return vectors;
 }
 
-/** Remove what `embedCalibration` kept for these texts. */
-export async function forgetCalibration(
+/** Delete the vectors that `embedCalibration` stored for these texts. */
+export async function deleteCalibration(
   objects: Objects,
   model: Model,
   texts: readonly CalibrationText[],
@@ -99,8 +101,8 @@ async function embedBatch(
   signal: AbortSignal,
 ): Promise<Float32Array> {
   const key = `${CALIBRATION_PREFIX}${digestOf(model, batch)}`;
-  const kept = await readKept(objects, key, batch.texts.length * model.nativeDimension);
-  if (kept) return kept;
+  const stored = await readStored(objects, key, batch.texts.length * model.nativeDimension);
+  if (stored) return stored;
   const vectors = await embed({ model, texts: batch.texts, taskType: TASK_TYPES[batch.kind], signal });
   const stamp = Buffer.alloc(8);
   stamp.writeDoubleLE(Date.now());
@@ -110,8 +112,11 @@ async function embedBatch(
   return vectors;
 }
 
-/** Layout: SHA-256 of the rest (32 bytes) · time (float64) · vectors (float32). Null: not there, old or damaged. */
-async function readKept(objects: Objects, key: string, floats: number): Promise<Float32Array | null> {
+/**
+ * Read a stored batch; null if it is missing, old or damaged. Layout: SHA-256 of the rest (32 bytes) · time (float64) ·
+ * vectors (float32).
+ */
+async function readStored(objects: Objects, key: string, floats: number): Promise<Float32Array | null> {
   const found = await objects.get(key).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'object_not_found') return null;
     throw error;

@@ -7,13 +7,13 @@ import type { EmbedNative } from './calibration.ts';
 import type { MapRecord } from './schema.ts';
 import { recordCanaries, selectActiveMaps } from './store.ts';
 
-/** Below this the vendor serves another model than the map was fitted on. */
+/** Cosine below which the vendor's model is not the one that the map was fitted on. */
 const COSINE_MIN = 0.999;
 
 export interface CanaryResult {
   readonly model: string;
   readonly version: number;
-  /** Of the native vector now and when the map was fitted, the least over all canaries. */
+  /** Least cosine, over all canaries, of the native vector now and that at the time of the fit. */
   readonly leastCosine: number;
   readonly isStale: boolean;
 }
@@ -24,13 +24,13 @@ export interface CanaryContext {
   readonly logger: Logger;
   readonly embed: EmbedNative;
   readonly findModel: (id: string) => Model;
-  /** Whether the model has a provider here. */
+  /** Return true if a provider is configured for the model. */
   readonly isServed: (model: Model) => boolean;
 }
 
 /**
- * Embed the canaries of the maps in use again, those not checked for `olderThanMs`, and mark a map whose vendor has
- * changed the model as stale. A provider that is down is tried again the next time.
+ * Embed the canaries of all active maps that were not checked for `olderThanMs` again. A map whose vendor has changed
+ * the model is marked as stale. A provider that is down is tried again at the next check.
  */
 export async function checkCanaries(
   context: CanaryContext,
@@ -42,12 +42,15 @@ export async function checkCanaries(
     if (record.checkedAt && Date.now() - record.checkedAt.getTime() < options.olderThanMs) continue;
     try {
       const model = context.findModel(record.model);
-      const isThatModel = model.revision === record.modelRevision && model.nativeDimension === record.nativeDimension;
-      if (!context.isServed(model) || !isThatModel) continue;
+      const isSameModel = model.revision === record.modelRevision && model.nativeDimension === record.nativeDimension;
+      if (!context.isServed(model) || !isSameModel) continue;
       results.push(await checkMap(context, record, model, options.signal));
     } catch (error) {
       options.signal.throwIfAborted();
-      context.logger.warn({ err: error, model: record.model }, 'the canaries of a projection could not be checked');
+      context.logger.warn(
+        { err: error, model: record.model },
+        'the canaries of a projection could not be checked; the check is repeated later',
+      );
     }
   }
   return results;

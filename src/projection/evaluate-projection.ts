@@ -6,7 +6,7 @@ import type { EvaluateTask } from './fit-on-thread.ts';
 import type { MapRecord } from './schema.ts';
 
 /**
- * The figures of a fitted map, again, from what it was fitted on: no provider is called.
+ * Evaluate a fitted map again, on the pairs that it was fitted on. No provider is called.
  *
  * @throws AppError `artifact_corrupt` (500), and the signal's reason
  */

@@ -12,7 +12,7 @@ export interface JudgedText {
   readonly text: string;
 }
 
-/** A judged collection: documents, queries, and which document answers which query. */
+/** Collection of documents and queries with relevance judgements. */
 export interface JudgedCollection {
   readonly documents: readonly JudgedText[];
   readonly queries: readonly JudgedText[];
@@ -21,14 +21,17 @@ export interface JudgedCollection {
 }
 
 export interface RetrievalScores {
-  /** ISO 639-1, `all`, or `und` where it cannot be told. */
+  /** ISO 639-1, `all`, or `und` if the language cannot be detected. */
   readonly language: string;
   readonly queries: number;
-  /** Documents by the reference model, queries by the model, both in the canonical space. */
+  /** Search of the reference model's documents with the model's queries, both in the canonical space. */
   readonly cross: { readonly ndcg: number; readonly recall: number };
-  /** Documents and queries by the model itself, native vectors. */
+  /** Search with native vectors of the model itself. */
   readonly native: { readonly ndcg: number; readonly recall: number };
-  /** cross / native: what is left of the model's own search; 1 is all. Null where its own search finds nothing. */
+  /**
+   * Ratio cross / native: 1 if the cross-model search is as good as the model's own; null if its own search finds
+   * nothing.
+   */
   readonly relative: { readonly ndcg: number | null; readonly recall: number | null };
 }
 
@@ -41,8 +44,8 @@ interface RetrievalContext {
 }
 
 /**
- * nDCG@10 and recall@10 of searching one model's documents with another's queries, against the querying model's own
- * search.
+ * Compute nDCG@10 and recall@10 of a search of one model's documents with another model's queries, compared with the
+ * querying model's own search.
  *
  * @throws AppError `not_calibrated`, `nothing_judged` (400), `provider_unavailable` (502), and the signal's reason
  */
@@ -53,7 +56,12 @@ export async function evaluateRetrieval(
   options: { signal: AbortSignal; onProgress?: (embedded: number) => void },
 ): Promise<RetrievalScores[]> {
   const queries = collection.queries.filter(({ id }) => (collection.relevant.get(id)?.size ?? 0) > 0);
-  if (queries.length === 0) throw invalidRequest('no query has a relevant document', 'qrels', 'nothing_judged');
+  if (queries.length === 0)
+    throw invalidRequest(
+      'no query has a relevant document; check that the ids of the judgements match the files',
+      'qrels',
+      'nothing_judged',
+    );
   let embedded = 0;
   const embedAll = async (model: Model, texts: readonly JudgedText[], isQuery: boolean) => {
     const k = model.nativeDimension;
@@ -86,7 +94,7 @@ export async function evaluateRetrieval(
   });
 }
 
-/** Texts that `evaluateRetrieval` embeds. */
+/** Return the number of texts that `evaluateRetrieval` embeds. */
 export function textsToEmbed(collection: JudgedCollection): number {
   return 2 * collection.documents.length + collection.queries.length;
 }

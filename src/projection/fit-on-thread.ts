@@ -8,15 +8,15 @@ import { pickRows } from './fit/rows.ts';
 import { splitPairs } from './fit/split-pairs.ts';
 import type { FitMethod } from './schema.ts';
 
-/** Share of the pairs that figures are measured on; the map in use is fitted on all of them. */
+/** Share of the pairs that the evaluation uses; the stored map is fitted on all pairs. */
 const HELD_OUT_SHARE = 0.1;
 const SPLIT_SEED = 1;
 
-/** Everything structured-cloneable: a fit takes up to two minutes of one core and runs on a worker thread. */
+/** Input of a fit, which takes up to two minutes of one core. It is structured-cloneable for a worker thread. */
 export interface FitTask {
   readonly vectors: Float32Array;
   readonly nativeDimension: number;
-  /** Null: this model makes the space. */
+  /** Null if the space is created from this model. */
   readonly canonical: Float32Array | null;
   readonly rank: number;
   readonly method: FitMethod;
@@ -24,19 +24,19 @@ export interface FitTask {
 }
 
 export interface FitResult {
-  /** Where the model makes the space. */
+  /** The new space, if it is created from the model. */
   readonly space: CanonicalSpace | null;
   readonly map: FittedMap;
   readonly evaluation: Evaluation;
-  /** Pairs that were used, by their place in the task; the others repeat one of them. */
+  /** Indices of the pairs that were used; the others repeat one of them. */
   readonly kept: Int32Array;
   readonly warnings: readonly string[];
 }
 
-/** Errors lose their class between threads, so that a fault travels as its fields. */
+/** Outcome of a fit. A fault is returned as its fields, since errors lose their class between threads. */
 export type FitOutcome = FitResult | { readonly fault: { code: string; message: string } };
 
-/** Check, hold out, fit, evaluate, fit again on all. */
+/** Check the pairs, fit a map on all of them, and evaluate one that is fitted without the held-out pairs. */
 export function fitOnThread(task: FitTask): FitOutcome {
   try {
     return fitTask(task);
@@ -62,7 +62,7 @@ function fitTask(task: FitTask): FitResult {
   return { space: null, map, evaluation, kept, warnings };
 }
 
-/** A map fitted without a tenth of the pairs, measured on that tenth. */
+/** Evaluate a map on a tenth of the pairs, fitted on the others. */
 function evaluateHeldOut(
   vectors: Float32Array,
   k: number,
@@ -86,7 +86,7 @@ function evaluateHeldOut(
   });
 }
 
-/** The reference against itself, in a space made without the texts it is measured on. */
+/** Evaluate the reference model against itself, in a space created without the held-out texts. */
 function evaluateReference(vectors: Float32Array, k: number): Evaluation {
   const { fitted, heldOut } = splitPairs(vectors.length / k, HELD_OUT_SHARE, SPLIT_SEED);
   const space = createSpace({ vectors: pickRows(vectors, k, fitted), nativeDimension: k });
@@ -95,7 +95,7 @@ function evaluateReference(vectors: Float32Array, k: number): Evaluation {
   return evaluateMap({ map, vectors: own, canonical: projectRows(map, own, space.rank), rank: space.rank });
 }
 
-/** A model's pairs, to be measured again. */
+/** Input of an evaluation: the pairs of a model. */
 export interface EvaluateTask {
   readonly vectors: Float32Array;
   readonly canonical: Float32Array;

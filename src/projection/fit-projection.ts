@@ -7,7 +7,7 @@ import type { Objects } from '../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { pairsKey, readSpace, type StoredSpace, writeMap, writePairs, writeSpace } from './artifacts.ts';
-import { type CalibrationText, type EmbedNative, embedCalibration, forgetCalibration } from './calibration.ts';
+import { type CalibrationText, deleteCalibration, type EmbedNative, embedCalibration } from './calibration.ts';
 import { checkCorpus } from './fit/check-pairs.ts';
 import type { Evaluation } from './fit/evaluate-map.ts';
 import { centreRows, pickRows } from './fit/rows.ts';
@@ -23,38 +23,38 @@ export interface ProjectionContext {
   readonly threads: Threads;
   readonly logger: Logger;
   readonly embed: EmbedNative;
-  /** The model of this id. @throws AppError `unknown_model` */
+  /** Find a model by id. @throws AppError `unknown_model` */
   readonly findModel: (id: string) => Model;
-  /** @throws AppError `provider_unavailable` (502) where the model has no provider here */
+  /** @throws AppError `provider_unavailable` (502) if no provider is configured for the model */
   readonly requireServed: (model: Model) => void;
 }
 
 export interface FitRequest {
   readonly model: string;
-  /** Make the space from this model, instead of mapping it into the one that is there. */
+  /** Create the space from this model, instead of mapping the model into the existing space. */
   readonly reference: boolean;
-  /** Texts of the operator's own; null: those that the space was made from, or the built-in ones. */
+  /** The operator's own texts; null for those that the space was created from, or the built-in ones. */
   readonly corpus: readonly CalibrationText[] | null;
   readonly pairsMax: number;
   readonly method: FitMethod;
   readonly allowFewPairs: boolean;
   readonly activate: boolean;
-  /** How the audit log names who does it. */
+  /** Name of the caller in the audit log. */
   readonly actor: string;
 }
 
-/** What a fit will do and cost, before it begins. */
+/** Plan of a fit with its cost. */
 export interface FitPlan {
   readonly model: Model;
   readonly texts: readonly CalibrationText[];
   readonly space: StoredSpace | null;
-  /** Canonical vector of each text among those of the space; -1: the reference model must embed it, too. */
+  /** Index of each text among the canonical vectors of the space; -1 if the reference model must embed it, too. */
   readonly frozen: Int32Array;
-  /** Texts that are sent, to the model and to the reference model. */
+  /** Number of texts sent to the model and to the reference model. */
   readonly textsToEmbed: number;
-  /** About how many tokens they have. */
+  /** Estimated tokens of these texts. */
   readonly tokens: number;
-  /** About what that costs, by the operator's prices; 0 where none are set. */
+  /** Estimated cost by the operator's prices; 0 if none are set. */
   readonly cost: number;
 }
 
@@ -73,9 +73,10 @@ const SAMPLE_SEED = 1;
 const CANARIES = 32;
 
 /**
- * Choose the texts of a fit.
+ * Choose the texts of a fit and estimate its cost.
  *
- * @throws AppError `not_fittable`, `too_few_pairs` (400), `space_exists`, `space_missing` (409), `artifact_corrupt` (500)
+ * @throws AppError `not_fittable`, `too_few_pairs` (400), `space_exists`, `space_missing` (409), `artifact_corrupt`
+ *   (500)
  */
 export async function planFit(
   context: ProjectionContext,
@@ -84,17 +85,17 @@ export async function planFit(
 ): Promise<FitPlan> {
   const model = context.findModel(request.model);
   if (model.kind !== 'semantic') {
-    const why =
+    const reason =
       model.kind === 'alias'
-        ? 'stands for other models; fit those'
-        : 'knows words only and lives in a space of its own';
-    throw invalidRequest(`${model.id} ${why}`, 'model', 'not_fittable');
+        ? 'is an alias and cannot be fitted; fit the models that it stands for'
+        : 'is a lexical model with a space of its own and cannot be fitted; choose a semantic model';
+    throw invalidRequest(`${model.id} ${reason}`, 'model', 'not_fittable');
   }
   context.requireServed(model);
   const record = await selectSpace(context.sql, SPACE_ID);
   if (request.reference && record) {
     throw conflict(
-      `${SPACE_ID} was made from ${record.referenceModel} and is never made again; leave --reference out`,
+      `${SPACE_ID} was created from ${record.referenceModel} and is never created again; leave --reference out`,
       'space_exists',
     );
   }
@@ -114,14 +115,14 @@ export async function planFit(
   const places = new Map(space?.texts.map(({ text, kind }, index) => [`${kind}\n${text}`, index]));
   const frozen = Int32Array.from(chosen, ({ text, kind }) => places.get(`${kind}\n${text}`) ?? -1);
   const tokensOf = (texts: readonly CalibrationText[]) => texts.reduce((sum, { text }) => sum + countTokens(text), 0);
-  const foreign = space ? chosen.filter((_, index) => (frozen[index] as number) < 0) : [];
+  const uncovered = space ? chosen.filter((_, index) => (frozen[index] as number) < 0) : [];
   const tokens = tokensOf(chosen);
-  const foreignTokens = tokensOf(foreign);
-  const reference = record && foreign.length > 0 ? requireReference(context, record) : model;
+  const uncoveredTokens = tokensOf(uncovered);
+  const reference = record && uncovered.length > 0 ? requireReference(context, record) : model;
   return {
-    ...{ model, texts: chosen, space, frozen, textsToEmbed: chosen.length + foreign.length },
-    tokens: tokens + foreignTokens,
-    cost: (tokens * model.pricePerMillion + foreignTokens * reference.pricePerMillion) / 1e6,
+    ...{ model, texts: chosen, space, frozen, textsToEmbed: chosen.length + uncovered.length },
+    tokens: tokens + uncoveredTokens,
+    cost: (tokens * model.pricePerMillion + uncoveredTokens * reference.pricePerMillion) / 1e6,
   };
 }
 
@@ -132,9 +133,9 @@ function sample(kept: Int32Array, max: number): number[] {
 }
 
 /**
- * Embed the texts, fit, evaluate on held-out texts, store, and put the map to use.
+ * Embed the texts, fit the map, evaluate it on held-out texts, store it and activate it.
  *
- * @param onProgress texts embedded so far, then `null` once the fit itself is computed
+ * @param onProgress called with the number of texts embedded so far, then with `null` when the fit itself starts
  * @throws AppError those of `checkPairs` (400), `provider_unavailable` (502), and the signal's reason
  */
 export async function fitProjection(
@@ -161,7 +162,10 @@ export async function fitProjection(
   return store(context, request, plan, { vectors, canonical }, outcome);
 }
 
-/** Frozen canonical vectors where the space has them; the reference model's own, mapped, for other texts. */
+/**
+ * Return the canonical vectors of the texts: frozen ones from the space, and for other texts those of the reference
+ * model, mapped.
+ */
 async function canonicalOf(
   context: ProjectionContext,
   plan: FitPlan,
@@ -171,30 +175,34 @@ async function canonicalOf(
   const { frozen, texts } = plan;
   const { rank } = space;
   const canonical = new Float32Array(texts.length * rank);
-  const foreign: number[] = [];
+  const uncovered: number[] = [];
   for (const [row, place] of frozen.entries()) {
-    if (place < 0) foreign.push(row);
+    if (place < 0) uncovered.push(row);
     else canonical.set(space.corpus.subarray(place * rank, (place + 1) * rank), row * rank);
   }
-  if (foreign.length === 0) return canonical;
+  if (uncovered.length === 0) return canonical;
   const reference = requireReference(context, (await selectSpace(context.sql, SPACE_ID)) as SpaceRecord);
-  const own = foreign.map((row) => texts[row] as CalibrationText);
+  const own = uncovered.map((row) => texts[row] as CalibrationText);
   const vectors = await embedCalibration(context, reference, own, {
     signal: options.signal,
     onProgress: (done) => options.onProgress?.(texts.length + done),
   });
   const centred = centreRows(vectors, space.nativeDimension, space.mean);
   const mapped = matmul(centred, own.length, space.nativeDimension, space.rotation, rank);
-  for (const [at, row] of foreign.entries()) canonical.set(mapped.subarray(at * rank, (at + 1) * rank), row * rank);
+  for (const [at, row] of uncovered.entries()) canonical.set(mapped.subarray(at * rank, (at + 1) * rank), row * rank);
   return canonical;
 }
 
-/** The model that the space was made from, as it was then. */
+/**
+ * Return the model that the space was created from.
+ *
+ * @throws AppError `reference_changed` (409) if its revision differs
+ */
 function requireReference(context: ProjectionContext, record: SpaceRecord): Model {
   const reference = context.findModel(record.referenceModel);
   if (reference.revision !== record.referenceRevision) {
     throw conflict(
-      `${reference.id} has another revision than when ${SPACE_ID} was made; fit on the space's own texts (without --corpus and --from-bucket)`,
+      `${reference.id} has another revision than when ${SPACE_ID} was created; fit on the space's own texts (without --corpus and --from-bucket)`,
       'reference_changed',
     );
   }
@@ -236,10 +244,10 @@ async function store(
   const activate = request.activate && !replacesGood;
   if (grade !== 'good')
     warnings.push(
-      `the grade is ${grade}: on held-out texts the right one is found first in ${score.toFixed(3)} of cases`,
+      `the grade is ${grade}: the same text is found first for ${score.toFixed(3)} of the held-out texts; fit again with more pairs from the domain that is searched`,
     );
   if (replacesGood && request.activate) {
-    warnings.push(`the map in use stays; "service projections activate ${version}" puts this one to use all the same`);
+    warnings.push(`the active map stays in use; run "service projections activate ${version}" to use this map anyway`);
   }
   const written = [objectKey, pairsKey(version), ...(spaceSha256 ? [spaceKey] : [])];
   await inTransaction(sql, async (tx) => {
@@ -254,7 +262,8 @@ async function store(
         },
         ...{ referenceModel: model.id, referenceRevision: model.revision },
       };
-      if (!(await insertSpace(tx, space))) throw conflict(`${SPACE_ID} was made meanwhile`, 'space_exists');
+      if (!(await insertSpace(tx, space)))
+        throw conflict(`${SPACE_ID} was created meanwhile; leave --reference out`, 'space_exists');
     }
     await insertMap(tx, {
       ...{ version, spaceId: SPACE_ID, model: model.id, modelRevision: model.revision, method: map.method },
@@ -274,9 +283,12 @@ async function store(
       throw error;
     });
   });
-  // The map stands: what is left behind costs room, not truth.
-  await forgetCalibration(objects, model, plan.texts).catch((error) =>
-    context.logger.warn({ err: error }, 'vectors of a finished fit stay behind'),
+  // The map is stored: calibration vectors that remain only take space.
+  await deleteCalibration(objects, model, plan.texts).catch((error) =>
+    context.logger.warn(
+      { err: error },
+      'the calibration vectors of a finished fit could not be deleted; they only take space',
+    ),
   );
   return {
     ...{ model: model.id, space: SPACE_ID, map_version: version, pairs: texts.length },
@@ -284,7 +296,7 @@ async function store(
   };
 }
 
-/** Spread over the texts, so that queries and passages of many domains are among them. */
+/** Choose indices that are spread over the texts, so that the canaries include queries and passages of many domains. */
 function canaryIndexes(count: number): number[] {
   const picked = Math.min(CANARIES, count);
   return Array.from({ length: picked }, (_, nth) => Math.floor((nth * count) / picked));

@@ -2,22 +2,23 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
-/** Named arrays of floats with a JSON header, as spaces, maps and calibration vectors are kept. */
+/** Named arrays of floats with a JSON header: the stored form of spaces, maps and calibration vectors. */
 export interface FloatArtifact<Header> {
   readonly header: Header;
-  /** In the order in which they were written. */
+  /** Arrays in the order in which they were written. */
   readonly arrays: Readonly<Record<string, Float32Array>>;
 }
 
 const MAGIC = 'SVCFLT01';
-/** A space of 10,000 texts by 4,096 axes, and its texts. */
+/** Bound of an artifact: enough for a space of 10,000 texts by 4,096 axes with its texts. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
- * Layout, little-endian: magic (8 bytes) · length of the header (u32) · header (JSON: `{header, arrays: [[name,
- * length], …]}`, padded with spaces to a multiple of 4 bytes) · the arrays (float32), one after the other.
+ * Write an artifact. Layout, little-endian: magic (8 bytes) · length of the header (u32) · header (JSON: `{header,
+ * arrays: [[name, length], …]}`, padded with spaces to a multiple of 4 bytes) · the arrays (float32), one after the
+ * other.
  *
- * @returns SHA-256 of the object, by which `readFloatArtifact` tells whether it is whole
+ * @returns SHA-256 of the object, by which `readFloatArtifact` checks it
  */
 export async function writeFloatArtifact<Header>(
   objects: Objects,
@@ -38,7 +39,7 @@ export async function writeFloatArtifact<Header>(
   return sha256;
 }
 
-/** @throws AppError `artifact_corrupt` (500) when a byte is missing or changed, or the object is not there */
+/** Read an artifact. @throws AppError `artifact_corrupt` (500) if the object is missing, incomplete or changed */
 export async function readFloatArtifact<Header>(
   objects: Objects,
   key: string,
@@ -64,7 +65,7 @@ export async function readFloatArtifact<Header>(
   for (const [name, length] of listed) {
     const end = at + length * Float32Array.BYTES_PER_ELEMENT;
     if (end > buffer.length) throw corrupt(key);
-    // Copied: the object's bytes may start anywhere in their buffer.
+    // Copied, since the bytes may start at any position of their buffer and floats must be aligned.
     arrays[name] = new Float32Array(Uint8Array.from(buffer.subarray(at, end)).buffer);
     at = end;
   }

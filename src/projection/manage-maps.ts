@@ -11,11 +11,11 @@ interface ManageContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly findModel: (id: string) => Model;
-  /** How the audit log names who does it. */
+  /** Name of the caller in the audit log. */
   readonly actor: string;
 }
 
-/** Every map that was fitted, the newest first. */
+/** List all fitted maps, the newest first. */
 export async function listMaps(sql: Sql, options: { model?: string } = {}): Promise<MapView[]> {
   return (await selectMaps(sql, options)).map(viewOfMap);
 }
@@ -27,15 +27,15 @@ export async function findMap(sql: Sql, version: number): Promise<MapRecord> {
   throw new AppError({
     code: 'map_not_found',
     status: 404,
-    message: `there is no map ${version}; "service projections list" shows them`,
+    message: `there is no map ${version}; run "service projections list" to see the maps`,
   });
 }
 
 /**
- * Put a fitted map to use, in place of the model's present one. Every running process takes it over within 30 s.
+ * Activate a fitted map in place of the model's active one. Every running process uses it within 30 s.
  *
- * @throws AppError `map_not_found` (404), `map_retired`, `revision_differs` (409), `artifact_corrupt` (500): the map in
- *   use stays
+ * @throws AppError `map_not_found` (404), `map_retired`, `revision_differs` (409), `artifact_corrupt` (500); the active
+ *   map then stays
  */
 export async function activate(context: ManageContext, version: number): Promise<MapView> {
   const map = await findMap(context.sql, version);
@@ -49,7 +49,8 @@ export async function activate(context: ManageContext, version: number): Promise
   }
   await readMap(context.objects, map);
   await inTransaction(context.sql, async (tx) => {
-    if (!(await activateMap(tx, map))) throw conflict(`map ${version} was retired meanwhile`, 'map_retired');
+    if (!(await activateMap(tx, map)))
+      throw conflict(`map ${version} was retired meanwhile; fit ${map.model} again`, 'map_retired');
     await recordAudit(tx, {
       orgId: null,
       actor: context.actor,
@@ -61,7 +62,7 @@ export async function activate(context: ManageContext, version: number): Promise
 }
 
 /**
- * Take a map out of use for good. Its model's vectors are native again, which nothing canonical can be compared with.
+ * Retire a map for good. The vectors of its model are native again and cannot be compared with canonical ones.
  *
  * @throws AppError `map_not_found` (404)
  */

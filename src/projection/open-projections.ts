@@ -4,7 +4,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { openProjectionRegistry, type ProjectionRegistry } from './registry.ts';
 
-/** Maps in use, kept current until `close`. */
+/** Active maps, refreshed until `close`. */
 export interface OpenProjections extends ProjectionRegistry {
   close(): Promise<void>;
 }

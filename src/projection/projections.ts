@@ -1,11 +1,11 @@
 import type { Model } from '../models/catalog.ts';
 
-/** A model's way into the canonical latent space, loaded and ready. */
+/** Loaded map of a model into the canonical latent space. */
 export interface ActiveMap {
   /** `canon-v1`, … */
   readonly space: string;
   readonly version: number;
-  /** How well it did on held-out texts, 0..1; null where it was not evaluated. */
+  /** Score on held-out texts, 0..1; null if the map was not evaluated. */
   readonly score: number | null;
   /** Axes that carry information; further ones are zero. */
   readonly rank: number;
@@ -16,7 +16,7 @@ export interface ActiveMap {
   project(native: Float32Array, dimensions: number, signal?: AbortSignal): Float32Array | Promise<Float32Array>;
 }
 
-/** Which models have a map now. */
+/** Active maps by model. */
 export interface Projections {
   mapOf(model: Model): ActiveMap | null;
 }
@@ -24,7 +24,7 @@ export interface Projections {
 export const LEXICAL_SPACE = 'lexical-1';
 const NATIVE = 'native:';
 
-/** The latent space that a model's vectors live in: only vectors of one space can be compared. */
+/** Return the latent space of a model's vectors. Only vectors of one space can be compared. */
 export function spaceOf(projections: Projections, model: Model): string {
   const map = projections.mapOf(model);
   if (map) return map.space;
@@ -32,7 +32,7 @@ export function spaceOf(projections: Projections, model: Model): string {
   return `${NATIVE}${model.id}@${model.revision}`;
 }
 
-/** Whose native space it is; null: it is no model's own. */
+/** Return the id of the model whose native space this is; null if it is not a native space. */
 export function modelOfSpace(space: string): string | null {
   if (!space.startsWith(NATIVE)) return null;
   return space.slice(NATIVE.length, space.indexOf('@'));

@@ -13,7 +13,7 @@ import type { ActiveMap, Projections } from './projections.ts';
 import type { MapRecord } from './schema.ts';
 import { selectActiveMaps } from './store.ts';
 
-/** How long a process may use a map that was replaced. The promise is 30 s. */
+/** Interval of refreshes. The documented bound for the use of a replaced map is 30 s. */
 const REFRESH_MS = 10_000;
 
 interface Entry {
@@ -21,11 +21,14 @@ interface Entry {
   readonly map: ActiveMap;
 }
 
-/** The maps in use, loaded once in each process and swapped while it runs. */
+/** Active maps, loaded once in each process and replaced while it runs. */
 export interface ProjectionRegistry extends Projections {
-  /** Take over what was activated or retired since. A map that cannot be loaded leaves its forerunner in place. */
+  /**
+   * Load maps that were activated and drop those that were retired. If a map cannot be loaded, its predecessor stays in
+   * use.
+   */
   refresh(): Promise<void>;
-  /** Refreshes every 10 s. */
+  /** Service that refreshes every 10 s. */
   readonly service: Service;
 }
 
@@ -45,11 +48,11 @@ export function openProjectionRegistry(context: {
     }
     for (const { record } of next.values()) {
       if (entries.get(record.model)?.record.version === record.version) continue;
-      logger.info({ model: record.model, map: record.version }, 'projection in use');
+      logger.info({ model: record.model, map: record.version }, 'a projection is in use now');
     }
     entries = next;
   };
-  // One after the other: an older reading must not replace a newer one.
+  // Refreshes run one after the other, so that an older reading never replaces a newer one.
   let last = Promise.resolve();
   const refresh = () => {
     last = last.catch(() => undefined).then(read);
@@ -76,7 +79,10 @@ async function load(
     return { record, map: await loadRecord(context, record) };
   } catch (error) {
     const { model, version } = record;
-    context.logger.error({ err: error, model, map: version }, 'a projection cannot be loaded');
+    context.logger.error(
+      { err: error, model, map: version },
+      'a projection cannot be loaded; the previous one stays in use if there is one',
+    );
     return before ?? { record: { ...record, version: -version }, map: unusable(record, error) };
   }
 }
@@ -88,7 +94,7 @@ async function loadRecord(context: { objects: Objects; threads: Threads }, recor
     throw new AppError({
       code: 'artifact_corrupt',
       status: 500,
-      message: `the stored map ${record.version} of ${record.model} is not what it says; fit again`,
+      message: `the stored map ${record.version} of ${record.model} does not match its record; fit the model again`,
     });
   }
   const loaded = loadMap({ nativeDimension: header.nativeDimension, dimensions: header.rank, packed, mean });
@@ -101,7 +107,7 @@ async function loadRecord(context: { objects: Objects; threads: Threads }, recor
   };
 }
 
-/** Vectors of the native space in place of canonical ones would be found by nobody: none are given out. */
+/** Make a map that refuses to project. Native vectors in place of canonical ones would never be found by a search. */
 function unusable(record: MapRecord, cause: unknown): ActiveMap {
   return {
     space: record.spaceId,

@@ -1,16 +1,16 @@
-/** Output dimensions that any variable-dimension model can be asked for. */
+/** Greatest output dimension of a variable-dimension model. */
 export const DIMENSIONS_MAX = 4096;
 
-/** What every stored and searched vector is brought to, whatever its model. */
+/** Dimension of all stored and searched vectors, whatever their model. */
 export const INDEX_DIMENSIONS = 1024;
 
 /**
- * Bring vectors that have no map into the canonical space to another dimension: cut to the first `to` axes or
- * pad with zeros, then L2-normalise again. Every smaller result is the normalised prefix of the larger one.
+ * Resize vectors that have no map into the canonical space: cut to the first `to` axes or pad with zeros, then
+ * L2-normalise. Every smaller result is the normalised prefix of a larger one.
  *
  * @param vectors Float32Array [n x from], row-major, each row of unit length
- * @returns Float32Array [n x to]; the same array when nothing changes. A row whose kept axes are all zero
- *   becomes the first axis, so that no zero vector ever leaves the service.
+ * @returns Float32Array [n x to]; the same array if `from` equals `to`. A row whose kept axes are all zero becomes the
+ *   unit vector of the first axis, so that the service never returns a zero vector.
  */
 export function resizeVectors(vectors: Float32Array, from: number, to: number): Float32Array {
   if (from === to) return vectors;

@@ -9,7 +9,7 @@ export type FitMethod = z.infer<typeof FitMethod>;
 export const Grade = z.enum(['good', 'warn', 'fail', 'unknown']);
 export type Grade = z.infer<typeof Grade>;
 
-/** The canonical space, frozen when its reference model was fitted. */
+/** Record of the canonical space, which is frozen when its reference model is fitted. */
 export interface SpaceRecord {
   readonly id: string;
   readonly dimensions: number;
@@ -20,7 +20,7 @@ export interface SpaceRecord {
   readonly sha256: Uint8Array;
 }
 
-/** A fitted map of one revision of a model. */
+/** Record of a fitted map of one revision of a model. */
 export interface MapRecord {
   readonly version: number;
   readonly spaceId: string;
@@ -42,7 +42,7 @@ export interface MapRecord {
   readonly createdAt: Date;
 }
 
-/** How commands show a map. */
+/** Output form of a map in commands. */
 export const MapView = z.object({
   version: z.int(),
   model: z.string(),

@@ -32,7 +32,7 @@ interface MapRow {
   created_at: Date;
 }
 
-/** Null: no reference model has been fitted yet. */
+/** Read a space; null if no reference model has been fitted yet. */
 export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | null> {
   const [row] = await sql<SpaceRow[]>`
     SELECT id, dimensions, reference_model, reference_revision, pairs, object_key, sha256
@@ -49,7 +49,7 @@ export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | n
   };
 }
 
-/** False: there is one of this id, and a space is never refitted. */
+/** Insert a space; false if one with this id exists, since a space is never refitted. */
 export async function insertSpace(sql: Sql, space: SpaceRecord): Promise<boolean> {
   const rows = await sql`
     INSERT INTO projection_spaces (id, dimensions, reference_model, reference_revision, pairs, object_key, sha256)
@@ -87,7 +87,7 @@ export async function selectMaps(sql: Sql, options: { model?: string } = {}): Pr
   return rows.map(toMap);
 }
 
-/** Null: there is none of this version. */
+/** Read a map by version; null if it does not exist. */
 export async function selectMap(sql: Sql, version: number): Promise<MapRecord | null> {
   const [row] = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
   return row ? toMap(row) : null;
@@ -99,8 +99,10 @@ export async function selectActiveMaps(sql: Sql): Promise<MapRecord[]> {
 }
 
 /**
- * In one transaction: the model's map in use, if any, makes room for this one. Changes of one model's maps follow one
- * another. False: the map is retired.
+ * Activate a map and deactivate the model's active one, within a transaction. A lock serialises changes of the maps of
+ * one model.
+ *
+ * @returns false if the map is retired
  */
 export async function activateMap(tx: Sql, map: Pick<MapRecord, 'version' | 'model'>): Promise<boolean> {
   await lockMaps(tx, map.model);
@@ -122,7 +124,7 @@ export async function retireMap(tx: Sql, { version, model }: Pick<MapRecord, 've
   await tx`UPDATE projection_maps SET status = 'retired' WHERE version = ${version}`;
 }
 
-/** What a comparison of the canaries found. */
+/** Record the result of a comparison of the canaries. */
 export async function recordCanaries(sql: Sql, version: number, isStale: boolean): Promise<void> {
   await sql`
     UPDATE projection_maps

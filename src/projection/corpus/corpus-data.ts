@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-/** One line without space around it. */
+/** Line without leading or trailing space. */
 const Line = z.string().regex(/^\S(?:.*\S)?$/u, 'an item is one line without space around it');
 const Lines = z.array(Line).min(1);
 
-/** Words and sentences of one domain in one language. */
+/** Word lists and sentences of one domain in one language. */
 const DomainLists = z.strictObject({
-  /** People and bodies who act, one of them each: `tour guide`. */
+  /** People and organisations that act, in the singular: `tour guide`. */
   who: Lines,
-  /** Things that can be counted, one of them each: `boarding pass`. */
+  /** Countable things, in the singular: `boarding pass`. */
   thing: Lines,
   /** Subjects that people talk about: `jet lag`. */
   topic: Lines,
@@ -19,7 +19,7 @@ const DomainLists = z.strictObject({
    * stem and the 아/어 form of its verb (`표를 끊/끊어`).
    */
   act: Lines,
-  /** English: as it stands before a noun. Korean: with 하다 left out, or stem and 아/어 form (`멀/멀어`). */
+  /** Adjectives. English: the form before a noun. Korean: with 하다 left out, or stem and 아/어 form (`멀/멀어`). */
   adj: Lines,
   /** Plausible amounts: `3-14 nights`. */
   unit: z.array(Line.regex(/^\d+-\d+\D/, 'an amount begins with two numbers, such as "3-14 nights"')).min(1),
@@ -30,7 +30,7 @@ export type DomainLists = z.infer<typeof DomainLists>;
 
 const Domain = z.strictObject({ en: DomainLists, ko: DomainLists });
 
-/** Templates that become texts, by task. */
+/** Names of the tasks whose templates become texts. */
 const TaskName = z.enum([
   'question',
   'howto',
@@ -60,7 +60,7 @@ export const RULES = ['sentence', 'clause'] as const;
 const Templates = z.record(z.enum([...TaskName.options, ...RULES]), Lines);
 export type Templates = z.infer<typeof Templates>;
 
-/** Words of no domain in particular, by the name of their list. Names of people, places and firms are made up. */
+/** General words by the name of their list. Names of people, places and firms are invented. */
 const GeneralWords = z.record(z.string(), Lines);
 export type GeneralWords = z.infer<typeof GeneralWords>;
 
@@ -73,18 +73,18 @@ const Values = z.strictObject({
 export type ValueLists = z.infer<typeof Values>;
 
 const Plurals = z.record(Line, Line).transform(mapOf);
-/** Past and, where it differs, past participle, by the base form. */
+/** Past and, if it differs, past participle, by the base form. */
 const Verbs = z.record(Line, Lines.max(2)).transform(mapOf);
 /** Verbs of more than one syllable whose last consonant doubles. */
 const DoublingVerbs = Lines.transform((verbs) => new Set(verbs));
 
 export interface CorpusData {
-  /** In an order that is part of the result of a seed: by file name. */
+  /** Domains by file name; the result of a seed depends on this order. */
   readonly domains: ReadonlyArray<z.infer<typeof Domain> & { readonly name: string }>;
   readonly words: { readonly en: GeneralWords; readonly ko: GeneralWords };
   readonly templates: { readonly en: Templates; readonly ko: Templates };
   readonly values: ValueLists;
-  /** Forms that follow no rule, by the base form. */
+  /** Irregular forms by the base form. */
   readonly englishForms: {
     readonly plurals: z.infer<typeof Plurals>;
     readonly verbs: z.infer<typeof Verbs>;
@@ -94,17 +94,17 @@ export interface CorpusData {
 
 let loaded: CorpusData | null = null;
 
-/** Word lists and templates of the calibration corpus, read by the first caller and kept. */
+/** Return the word lists and templates of the calibration corpus, which are read at the first call. */
 export function corpusData(): CorpusData {
   loaded ??= readCorpusData(new URL('./data/', import.meta.url));
   return loaded;
 }
 
 /**
- * Reads the data of a corpus from its folder.
+ * Read the data of a corpus from its folder.
  *
  * @param folder ends with a slash
- * @throws Error with the path of a file that is not of its form
+ * @throws Error that names a file which is not valid
  */
 export function readCorpusData(folder: URL): CorpusData {
   const at = (path: string) => new URL(path, folder);
@@ -128,13 +128,13 @@ function mapOf<T>(record: Record<string, T>): ReadonlyMap<string, T> {
   return new Map(Object.entries(record));
 }
 
-/** Reads a folder of lists by file name. */
+/** Read a folder of lists by file name. */
 function readLists<T>(folder: URL, schema: z.ZodType<T>): T {
   const lists = namesIn(folder, '.txt').map((name) => [name, readLines(new URL(`${name}.txt`, folder), Lines)]);
   return checked(folder, schema, Object.fromEntries(lists));
 }
 
-/** Reads a file of one item a line, which ends with a newline. */
+/** Read a file of one item per line, which ends with a newline. */
 function readLines<T>(file: URL, schema: z.ZodType<T>): T {
   return checked(file, schema, readFileSync(file, 'utf8').replace(/\n$/, '').split('\n'));
 }
@@ -143,7 +143,7 @@ function readJson<T>(file: URL, schema: z.ZodType<T>): T {
   return checked(file, schema, JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** Names of the files of a folder without their extension, in the same order on every system. */
+/** Return the names of the files of a folder without their extension, in the same order on every system. */
 function namesIn(folder: URL, extension: string): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(extension))

@@ -1,14 +1,16 @@
-/** Inflection of the English words of the calibration corpus: of those, not of English at large. */
+/** Inflection of the English words of the calibration corpus; the rules do not cover all of English. */
 import { corpusData } from './corpus-data.ts';
 
-/** Words whose first letter and first sound disagree. */
+/** Words whose first letter is a consonant and whose first sound is a vowel, and the reverse. */
 const VOWEL_SOUND =
   /^(?:hour|honest|honour|heir|MR[A-Z]|LED|NGO|SLA|SMS|SQL|SSH|X-ray|XML|HTTP|HTML|FAQ|RNA|LPG|LNG|MP|HR|8|11\b|18\b)/;
 const CONSONANT_SOUND = /^(?:uni(?!n)|us(?:e|u)|ut[ie]|eu|ewe|one\b|once|ura|URL|USB|UV|uranium)/i;
 
 const VOWELS = 'aeiou';
 
-/** Plural of the last word of a noun phrase, or of the one before `of`: `bill of lading` -> `bills of lading`. */
+/**
+ * Return the plural of a noun phrase, by its last word or the one before `of`: `bill of lading` -> `bills of lading`.
+ */
 export function pluralOf(phrase: string): string {
   const at = phrase.indexOf(' of ');
   if (at > 0) return pluralOf(phrase.slice(0, at)) + phrase.slice(at);
@@ -17,7 +19,7 @@ export function pluralOf(phrase: string): string {
   return phrase.slice(0, start) + (corpusData().englishForms.plurals.get(word) ?? sibilant(word));
 }
 
-/** `-s` of plurals and of the third person. */
+/** Append the `-s` of plurals and of the third person. */
 function sibilant(word: string): string {
   if (/[^aeiou]y$/.test(word)) return `${word.slice(0, -1)}ies`;
   if (/[^aeiou]o$/.test(word) && /(?:potato|tomato|hero|echo|cargo|veto|go|do|undo|embargo)$/.test(word))
@@ -25,7 +27,7 @@ function sibilant(word: string): string {
   return /(?:s|x|z|ch|sh)$/.test(word) ? `${word}es` : `${word}s`;
 }
 
-/** Applies `inflect` to the first word: phrases such as `check in a suitcase` begin with their verb. */
+/** Apply `inflect` to the first word: phrases such as `check in a suitcase` begin with their verb. */
 function onVerb(phrase: string, inflect: (verb: string) => string): string {
   const end = phrase.indexOf(' ');
   return end < 0 ? inflect(phrase) : inflect(phrase.slice(0, end)) + phrase.slice(end);
@@ -47,7 +49,7 @@ export function gerundOf(phrase: string): string {
   });
 }
 
-/** Past and, where it differs, past participle. */
+/** Return the past and, if it differs, the past participle of an irregular verb. */
 const irregularForms = (verb: string) => corpusData().englishForms.verbs.get(verb);
 
 function regularPast(verb: string): string {
@@ -62,14 +64,14 @@ function doubled(verb: string): string {
   return oneSyllable || corpusData().englishForms.doublingVerbs.has(verb) ? verb + last : verb;
 }
 
-/** `a` or `an`, by the sound that the following words begin with. */
+/** Return `a` or `an` by the first sound of the following words. */
 export function articleOf(following: string): 'a' | 'an' {
   if (VOWEL_SOUND.test(following)) return 'an';
   if (CONSONANT_SOUND.test(following)) return 'a';
   return VOWELS.includes(following.charAt(0).toLowerCase()) ? 'an' : 'a';
 }
 
-/** `boarding pass` -> words of an identifier, lower case. */
+/** Return the words of a phrase in lower case, for an identifier. */
 function identifierWords(phrase: string): string[] {
   return phrase.toLowerCase().match(/[a-z0-9]+/g) ?? ['value'];
 }
@@ -99,7 +101,7 @@ export function capitalised(text: string): string {
 
 const SMALL_WORDS = new Set('a an the of in on at to for and or with from by over into per as'.split(' '));
 
-/** Capitals as in a book title. */
+/** Capitalise a text as a book title. */
 export function titleCase(text: string): string {
   return text
     .split(' ')

@@ -1,30 +1,31 @@
 /**
- * The built-in calibration corpus: what maps are fitted on where the operator has no texts of his own. A seeded grammar
- * over this project's own word lists: questions, statements, definitions, instructions, reviews, claims and what
- * contradicts them, headlines, titles, tables, dialogues, keywords and code, in English, Korean and both.
+ * Generator of the built-in calibration corpus, on which maps are fitted if the operator has no own texts. A seeded
+ * grammar over this project's own word lists produces questions, statements, definitions, instructions, reviews, claims
+ * and contradictions, headlines, titles, tables, dialogues, keywords and code, in English, Korean and both.
  *
- * It is worse than real text of the collection that will be searched, and better than real text of another one. Same
- * text found first across synthetic models, mean of two English and two Korean test sets and of two models
- * (`npm run eval -- corpus`): 5,000 of these texts 0.96 (0.94 to 0.99), 4,635 real ones of the collections searched 0.99,
- * real ones of the other collection 0.82, these with 500 real ones among them 0.98. On web queries, which none of the
- * sources contains: 0.98 against 0.94 for the real ones. For `local/lexical-1`, which knows words only, it is too small:
- * 0.23 against 0.86.
+ * It is worse than real text of the collection that will be searched, and better than real text of another one.
+ * Measured identity recall@1 across synthetic models, as the mean of two English and two Korean test sets and of two
+ * models (`npm run eval -- corpus`): 0.96 (0.94 to 0.99) for 5,000 of these texts, 0.99 for 4,635 real texts of the
+ * searched collections, 0.82 for real texts of another collection, 0.98 for these texts with 500 real ones among them.
+ * On web queries, which no source contains, it is 0.98 against 0.94 for real texts. For `local/lexical-1`, which
+ * matches words only, the corpus is too small: 0.23 against 0.86.
  *
- * No real model was at hand. The order of the sources is what to take from these figures; the distances hang on how
- * the synthetic models are set (to about what was measured between real ones, see `test/eval/synthetic-model.ts`).
+ * No real model was available. Only the order of the sources can be taken from these figures; the differences depend on
+ * the parameters of the synthetic models (set to about what was measured between real ones, see
+ * `test/eval/synthetic-model.ts`).
  */
 import { seededRandom } from '../fit/split-pairs.ts';
 import { articleOf, capitalised, titleCase } from './english-forms.ts';
-import { createDeck, expand, type Template } from './grammar.ts';
+import { createSampler, expand, type Template } from './grammar.ts';
 import { createTasks, type Kind, type Language, type Task } from './tasks.ts';
 import { ARTICLE, createVocabularies } from './vocabulary.ts';
 
 export interface CorpusText {
   readonly text: string;
-  /** The language of its grammar: one text in twenty has words of the other in it. */
+  /** Language of the grammar; one text in twenty contains words of the other language. */
   readonly language: Language;
   readonly domain: string;
-  /** Which prompt of an asymmetric model it is to be embedded with. */
+  /** Kind of text, which selects the prompt of an asymmetric model. */
   readonly kind: Kind;
 }
 
@@ -38,20 +39,20 @@ const QUERY_MARK = 'q> ';
 const ARTICLES = new RegExp(`${ARTICLE} (\\S+)`, 'g');
 
 /**
- * The same texts for the same seed, on every machine: 6,000, distinct, of 3 to 60 words and at most 512 characters,
- * half English and half Korean, over all domains in equal parts. A change to anything in `data/` changes them,
- * and a space that was made from others can no longer be extended with them: see the golden hash in the tests.
+ * Generate 6,000 distinct texts of 3 to 60 words and at most 512 characters, half English and half Korean, over all
+ * domains in equal parts. A seed gives the same texts on every machine. A change to anything in `data/` changes them,
+ * and a space that was created from other texts can no longer be extended with them: see the golden hash in the tests.
  */
 export function generateCorpus(seed = 1): readonly CorpusText[] {
   const random = seededRandom(seed);
   const domains = createVocabularies(random);
   const tasks = createTasks();
-  const draws = { en: taskDeck(tasks, 'en', random), ko: taskDeck(tasks, 'ko', random) };
+  const draws = { en: taskSampler(tasks, 'en', random), ko: taskSampler(tasks, 'ko', random) };
   const seen = new Set<string>();
   const corpus: CorpusText[] = [];
-  for (let turn = 0; corpus.length < CORPUS_TEXTS; turn++) {
-    const language = LANGUAGES[turn % LANGUAGES.length] as Language;
-    const domain = domains[Math.floor(turn / LANGUAGES.length) % domains.length] as (typeof domains)[number];
+  for (let step = 0; corpus.length < CORPUS_TEXTS; step++) {
+    const language = LANGUAGES[step % LANGUAGES.length] as Language;
+    const domain = domains[Math.floor(step / LANGUAGES.length) % domains.length] as (typeof domains)[number];
     const { task, template } = draws[language]();
     for (const part of expand(template, domain[language]).split(' || ')) {
       const isQuery = part.startsWith(QUERY_MARK);
@@ -65,15 +66,15 @@ export function generateCorpus(seed = 1): readonly CorpusText[] {
   return corpus;
 }
 
-/** Draws a task by its weight and, within it, its templates in turn. */
-function taskDeck(tasks: readonly Task[], language: Language, random: () => number) {
+/** Return a function that samples a task by its weight, and a template of the task. */
+function taskSampler(tasks: readonly Task[], language: Language, random: () => number) {
   const weighted = tasks.flatMap((task) => {
-    const templates = createDeck<Template>(task[language], random);
+    const templates = createSampler<Template>(task[language], random);
     return Array.from({ length: task.weight }, () => ({ task, templates }));
   });
-  const deck = createDeck(weighted, random);
+  const nextTask = createSampler(weighted, random);
   return () => {
-    const { task, templates } = deck();
+    const { task, templates } = nextTask();
     return { task, template: templates() };
   };
 }

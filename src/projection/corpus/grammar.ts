@@ -1,9 +1,9 @@
 /**
- * The small template language of the calibration corpus.
+ * Template language of the calibration corpus.
  *
  *     {thing}        a word of that list, or an expansion of that rule
- *     {thing.pl}     inflected; forms can follow each other
- *     {thing#1}      remembered within the template, said again by {#1} or {#1.pl}
+ * {thing.pl} an inflected form; several forms can follow each other {thing#1} a word stored within the template,
+ * repeated by {#1} or {#1.pl}
  *     <once|twice|>  one of these, which may be empty; not nested, rules are for that
  *     ||             between two texts that belong together
  *     q>             before a text that is a query, in a task that has both kinds
@@ -12,14 +12,17 @@
  * `{en-thing}` and `{ko-thing}` name lists of the other language. `{은}`, `{이}`, `{을}` and the like are particles, which
  * take the form that the sound before them asks for.
  *
- * Braces and angle brackets that look otherwise are text, so that code can stand as it is.
+ * Braces and angle brackets of any other form are text, so that templates can contain code.
  */
 
-/** Draws every item once before any comes again: with few draws, a shuffled deck covers more than dice do. */
-export type Deck<T> = () => T;
+/**
+ * Function that samples without replacement until all items are used, then starts again, so that few samples cover many
+ * items.
+ */
+export type Sampler<T> = () => T;
 
-export function createDeck<T>(items: readonly T[], random: () => number): Deck<T> {
-  if (items.length === 0) throw new RangeError('a deck needs an item');
+export function createSampler<T>(items: readonly T[], random: () => number): Sampler<T> {
+  if (items.length === 0) throw new RangeError('a sampler needs at least one item');
   const order = [...items];
   let next = order.length;
   return () => {
@@ -54,7 +57,7 @@ const SLOT = /\{([\p{L}-]*)(?:#(\d))?((?:\.[\p{L}\d]+)*)\}/uy;
 const CHOICE = /<([^<>]*\|[^<>]*)>/y;
 const NO_REGISTER = -1;
 
-/** Reads a template; done once each, since there are thousands of expansions of hundreds of templates. */
+/** Parse a template. Each template is parsed once, since hundreds of templates are expanded thousands of times. */
 export function parseTemplate(source: string): Template {
   const parts: Part[] = [];
   let text = '';
@@ -83,21 +86,25 @@ export function parseTemplate(source: string): Template {
   return parts;
 }
 
-/** Reads the lines of a template list. */
+/** Parse the lines of a template list. */
 export function parseTemplates(lines: readonly string[]): Template[] {
   return lines.map((line) => parseTemplate(line.replaceAll('↵', '\n')));
 }
 
-/** What slots are filled with. */
+/** Source of the words that fill slots. */
 export interface Vocabulary {
-  /** A word, or a template to expand; `before` is what stands before the slot. Throws on a name that it lacks. */
+  /**
+   * Draw a word, or a template to expand; `before` is the text before the slot.
+   *
+   * @throws RangeError for an unknown name
+   */
   draw(name: string, before: string): string | Template;
   /** @param name of the slot that the word was drawn for */
   inflect(name: string, word: string, form: string): string;
   readonly random: () => number;
 }
 
-/** @throws RangeError where a template names a list or a form that there is not: a fault of ours */
+/** Expand a template. @throws RangeError if a template names an unknown list or form, which is a fault of the data */
 export function expand(template: Template, vocabulary: Vocabulary): string {
   return expandParts(template, vocabulary, new Map(), '');
 }
@@ -120,7 +127,7 @@ function fill({ name, register, forms }: Slot, vocabulary: Vocabulary, registers
   let drawn: { readonly name: string; readonly word: string };
   if (name === '') {
     const known = registers.get(register);
-    if (!known) throw new RangeError(`nothing was remembered as #${register}`);
+    if (!known) throw new RangeError(`no word was stored as #${register}`);
     drawn = known;
   } else {
     const found = vocabulary.draw(name, before);

@@ -1,4 +1,7 @@
-/** Particles and verb endings of the Korean half of the calibration corpus. Sounds, not meanings, decide their form. */
+/**
+ * Particles and verb endings of the Korean half of the calibration corpus. Their form depends on sounds, not on
+ * meanings.
+ */
 
 const HANGUL_FIRST = 0xac00;
 const HANGUL_LAST = 0xd7a3;
@@ -28,7 +31,7 @@ const DIGIT_FINALS = [
   FINAL_RIEUL,
   NONE,
 ];
-/** Latin capitals are read one by one; of their names only these end in a consonant: 엘, 엠, 엔, 알. */
+/** Finals of Latin capitals, which are read one by one. Only these names end in a consonant: 엘, 엠, 엔, 알. */
 const LETTER_FINALS = new Map([
   ['L', FINAL_RIEUL],
   ['M', FINAL_MIEUM],
@@ -36,7 +39,7 @@ const LETTER_FINALS = new Map([
   ['R', FINAL_RIEUL],
 ]);
 
-/** Particle by what it follows: a final consonant, a vowel. `으로` treats ㄹ as a vowel. */
+/** Forms of the particles after a final consonant and after a vowel. `으로` treats ㄹ as a vowel. */
 const PARTICLES = new Map<string, readonly [afterConsonant: string, afterVowel: string]>([
   ['은', ['은', '는']],
   ['이', ['이', '가']],
@@ -56,7 +59,10 @@ const PARTICLES = new Map<string, readonly [afterConsonant: string, afterVowel: 
 
 export const PARTICLE_NAMES: readonly string[] = [...PARTICLES.keys()];
 
-/** Index of the final consonant of the last sound of a text (0: none), past quotation marks and brackets. */
+/**
+ * Return the index of the final consonant of the last sound of a text (0 for none); quotation marks and brackets are
+ * skipped.
+ */
 export function finalOf(text: string): number {
   for (let at = text.length - 1; at >= 0; at--) {
     const character = text.charAt(at);
@@ -70,7 +76,7 @@ export function finalOf(text: string): number {
 }
 
 /**
- * The form of a particle after a text.
+ * Return the form of a particle after a text.
  *
  * @param name one of `PARTICLE_NAMES`: its form after a consonant
  */
@@ -82,15 +88,15 @@ export function particleAfter(text: string, name: string): string {
   return final === NONE ? forms[1] : forms[0];
 }
 
-/** A predicate by its stem (`먹`, `갱신하`, `가깝`) and its 아/어 form (`먹어`, `갱신해`, `가까워`): the rest follows. */
+/** Predicate by its stem (`먹`, `갱신하`, `가깝`) and its 아/어 form (`먹어`, `갱신해`, `가까워`), which determine all other forms. */
 interface Predicate {
   readonly stem: string;
   readonly linked: string;
-  /** The stem as endings in 으 see it: `먹으`, `갱신하`, `가까우`, `걸으`; those in ㄹ stay as they are. */
+  /** Stem before endings in 으: `먹으`, `갱신하`, `가까우`, `걸으`; stems in ㄹ are unchanged. */
   readonly open: string;
 }
 
-/** @param entry `여권을 갱신` (with 하다), or stem and 아/어 form with a slash: `표를 끊/끊어` */
+/** Parse an entry of a list: `여권을 갱신` (with 하다), or stem and 아/어 form with a slash: `표를 끊/끊어`. */
 function predicateOf(entry: string): Predicate {
   const slash = entry.indexOf('/');
   if (slash < 0) return { stem: `${entry}하`, linked: `${entry}해`, open: `${entry}하` };
@@ -109,32 +115,32 @@ function openStem(stem: string, linked: string): string {
   return `${stem}으`;
 }
 
-/** The last syllable with another final consonant. */
+/** Replace the final consonant of the last syllable. */
 function withFinal(text: string, final: number): string {
   const code = text.charCodeAt(text.length - 1) - HANGUL_FIRST;
   return text.slice(0, -1) + String.fromCharCode(HANGUL_FIRST + code - (code % FINALS) + final);
 }
 
-/** Endings in ㄴ, ㅂ and ㅅ take the ㄹ of a stem away. */
+/** Remove the ㄹ of a stem, as before endings in ㄴ, ㅂ and ㅅ. */
 function withoutRieul(stem: string): string {
   return finalOf(stem) === FINAL_RIEUL ? withFinal(stem, NONE) : stem;
 }
 
-/** Endings that are simply put behind the stem. */
+/** Endings that are appended to the stem. */
 const AFTER_STEM = new Set('다 고 지 지만 지는 기 기로 게 도록 겠다'.split(' '));
-/** Endings of adjectives that verbs put behind another form. */
+/** Endings that adjectives append to the stem and verbs to another form. */
 const AFTER_ADJECTIVE_STEM = new Set('다고 다는 다면'.split(' '));
-/** Endings before which a final ㄹ falls away. */
+/** Endings before which a final ㄹ is dropped. */
 const AFTER_SHORT_STEM = new Set('는 네요 느니 나요'.split(' '));
 /** Endings that need a vowel, ㄹ or 으 before them. */
 const AFTER_OPEN_STEM = new Set('면 면서 려고 려면'.split(' '));
-/** What is put below the open stem. */
+/** Final consonants that endings add to the open stem. */
 const FINALS_OF_ENDINGS = new Map([
   ['ㄴ', FINAL_NIEUN],
   ['ㄹ', FINAL_RIEUL],
   ['ㅁ', FINAL_MIEUM],
 ]);
-/** Endings that begin with 아 or 어, by what follows it. */
+/** Endings that begin with 아 or 어, with the part after it. */
 const AFTER_LINKED = new Map([
   ['어', ''],
   ['서', '서'],
@@ -144,7 +150,7 @@ const AFTER_LINKED = new Map([
   ['도', '도'],
 ]);
 
-/** The form with this ending, or null where verbs and adjectives differ. */
+/** Return the form with an ending, or null if verbs and adjectives differ. */
 function sharedForm({ stem, linked, open }: Predicate, ending: string): string | null {
   if (ending.startsWith('었')) return withFinal(linked, FINAL_SSANG_SIOT) + ending.slice(1);
   if (AFTER_STEM.has(ending)) return stem + ending;
@@ -166,10 +172,10 @@ function sharedForm({ stem, linked, open }: Predicate, ending: string): string |
 }
 
 /**
- * A form of a verb phrase.
+ * Return a form of a verb phrase.
  *
- * @param ending as it stands after 먹: `는다`, `었다`, `려면`, …; `ㄴ` is the past before a noun, `는` the present
- * @throws RangeError where it is none of those that the templates use
+ * @param ending the ending after 먹: `는다`, `었다`, `려면`, …; `ㄴ` is the past before a noun, `는` the present
+ * @throws RangeError for an ending that the templates do not use
  */
 export function verbForm(entry: string, ending: string): string {
   const predicate = predicateOf(entry);
@@ -180,7 +186,7 @@ export function verbForm(entry: string, ending: string): string {
   return required(sharedForm(predicate, ending), ending);
 }
 
-/** A form of an adjective, by its ending: `다`, `ㄴ` (before a noun), `었다`, `ㄴ가요`, … */
+/** Return a form of an adjective by its ending: `다`, `ㄴ` (before a noun), `었다`, `ㄴ가요`, … */
 export function adjectiveForm(entry: string, ending: string): string {
   const predicate = predicateOf(entry);
   if (AFTER_ADJECTIVE_STEM.has(ending)) return predicate.stem + ending;

@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
 
-/** Texts of an operator's corpus file. A fit takes some thousands of them. */
+/** Bound of the texts of an operator's corpus file. A fit uses some thousands of them. */
 export const CORPUS_TEXTS_MAX = 100_000;
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
-/** Beyond this it is a document, and a model would cut it. */
+/** Bound of a text. A longer one is a document, which a model would cut. */
 const TEXT_CHARS_MAX = 32_768;
 
 const CorpusLine = z.object({
@@ -19,14 +19,14 @@ const CorpusLine = z.object({
 export type CorpusLine = z.infer<typeof CorpusLine>;
 
 /**
- * An operator's calibration texts: UTF-8, one JSON object a line, `{"text": …}`, with `"kind": "query"` or
- * `"passage"` where an asymmetric model is to embed it as one of them. Blank lines are skipped, other fields ignored.
+ * Read an operator's calibration texts: UTF-8, one JSON object per line, `{"text": …}`, with `"kind": "query"` or
+ * `"passage"` if an asymmetric model shall embed it as one of them. Blank lines are skipped, other fields ignored.
  *
  * @throws AppError `corpus_not_readable`, `corpus_invalid` (names the line) or `corpus_too_long`, all 400
  */
 export async function readCorpusFile(path: string): Promise<CorpusLine[]> {
   const texts: CorpusLine[] = [];
-  // A JSON string has its line breaks escaped: these are the only ones.
+  // JSON strings escape their line breaks, so that every line break ends an object.
   for (const [index, line] of (await readText(path)).split('\n').entries()) {
     if (line.trim() === '') continue;
     if (texts.length === CORPUS_TEXTS_MAX) throw tooLong(path, `${CORPUS_TEXTS_MAX} texts`);
@@ -47,7 +47,11 @@ async function readText(path: string): Promise<string> {
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw invalidRequest(`the corpus file cannot be read: ${reason}`, null, 'corpus_not_readable');
+    throw invalidRequest(
+      `the corpus file cannot be read; check its path and its permissions: ${reason}`,
+      null,
+      'corpus_not_readable',
+    );
   }
   if (bytes > FILE_BYTES_MAX) throw tooLong(path, `${FILE_BYTES_MAX} bytes`);
   try {

@@ -4,13 +4,13 @@ import { parseTemplates, type Template } from './grammar.ts';
 export type Language = 'en' | 'ko';
 export type Kind = 'query' | 'passage';
 
-/** How English text is written: capitals at the beginning of sentences, of all words, or as it stands. */
+/** Capitals of English text: at the beginning of sentences, of all words, or unchanged. */
 type Casing = 'sentence' | 'title' | 'none';
 
 export interface Task {
   readonly kind: Kind;
   readonly casing: Casing;
-  /** How often it is drawn, in relation to the others. */
+  /** Relative frequency of the task. */
   readonly weight: number;
   readonly en: readonly Template[];
   readonly ko: readonly Template[];
@@ -38,7 +38,7 @@ const TASKS: Readonly<Record<TaskName, readonly [kind: Kind, casing: Casing, wei
   mixed: ['passage', 'sentence', 5],
 };
 
-/** Lists everything that an embedding model is asked to place, in the order that seeds count on. */
+/** Create all tasks, in the order on which the result of a seed depends. */
 export function createTasks(): Task[] {
   const { en, ko } = corpusData().templates;
   return (Object.keys(TASKS) as TaskName[]).map((name) => {

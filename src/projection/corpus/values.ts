@@ -1,11 +1,11 @@
 import { corpusData } from './corpus-data.ts';
 import { kebabCase } from './english-forms.ts';
-import type { Deck } from './grammar.ts';
+import type { Sampler } from './grammar.ts';
 
-/** Makes numbers, dates, names and the like: what comes from no list. */
+/** Generators of numbers, dates, names and other words that are in no list. */
 export type Values = Readonly<Record<string, () => string>>;
 
-/** The next item of a general list, by its name. */
+/** Function that returns the next item of a general list by its name. */
 type Lists = (name: string) => string;
 
 const YEAR_FIRST = 1820;
@@ -14,7 +14,7 @@ const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ';
 
 const between = (random: () => number, low: number, high: number) => low + Math.floor(random() * (high - low + 1));
 
-/** With commas, without `Intl`: the text must not depend on a locale. */
+/** Write a number with commas, without `Intl`, since the text must not depend on a locale. */
 const grouped = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 
 function oneOf<T>(random: () => number, items: readonly T[]): T {
@@ -36,20 +36,20 @@ function sharedValues(random: () => number): Values {
   };
 }
 
-/** @param amount such as `3-14 nights` */
+/** Draw a quantity from a range such as `3-14 nights`. */
 function quantityOf(random: () => number, amount: string): string {
   const [, low, high, unit] = /^(\d+)-(\d+)(.*)$/.exec(amount) ?? [];
-  if (unit === undefined) throw new RangeError(`no amount: "${amount}"`);
+  if (unit === undefined) throw new RangeError(`"${amount}" is no range of amounts`);
   return between(random, Number(low), Number(high)) + unit;
 }
 
-export function englishValues(random: () => number, lists: Lists, units: Deck<string>): Values {
+export function englishValues(random: () => number, lists: Lists, units: Sampler<string>): Values {
   const { numbers, cityPrefixes, mailboxes } = corpusData().values.en;
   const shared = sharedValues(random);
   const number = (low: number, high: number) => between(random, low, high);
-  const madeUp = () => lists('name-head') + lists('name-tail');
-  const city = () => oneOf(random, cityPrefixes) + madeUp();
-  const company = () => `${madeUp()} ${lists('firm-tail')}`;
+  const inventedName = () => lists('name-head') + lists('name-tail');
+  const city = () => oneOf(random, cityPrefixes) + inventedName();
+  const company = () => `${inventedName()} ${lists('firm-tail')}`;
   return {
     ...shared,
     num: () => oneOf(random, numbers),
@@ -71,15 +71,15 @@ export function englishValues(random: () => number, lists: Lists, units: Deck<st
       return oneOf(random, [`${number(1, 28)} ${month}`, `${month} ${number(1, 28)}`, isoDate(random)]);
     },
     time: () => oneOf(random, [`${number(1, 12)} ${oneOf(random, ['am', 'pm'])}`, clock(random)]),
-    name: madeUp,
-    person: () => `${lists('given')} ${madeUp()}`,
+    name: inventedName,
+    person: () => `${lists('given')} ${inventedName()}`,
     city,
     company,
     email: () => `${oneOf(random, mailboxes)}@${kebabCase(company())}.example`,
   };
 }
 
-export function koreanValues(random: () => number, lists: Lists, units: Deck<string>): Values {
+export function koreanValues(random: () => number, lists: Lists, units: Sampler<string>): Values {
   const { mailboxes } = corpusData().values.ko;
   const shared = sharedValues(random);
   const number = (low: number, high: number) => between(random, low, high);

@@ -1,10 +1,10 @@
 import { corpusData, type DomainLists, type GeneralWords, RULES, type Templates } from './corpus-data.ts';
 import * as english from './english-forms.ts';
-import { createDeck, type Deck, expand, parseTemplates, type Template, type Vocabulary } from './grammar.ts';
+import { createSampler, expand, parseTemplates, type Sampler, type Template, type Vocabulary } from './grammar.ts';
 import { adjectiveForm, PARTICLE_NAMES, particleAfter, verbForm } from './korean-forms.ts';
 import { englishValues, koreanValues } from './values.ts';
 
-/** Stands for `a` or `an` until the word behind it is known. */
+/** Placeholder of `a` or `an` until the following word is known. */
 export const ARTICLE = '\u0001';
 
 const ENGLISH_FORMS: Readonly<Record<string, (phrase: string) => string>> = {
@@ -21,9 +21,9 @@ const ENGLISH_FORMS: Readonly<Record<string, (phrase: string) => string>> = {
 const KOREAN_VERBS = new Set(['act', 'everyday']);
 const KOREAN_ADJECTIVES = new Set(['adj', 'good', 'bad', 'quality', 'feeling']);
 
-type Decks = ReadonlyMap<string, Deck<string | Template>>;
+type Samplers = ReadonlyMap<string, Sampler<string | Template>>;
 
-/** A slot of the other language begins with its name. */
+/** Prefix of a slot of the other language: its name. */
 const FOREIGN = /^(?:en|ko)-/;
 
 export interface DomainVocabularies {
@@ -32,11 +32,11 @@ export interface DomainVocabularies {
   readonly ko: Vocabulary;
 }
 
-/** Makes the vocabularies of all domains. General words come from decks that the domains share. */
+/** Create the vocabularies of all domains. General words come from samplers that the domains share. */
 export function createVocabularies(random: () => number): DomainVocabularies[] {
   const { domains, words, templates } = corpusData();
-  const generalEnglish = decksOf(words.en, templates.en, random);
-  const generalKorean = decksOf(words.ko, templates.ko, random);
+  const generalEnglish = samplersOf(words.en, templates.en, random);
+  const generalKorean = samplersOf(words.ko, templates.ko, random);
   return domains.map((domain) => {
     const en = createEnglish(domain.en, generalEnglish, random);
     const ko = createKorean(domain.ko, generalKorean, random);
@@ -44,35 +44,35 @@ export function createVocabularies(random: () => number): DomainVocabularies[] {
   });
 }
 
-function decksOf(lists: GeneralWords, templates: Templates, random: () => number): Decks {
-  const decks = new Map<string, Deck<string | Template>>();
-  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(words, random));
-  for (const name of RULES) decks.set(name, createDeck(parseTemplates(templates[name]), random));
-  return decks;
+function samplersOf(lists: GeneralWords, templates: Templates, random: () => number): Samplers {
+  const samplers = new Map<string, Sampler<string | Template>>();
+  for (const [name, words] of Object.entries(lists)) samplers.set(name, createSampler(words, random));
+  for (const name of RULES) samplers.set(name, createSampler(parseTemplates(templates[name]), random));
+  return samplers;
 }
 
-function domainDecks({ frame, ...lists }: DomainLists, general: Decks, random: () => number): Decks {
-  const decks = new Map(general);
-  for (const [name, words] of Object.entries(lists)) decks.set(name, createDeck(words, random));
-  decks.set('frame', createDeck(parseTemplates(frame), random));
-  return decks;
+function domainSamplers({ frame, ...lists }: DomainLists, general: Samplers, random: () => number): Samplers {
+  const samplers = new Map(general);
+  for (const [name, words] of Object.entries(lists)) samplers.set(name, createSampler(words, random));
+  samplers.set('frame', createSampler(parseTemplates(frame), random));
+  return samplers;
 }
 
-/** Values need words, never rules. */
-const wordsOf = (decks: Decks) => (name: string) => String(drawFrom(decks, name));
+/** Return a function that draws words by list name; values need no rules. */
+const wordsOf = (samplers: Samplers) => (name: string) => String(drawFrom(samplers, name));
 
-function drawFrom(decks: Decks, name: string): string | Template {
-  const deck = decks.get(name);
-  if (!deck) throw new RangeError(`no list "${name}"`);
-  return deck();
+function drawFrom(samplers: Samplers, name: string): string | Template {
+  const sampler = samplers.get(name);
+  if (!sampler) throw new RangeError(`no list "${name}"`);
+  return sampler();
 }
 
-function createEnglish(lists: DomainLists, general: Decks, random: () => number): Vocabulary {
-  const decks = domainDecks(lists, general, random);
-  const values = englishValues(random, wordsOf(decks), () => wordsOf(decks)('unit'));
+function createEnglish(lists: DomainLists, general: Samplers, random: () => number): Vocabulary {
+  const samplers = domainSamplers(lists, general, random);
+  const values = englishValues(random, wordsOf(samplers), () => wordsOf(samplers)('unit'));
   return {
     random,
-    draw: (name) => (name === 'a' ? ARTICLE : (values[name]?.() ?? drawFrom(decks, name))),
+    draw: (name) => (name === 'a' ? ARTICLE : (values[name]?.() ?? drawFrom(samplers, name))),
     inflect: (_, word, form) => {
       const inflect = ENGLISH_FORMS[form];
       if (!inflect) throw new RangeError(`no form "${form}"`);
@@ -81,18 +81,18 @@ function createEnglish(lists: DomainLists, general: Decks, random: () => number)
   };
 }
 
-function createKorean(lists: DomainLists, general: Decks, random: () => number): Vocabulary {
-  const decks = domainDecks(lists, general, random);
-  const values = koreanValues(random, wordsOf(decks), () => wordsOf(decks)('unit'));
+function createKorean(lists: DomainLists, general: Samplers, random: () => number): Vocabulary {
+  const samplers = domainSamplers(lists, general, random);
+  const values = koreanValues(random, wordsOf(samplers), () => wordsOf(samplers)('unit'));
   const particles = new Set(PARTICLE_NAMES);
   return {
     random,
     draw: (name, before) =>
-      particles.has(name) ? particleAfter(before, name) : (values[name]?.() ?? drawFrom(decks, name)),
+      particles.has(name) ? particleAfter(before, name) : (values[name]?.() ?? drawFrom(samplers, name)),
     inflect: (name, word, form) => {
       if (KOREAN_VERBS.has(name)) return verbForm(word, form);
       if (KOREAN_ADJECTIVES.has(name)) return adjectiveForm(word, form);
-      // What is expanded from a rule stops before its ending.
+      // The expansion of a rule has no ending yet.
       if (name === 'clause') return word + form;
       throw new RangeError(`no form "${form}" of "${name}"`);
     },

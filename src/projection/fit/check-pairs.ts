@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
 import { meanOfRows, normaliseRows } from './rows.ts';
 
-/** Fewer are refused, unless they are allowed in so many words. */
+/** Least number of pairs, unless fewer are explicitly allowed. */
 export const PAIRS_MIN = 500;
-/** Fewer are always refused: nothing could be held out. */
+/** Least number of pairs in any case: with fewer, none could be held out. */
 export const PAIRS_FLOOR = 20;
-/** Below this share of their length, what tells the vectors apart is rounding. */
+/** Least variance, as a share of the squared length; below it vectors differ only by rounding. */
 const VARIANCE_MIN = 1e-6;
 
 export interface CheckedPairs {
   /** Indices of the pairs to use, ascending. */
   readonly kept: Int32Array;
-  /** Left out because their text, or both their vectors, came before. */
+  /** Number of pairs left out because their text, or both their vectors, repeat an earlier pair. */
   readonly duplicates: number;
   /** Sentences for the operator. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Which texts of a corpus to embed: blank ones and repetitions (but for white space and Unicode form) are left out.
- * To be asked before anything is paid for.
+ * Choose the texts of a corpus to embed, before any call is paid for. Blank texts are left out, and repetitions that
+ * differ only in white space or Unicode form.
  *
  * @returns indices, ascending
  * @throws AppError `too_few_pairs`
@@ -39,12 +39,13 @@ export function checkCorpus(texts: readonly string[], { allowFewPairs = false } 
 }
 
 /**
- * Whether a map can be fitted on these pairs, and on which of them.
+ * Check that a map can be fitted on these pairs, and choose the pairs to use.
  *
  * @param vectors Float32Array [n x nativeDimension]: the model's vectors
  * @param canonical Float32Array [n x rank]: canonical vectors of the same texts. For the reference model itself, its
- *   own vectors once more
- * @throws AppError `pairs_mismatch`, `vector_not_finite`, `zero_vector`, `vectors_not_distinct`, `too_few_pairs` (all 400)
+ *   own vectors again
+ * @throws AppError `pairs_mismatch`, `vector_not_finite`, `zero_vector`, `vectors_not_distinct`, `too_few_pairs` (all
+ *   400)
  */
 export function checkPairs({
   vectors,
@@ -62,7 +63,7 @@ export function checkPairs({
   const pairs = vectors.length / nativeDimension;
   if (!Number.isInteger(pairs) || pairs * rank !== canonical.length) {
     throw invalidRequest(
-      `the model's vectors (${vectors.length} numbers, ${nativeDimension} dimensions) do not go with the canonical ones ` +
+      `the model's vectors (${vectors.length} numbers, ${nativeDimension} dimensions) do not match the canonical ones ` +
         `(${canonical.length} numbers, ${rank} dimensions); check the model's native dimension in the catalog and embed ` +
         'the corpus again',
       null,
@@ -72,7 +73,7 @@ export function checkPairs({
   checkRows(vectors, nativeDimension, "the model's");
   checkRows(canonical, rank, 'the canonical');
   const kept = distinctRows(vectors, nativeDimension, canonical, rank);
-  refuseFew(kept.length, pairs, allowFewPairs, 'the models give the others the very vectors of these');
+  refuseFew(kept.length, pairs, allowFewPairs, 'the vectors of the others repeat those of these');
   refuseCollapsed(vectors, nativeDimension, "the model's");
   refuseCollapsed(canonical, rank, 'the canonical');
   return { kept, duplicates: pairs - kept.length, warnings: warningsFor(kept.length, nativeDimension) };
@@ -117,7 +118,7 @@ function checkRows(vectors: Float32Array, columns: number, whose: string): void 
   }
 }
 
-/** Pairs that are the same in both vectors say nothing new, and would be held out and fitted at once. */
+/** Choose pairs that differ in a vector. A repeated pair adds no information, and could be both held out and fitted. */
 function distinctRows(vectors: Float32Array, columns: number, canonical: Float32Array, rank: number): Int32Array {
   const seen = new Set<string>();
   const kept: number[] = [];
@@ -135,7 +136,7 @@ function distinctRows(vectors: Float32Array, columns: number, canonical: Float32
   return Int32Array.from(kept);
 }
 
-/** A model that answers every text with nearly the same vector cannot be told apart from a broken one. */
+/** Refuse vectors that are nearly the same for all texts: the model is probably broken. */
 function refuseCollapsed(vectors: Float32Array, columns: number, whose: string): void {
   const mean = meanOfRows(normaliseRows(vectors, columns), columns);
   const variance = 1 - mean.reduce((sum, value) => sum + value * value, 0);

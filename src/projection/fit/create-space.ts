@@ -5,16 +5,16 @@ import type { FittedMap } from './project-rows.ts';
 import { centreRows, cutColumns, meanOfRows, normaliseRows, secondMoment } from './rows.ts';
 import { symmetricEigen } from './symmetric-eigen.ts';
 
-/** The canonical space, frozen when it is made: a later reference model makes another space. */
+/** Canonical space, frozen at its creation; a later reference model creates another space. */
 export interface CanonicalSpace {
   readonly dimensions: typeof SPACE_DIMENSIONS;
-  /** Of the reference model. */
+  /** Native dimension of the reference model. */
   readonly nativeDimension: number;
-  /** Axes that the reference model fills: its native dimension, or `dimensions` where that is less. */
+  /** Number of axes that the reference model fills: the lower of its native dimension and `dimensions`. */
   readonly rank: number;
   /** Float32Array [nativeDimension] */
   readonly mean: Float32Array;
-  /** Float32Array [nativeDimension x rank], row-major, orthonormal columns, by variance */
+  /** Float32Array [nativeDimension x rank], row-major, orthonormal columns in order of variance */
   readonly rotation: Float32Array;
   /** Canonical vectors of the calibration texts, before normalisation: Float32Array [n x rank], row-major */
   readonly corpus: Float32Array;
@@ -27,11 +27,11 @@ export interface ModelVectors {
 }
 
 /**
- * The space of a reference model's vectors of the calibration texts: L2-normalised, centred, turned so that variance
- * falls from axis to axis (the eigenvectors of the covariance).
+ * Create the space from a reference model's vectors of the calibration texts: they are L2-normalised, centred, and
+ * rotated such that the variance decreases from axis to axis (by the eigenvectors of the covariance).
  *
- * @param aligned the same texts by further models: the axes are then those of the mean of all models' second moments,
- *   each scaled to the same total variance, after these models are mapped onto the reference
+ * @param aligned vectors of the same texts by further models, which are mapped onto the reference; the axes are then
+ *   those of the mean of all models' second moments, each scaled to the same total variance
  */
 export function createSpace(reference: ModelVectors, aligned: readonly ModelVectors[] = []): CanonicalSpace {
   const { vectors, nativeDimension } = reference;
@@ -42,9 +42,9 @@ export function createSpace(reference: ModelVectors, aligned: readonly ModelVect
   let rotation = cutColumns(axes, nativeDimension, rank);
   let corpus = matmul(centred, vectors.length / nativeDimension, nativeDimension, rotation, rank);
   if (aligned.length > 0) {
-    const turn = symmetricEigen(pooledMoment(corpus, rank, aligned), rank).vectors;
-    rotation = matmul(rotation, nativeDimension, rank, turn, rank);
-    corpus = matmul(corpus, corpus.length / rank, rank, turn, rank);
+    const pooledRotation = symmetricEigen(pooledMoment(corpus, rank, aligned), rank).vectors;
+    rotation = matmul(rotation, nativeDimension, rank, pooledRotation, rank);
+    corpus = matmul(corpus, corpus.length / rank, rank, pooledRotation, rank);
   }
   return { dimensions: SPACE_DIMENSIONS, nativeDimension, rank, mean, rotation, corpus };
 }
@@ -67,7 +67,7 @@ function unitTrace(moment: Float32Array, n: number): Float32Array {
   return trace > 0 ? moment.map((value) => value / trace) : moment;
 }
 
-/** The reference model's own way into its space. */
+/** Return the map of the reference model into its space. */
 export function mapOfReference(space: CanonicalSpace): FittedMap {
   const { nativeDimension, rank, mean, rotation } = space;
   return { method: 'procrustes', nativeDimension, rank, mean, weights: rotation };

@@ -7,58 +7,65 @@ import { shuffledIndices } from './split-pairs.ts';
 
 export const EVALUATED_DIMENSIONS = [64, 256, INDEX_DIMENSIONS, SPACE_DIMENSIONS] as const;
 
-/** From this score on, cross-model search is as good as native, or usable with care. */
+/**
+ * Least scores: `GOOD_SCORE` for a cross-model search as good as native, `WARN_SCORE` for one that is usable with care.
+ */
 export const GOOD_SCORE = 0.95;
 export const WARN_SCORE = 0.9;
 
-/** A text needs another one to be told from. */
+/** Least number of texts: a text can only be found among others. */
 const HELD_OUT_MIN = 2;
 const NEIGHBOURS = 10;
-/** Of the histograms: 0.05 wide, from -1 to 1. */
+/** Number of histogram bins, each 0.05 wide, from -1 to 1. */
 export const HISTOGRAM_BINS = 40;
 
-/** `forward`: the model's vectors search the reference's; `backward`: the other way round. */
+/** Figures in both directions. `forward`: the model's vectors search the reference's; `backward`: the reverse. */
 export interface BothWays {
   readonly forward: number;
   readonly backward: number;
 }
 
-/** Figures at one output dimension, all 0..1 but the cosine. */
+/** Figures at one output dimension, all 0..1 except the cosine. */
 export interface DimensionScores {
   readonly dimensions: number;
-  /** The same text is found first. */
+  /** Share of texts for which the same text is found first. */
   readonly recallAt1: BothWays;
-  /** The same text is among the first ten. */
+  /** Share of texts for which the same text is among the first ten. */
   readonly recallAt10: BothWays;
-  /** Ten nearest of the cross-model search that a native search by the documents' own model finds too. */
+  /** Share of the ten nearest in a cross-model search that a native search with the documents' model finds too. */
   readonly overlapAt10: BothWays;
-  /** The model's own ten nearest that are the same after mapping, against its mean-centred native vectors. */
+  /** Share of the ten nearest among the model's mean-centred native vectors that are also nearest after mapping. */
   readonly retention: number;
-  /** The same for the native vector cut to as many dimensions, unrotated: what the space is to be better than. */
+  /** Retention of native vectors that are cut to as many dimensions without rotation: the baseline of the space. */
   readonly unrotatedRetention: number;
-  /** Places among the first ten that the querying model's own documents get in a half-and-half index: 0.5 is fair. */
+  /**
+   * Share of the first ten results that belong to the querying model, in an index with half of the documents by each
+   * model: 0.5 is fair.
+   */
   readonly mixedIndexShare: BothWays;
   /** Cosine of the two vectors of the same text; a diagnostic only. */
   readonly meanCosine: number;
 }
 
 export interface Evaluation {
-  /** Texts that no figure's map was fitted on. */
+  /** Number of texts that the evaluated map was not fitted on. */
   readonly heldOut: number;
-  /** Identity recall@1 at the index's dimension, in the worse direction. */
+  /** Identity recall@1 at the dimension of the index, in the worse direction. */
   readonly score: number;
   readonly grade: Grade;
   readonly scores: readonly DimensionScores[];
-  /** Cosines at the index's dimension: share of pairs in each of `HISTOGRAM_BINS` equal bins of -1..1. */
+  /**
+   * Histogram of cosines at the dimension of the index: share of pairs in each of `HISTOGRAM_BINS` equal bins of -1..1.
+   */
   readonly cosines: { readonly sameText: readonly number[]; readonly otherText: readonly number[] };
 }
 
 /**
- * How well a map does on texts that it was not fitted on.
+ * Evaluate a map on texts that it was not fitted on.
  *
  * @param vectors Float32Array [n x map.nativeDimension]: native vectors of the held-out texts, n >= 2
  * @param canonical Float32Array [n x rank]: canonical vectors of the same texts, of any length
- * @param seed of the half-and-half index
+ * @param seed seed of the split for the mixed index
  */
 export function evaluateMap({
   map,
@@ -77,9 +84,9 @@ export function evaluateMap({
 }): Evaluation {
   const heldOut = vectors.length / map.nativeDimension;
   if (!Number.isInteger(heldOut) || heldOut < HELD_OUT_MIN || heldOut * rank !== canonical.length) {
-    throw new RangeError(`${heldOut} vectors of the model do not go with ${canonical.length / rank} canonical ones`);
+    throw new RangeError(`${heldOut} vectors of the model do not match ${canonical.length / rank} canonical ones`);
   }
-  // Beyond the last axis that either fills there are only zeros.
+  // Axes that neither side fills are zero.
   const width = Math.max(map.rank, rank);
   const prefixes: Prefixes = {
     model: projectRows(map, vectors, width),
@@ -90,11 +97,11 @@ export function evaluateMap({
   };
   const neighbours = {
     model: nearestOthers(
-      ...twice(normaliseRows(prefixes.native, map.nativeDimension)),
+      ...pairOf(normaliseRows(prefixes.native, map.nativeDimension)),
       map.nativeDimension,
       NEIGHBOURS,
     ),
-    reference: nearestOthers(...twice(normaliseRows(canonical, rank)), rank, NEIGHBOURS),
+    reference: nearestOthers(...pairOf(normaliseRows(canonical, rank)), rank, NEIGHBOURS),
   };
   const scores = dimensions.map((count) => scoreAt(count, prefixes, neighbours, seed));
   const atIndex = prefixAt(INDEX_DIMENSIONS, prefixes);
@@ -110,7 +117,7 @@ function gradeOf(score: number): Grade {
   return score >= WARN_SCORE ? 'warn' : 'fail';
 }
 
-/** Vectors of the held-out texts, before they are cut: [n x width] and [n x nativeDimension]. */
+/** Full vectors of the held-out texts, before they are cut: [n x width] and [n x nativeDimension]. */
 interface Prefixes {
   readonly model: Float32Array;
   readonly reference: Float32Array;
@@ -119,7 +126,7 @@ interface Prefixes {
   readonly nativeDimension: number;
 }
 
-/** Cut and normalised again: [n x columns] each. */
+/** Vectors that are cut and normalised again: [n x columns] each. */
 interface Prefix {
   readonly model: Float32Array;
   readonly reference: Float32Array;
@@ -131,7 +138,7 @@ interface NativeNeighbours {
   readonly reference: Int32Array;
 }
 
-const twice = <T>(value: T): [T, T] => [value, value];
+const pairOf = <T>(value: T): [T, T] => [value, value];
 
 function prefixAt(dimensions: number, { model, reference, width }: Prefixes): Prefix {
   const columns = Math.min(dimensions, width);
@@ -148,7 +155,7 @@ function scoreAt(dimensions: number, prefixes: Prefixes, native: NativeNeighbour
   );
   const count = model.length / columns;
   const width = Math.min(NEIGHBOURS, count - 1);
-  const keptOf = (a: Float32Array, b: Float32Array, size: number, wanted: Int32Array) =>
+  const overlapOf = (a: Float32Array, b: Float32Array, size: number, wanted: Int32Array) =>
     overlap(nearestOthers(a, b, size, NEIGHBOURS), wanted, width);
   const forward = identityRecall(model, reference, columns);
   const backward = identityRecall(reference, model, columns);
@@ -159,11 +166,11 @@ function scoreAt(dimensions: number, prefixes: Prefixes, native: NativeNeighbour
     recallAt1: { forward: forward.at1, backward: backward.at1 },
     recallAt10: { forward: forward.at10, backward: backward.at10 },
     overlapAt10: {
-      forward: keptOf(model, reference, columns, native.reference),
-      backward: keptOf(reference, model, columns, native.model),
+      forward: overlapOf(model, reference, columns, native.reference),
+      backward: overlapOf(reference, model, columns, native.model),
     },
-    retention: keptOf(model, model, columns, native.model),
-    unrotatedRetention: keptOf(unrotated, unrotated, unrotatedColumns, native.model),
+    retention: overlapOf(model, model, columns, native.model),
+    unrotatedRetention: overlapOf(unrotated, unrotated, unrotatedColumns, native.model),
     mixedIndexShare: {
       forward: mixedIndexShare(model, reference, columns, seed),
       backward: mixedIndexShare(reference, model, columns, seed),
@@ -184,7 +191,7 @@ function identityRecall(queries: Float32Array, documents: Float32Array, columns:
   return { at1: at1 / count, at10: at10 / count };
 }
 
-/** Mean over a random half of the texts and its complement, so that either half is held by either model once. */
+/** Compute the mean over a random half of the texts and its complement, so that each model holds each half once. */
 function mixedIndexShare(own: Float32Array, other: Float32Array, columns: number, seed: number): number {
   const count = own.length / columns;
   const isFirstHalf = new Uint8Array(count);

@@ -1,23 +1,23 @@
 import { matmul, timesTranspose, transposeTimes } from '../kernel/matmul.ts';
 import { type FitMethod, SPACE_DIMENSIONS } from '../schema.ts';
-import { polarFactor, settle } from './polar-factor.ts';
+import { polarFactor, refineOrthonormal } from './polar-factor.ts';
 import type { FittedMap } from './project-rows.ts';
 import { centreRows, cutColumns, meanOfRows, normaliseRows, secondMoment } from './rows.ts';
 import { symmetricEigen } from './symmetric-eigen.ts';
 
-/** Ridge of `--method ridge`, as a multiple of the mean eigenvalue of the model's second moment. */
+/** Regularisation of `--method ridge`, as a multiple of the mean eigenvalue of the model's second moment. */
 const RIDGE = 10;
 
 /**
- * The centred orthogonal Procrustes map from a model's vectors to the canonical vectors of the same texts.
+ * Fit the centred orthogonal Procrustes map from a model's vectors to the canonical vectors of the same texts.
  *
- * Where the model has fewer native dimensions than the reference has axes, its space becomes a subspace of them; where
- * it has more, the directions left over become private axes behind the reference's, by variance. Directions that the
- * pairs say nothing about (fewer pairs than dimensions) go to unused canonical axes first. Either way the map is an
- * isometry: no neighbourhood of the model itself changes at full dimension.
+ * If the model has fewer native dimensions than the reference has axes, its space becomes a subspace of the canonical
+ * one. If it has more, the remaining directions become private axes after those of the reference, in order of variance.
+ * Directions that the pairs do not determine (fewer pairs than dimensions) go to unused canonical axes first. In both
+ * cases the map is an isometry: at full dimension the model's own neighbourhoods do not change.
  *
  * @param vectors Float32Array [n x nativeDimension], row-major, of any length; see `checkPairs`
- * @param canonical Float32Array [n x rank]: canonical vectors of the same texts, as `CanonicalSpace.corpus` keeps them
+ * @param canonical Float32Array [n x rank]: canonical vectors of the same texts, as in `CanonicalSpace.corpus`
  * @param method `ridge` takes the polar factor of the ridge regression instead of that of the cross-covariance
  */
 export function fitMap({
@@ -35,7 +35,7 @@ export function fitMap({
 }): FittedMap {
   const pairs = vectors.length / nativeDimension;
   if (!Number.isInteger(pairs) || pairs * rank !== canonical.length) {
-    throw new RangeError(`${pairs} vectors of the model do not go with ${canonical.length / rank} canonical ones`);
+    throw new RangeError(`${pairs} vectors of the model do not match ${canonical.length / rank} canonical ones`);
   }
   const mean = meanOfRows(normaliseRows(vectors, nativeDimension), nativeDimension);
   const centred = centreRows(vectors, nativeDimension, mean);
@@ -55,35 +55,35 @@ export function fitMap({
     nativeDimension - rank,
     columns,
   );
-  // Of a square one the rows are settled, of a cut one the columns stay as they are.
-  const settled = columns === nativeDimension ? settle(weights, nativeDimension, columns) : weights;
-  return { method, nativeDimension, rank: columns, mean, weights: settled };
+  // The rows of a square matrix are refined; a matrix that was cut has no orthonormal rows.
+  const refined = columns === nativeDimension ? refineOrthonormal(weights, nativeDimension, columns) : weights;
+  return { method, nativeDimension, rank: columns, mean, weights: refined };
 }
 
-/** The pairs may be a part of those that the space was made from: their mean is not zero then. */
+/** Centre the canonical vectors. Their mean is not zero if the pairs are only a part of those of the space. */
 function centreColumns(canonical: Float32Array, rank: number): Float32Array {
   const mean = meanOfRows(canonical, rank);
   return canonical.map((value, i) => value - (mean[i % rank] as number));
 }
 
-/** (moment + ridge)⁻¹ · agreement */
+/** Compute (moment + ridge)⁻¹ · agreement. */
 function ridgeRegression(moment: Float32Array, n: number, agreement: Float32Array, rank: number): Float32Array {
   const { values, vectors } = symmetricEigen(moment, n);
   const ridge = (RIDGE * values.reduce((sum, value) => sum + value, 0)) / n;
-  const turned = transposeTimes(vectors, agreement, n, n, rank);
-  for (let i = 0; i < turned.length; i++) {
-    turned[i] = (turned[i] as number) / (Math.max(values[Math.floor(i / rank)] as number, 0) + ridge);
+  const rotated = transposeTimes(vectors, agreement, n, n, rank);
+  for (let i = 0; i < rotated.length; i++) {
+    rotated[i] = (rotated[i] as number) / (Math.max(values[Math.floor(i / rank)] as number, 0) + ridge);
   }
-  return matmul(vectors, n, n, turned, rank);
+  return matmul(vectors, n, n, rotated, rank);
 }
 
 /**
- * An orthonormal basis, by variance, of what is orthogonal to the columns of `shared`.
+ * Compute an orthonormal basis, in order of variance, of the complement of the columns of `shared`.
  *
  * @returns Float32Array [n x (n - rank)]
  */
 function privateAxes(moment: Float32Array, shared: Float32Array, n: number, rank: number): Float32Array {
-  // P (moment + shift) P, with P the projector: the shift tells leftover directions without any variance from the
+  // P (moment + shift) P, with P the projector: the shift separates remaining directions without any variance from the
   // shared ones, whose eigenvalue is zero.
   let shift = 0;
   for (let i = 0; i < n; i++) shift += (moment[i * n + i] as number) / n;
@@ -95,7 +95,7 @@ function privateAxes(moment: Float32Array, shared: Float32Array, n: number, rank
   return cutColumns(symmetricEigen(leftover, n).vectors, n, n - rank);
 }
 
-/** [a | b], cut to `columns`. */
+/** Return [a | b], cut to `columns`. */
 function appendColumns(a: Float32Array, aColumns: number, b: Float32Array, bColumns: number, columns: number) {
   const rows = a.length / aColumns;
   const joined = new Float32Array(rows * columns);

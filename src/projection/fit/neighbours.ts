@@ -1,11 +1,11 @@
 import { timesTranspose } from '../kernel/matmul.ts';
 
-/** Rows whose similarities are in memory at once. */
+/** Number of rows whose similarities are in memory at once. */
 const BLOCK_ROWS = 512;
 
 /**
- * Calls `visit` once a query with its similarities to all documents (dot products: cosines where rows are of unit
- * length). The array is valid during the call only.
+ * Call `visit` once per query with its similarities to all documents: dot products, which are cosines for rows of unit
+ * length. The array is valid only during the call.
  *
  * @param queries Float32Array [n x columns]
  * @param documents Float32Array [m x columns]
@@ -25,7 +25,7 @@ export function visitSimilarities(
   }
 }
 
-/** How many others are at least as similar as `own` itself: 0 is the first place. Ties count against it. */
+/** Return the number of others that are at least as similar as `own`: 0 is the first rank. Ties count against `own`. */
 export function rankOf(similarities: Float32Array, own: number): number {
   const value = similarities[own] as number;
   let rank = 0;
@@ -35,7 +35,7 @@ export function rankOf(similarities: Float32Array, own: number): number {
   return rank;
 }
 
-/** The `k` most similar, best first, without `excluded`; earlier ones first among equals. */
+/** Return the indices of the `k` most similar, best first and without `excluded`; ties are in order of index. */
 export function topK(similarities: Float32Array, k: number, excluded: number): Int32Array {
   const best = new Int32Array(Math.min(k, similarities.length - 1));
   let filled = 0;
@@ -53,7 +53,7 @@ export function topK(similarities: Float32Array, k: number, excluded: number): I
   return best;
 }
 
-/** The `k` nearest others of every row, by dot product: Int32Array [n x min(k, n - 1)]. */
+/** Find the `k` nearest others of every row by dot product: Int32Array [n x min(k, n - 1)]. */
 export function nearestOthers(queries: Float32Array, documents: Float32Array, columns: number, k: number): Int32Array {
   const count = documents.length / columns;
   const width = Math.min(k, count - 1);
@@ -64,7 +64,7 @@ export function nearestOthers(queries: Float32Array, documents: Float32Array, co
   return nearest;
 }
 
-/** Share of common entries, row by row: 0..1. */
+/** Compute the share of common entries, row by row: 0..1. */
 export function overlap(a: Int32Array, b: Int32Array, width: number): number {
   let common = 0;
   for (let at = 0; at < a.length; at += width) {

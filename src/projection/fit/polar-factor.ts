@@ -1,23 +1,31 @@
 import { matmul, timesTranspose } from '../kernel/matmul.ts';
 
-/** p(s) = a s + b s³ + c s⁵ of every singular value, as three products. */
+/** Coefficients of p(s) = a s + b s³ + c s⁵, which is applied to every singular value by three products. */
 type Quintic = readonly [a: number, b: number, c: number];
 
-/** Steepest at zero of those that keep singular values of (0, 1] within (0, 1.21] (Jordan et al., Muon, 2024). */
+/**
+ * Polynomial that grows small singular values: the steepest at zero of those that map (0, 1] into (0, 1.21] (Jordan et
+ * al., Muon, 2024).
+ */
 const GROW: Quintic = [3.4445, -4.775, 2.0315];
-/** Newton–Schulz of fifth order (Higham, Functions of Matrices, 8.3): converges to 1 with the third power of the error. */
-const SETTLE: Quintic = [15 / 8, -10 / 8, 3 / 8];
+/**
+ * Newton–Schulz iteration of fifth order (Higham, Functions of Matrices, 8.3), which converges to 1 with the third
+ * power of the error.
+ */
+const REFINE: Quintic = [15 / 8, -10 / 8, 3 / 8];
 
-/** Enough for singular values of 1e-8 of the largest: smaller ones are below the rounding of float32. */
+/**
+ * Number of steps, enough for singular values of 1e-8 of the largest; smaller ones are below the rounding of float32.
+ */
 const GROW_STEPS = 15;
-const SETTLE_STEPS_MAX = 40;
+const REFINE_STEPS_MAX = 40;
 /** Frobenius norm of (gram - identity) from which one more step reaches float32 precision. */
 const NEARLY_ORTHONORMAL = 1e-2;
-/** Weight of the arbitrary directions that stand in for those without any data, relative to the largest singular value. */
+/** Weight of the arbitrary directions that replace those without data, relative to the largest singular value. */
 const FILL = 1e-6;
 
 /**
- * The nearest matrix with orthonormal rows (or columns, where they are the shorter side): U Vᵀ of m = U S Vᵀ
+ * Compute the nearest matrix with orthonormal rows (or columns, if they are the shorter side): U Vᵀ of m = U S Vᵀ
  * (Schönemann, Psychometrika 31, 1966). Directions in which `m` is zero, or lost in rounding, are paired in a fixed
  * pseudo-random way, orthonormal to all others.
  *
@@ -28,22 +36,22 @@ export function polarFactor(m: Float32Array, rows: number, columns: number): Flo
   if (rows > columns) return transpose(polarFactor(transpose(m, rows, columns), columns, rows), columns, rows);
   let y = scaleAndFill(m, rows, columns);
   for (let step = 0; step < GROW_STEPS; step++) y = applyQuintic(y, gramOf(y, rows, columns), rows, columns, GROW);
-  return settle(y, rows, columns);
+  return refineOrthonormal(y, rows, columns);
 }
 
-/** The same for a matrix that is nearly orthonormal already: removes accumulated rounding. */
-export function settle(nearly: Float32Array, rows: number, columns: number): Float32Array {
+/** Compute the polar factor of a matrix that is nearly orthonormal, to remove accumulated rounding. */
+export function refineOrthonormal(nearly: Float32Array, rows: number, columns: number): Float32Array {
   let y = nearly;
-  for (let step = 0; step < SETTLE_STEPS_MAX; step++) {
+  for (let step = 0; step < REFINE_STEPS_MAX; step++) {
     const gram = gramOf(y, rows, columns);
     const deviation = deviationFromIdentity(gram, rows);
-    y = applyQuintic(y, gram, rows, columns, SETTLE);
+    y = applyQuintic(y, gram, rows, columns, REFINE);
     if (deviation < NEARLY_ORTHONORMAL) break;
   }
   return y;
 }
 
-/** Rows · rowsᵀ. */
+/** Compute rows · rowsᵀ. */
 function gramOf(y: Float32Array, rows: number, columns: number): Float32Array {
   return timesTranspose(y, y, rows, columns, rows);
 }
@@ -65,7 +73,7 @@ function deviationFromIdentity(gram: Float32Array, n: number): number {
   return Math.sqrt(squares);
 }
 
-/** Singular values to at most 1, and at least about `FILL`. */
+/** Scale the singular values to at most 1, and raise them to about `FILL` at least. */
 function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Array {
   let squares = 0;
   for (const value of m) squares += value * value;
@@ -80,7 +88,10 @@ function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Ar
   return unit;
 }
 
-/** Orthonormal rows without structure: rows of the discrete cosine transform, columns with pseudo-random signs. */
+/**
+ * Create orthonormal rows without structure: rows of the discrete cosine transform, with pseudo-random signs of the
+ * columns.
+ */
 function cosineRows(rows: number, columns: number): Float32Array {
   const filling = new Float32Array(rows * columns);
   let state = 0x9e3779b9;
@@ -99,9 +110,9 @@ function cosineRows(rows: number, columns: number): Float32Array {
 
 /** @param m Float32Array [rows x columns] @returns Float32Array [columns x rows] */
 function transpose(m: Float32Array, rows: number, columns: number): Float32Array {
-  const turned = new Float32Array(m.length);
+  const transposed = new Float32Array(m.length);
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) turned[j * rows + i] = m[i * columns + j] as number;
+    for (let j = 0; j < columns; j++) transposed[j * rows + i] = m[i * columns + j] as number;
   }
-  return turned;
+  return transposed;
 }

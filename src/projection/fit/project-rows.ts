@@ -2,13 +2,13 @@ import { matmul } from '../kernel/matmul.ts';
 import type { FitMethod } from '../schema.ts';
 import { centreRows, cutColumns, normaliseRows } from './rows.ts';
 
-/** A model's way into the canonical space. */
+/** Fitted map of a model into the canonical space. */
 export interface FittedMap {
   readonly method: FitMethod;
   readonly nativeDimension: number;
-  /** Axes that the map can fill; further ones are zero. */
+  /** Number of axes that the map fills; further ones are zero. */
   readonly rank: number;
-  /** Float32Array [nativeDimension], of the normalised native vectors */
+  /** Float32Array [nativeDimension], mean of the normalised native vectors */
   readonly mean: Float32Array;
   /**
    * Float32Array [nativeDimension x rank], row-major, columns in the order of the canonical axes, then private axes by
@@ -18,7 +18,7 @@ export interface FittedMap {
 }
 
 /**
- * Normalise, subtract the mean, multiply, keep the first axes, normalise.
+ * Project vectors: normalise, subtract the mean, multiply, keep the first axes, normalise.
  *
  * @param vectors Float32Array [n x map.nativeDimension], row-major, of any length
  * @returns Float32Array [n x dimensions]; zeros beyond the map's rank. A vector equal to the mean stays zero.

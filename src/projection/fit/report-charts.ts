@@ -9,7 +9,7 @@ const BOTTOM = 40;
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 
-/** A line of the first chart; `className` gives its colour in the page's style sheet. */
+/** Line of the first chart; `className` selects its colour in the style sheet of the page. */
 interface Series {
   readonly className: string;
   readonly label: string;
@@ -23,7 +23,7 @@ export const SERIES: readonly Series[] = [
   { className: 'unrotated', label: 'own neighbours kept, unrotated prefix', valueOf: (at) => at.unrotatedRetention },
 ];
 
-/** Recall and kept neighbours against the output dimension, as inline SVG. */
+/** Draw recall and kept neighbours against the output dimension, as inline SVG. */
 export function drawRecall(scores: readonly DimensionScores[]): string {
   const values = scores.flatMap((at) => SERIES.map((series) => series.valueOf(at)));
   const floor = Math.min(Math.floor(Math.min(...values, 0.9) * 10) / 10, 0.9);
@@ -47,7 +47,7 @@ export function drawRecall(scores: readonly DimensionScores[]): string {
   return picture('Recall against dimension', [...grid, ...ticks, ...lines, axisTitle('output dimensions')]);
 }
 
-/** Cosines of the two vectors of the same text, and of different texts, as inline SVG. */
+/** Draw the histogram of cosines between vectors of the same text and of different texts, as inline SVG. */
 export function drawCosines({ sameText, otherText }: Evaluation['cosines']): string {
   const isUsed = (bin: number) => (sameText[bin] ?? 0) > 0 || (otherText[bin] ?? 0) > 0;
   const used = Array.from({ length: HISTOGRAM_BINS }, (_, bin) => bin).filter(isUsed);

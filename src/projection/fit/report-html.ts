@@ -2,15 +2,15 @@ import type { FitMethod, Grade } from '../schema.ts';
 import { type BothWays, type Evaluation, GOOD_SCORE, WARN_SCORE } from './evaluate-map.ts';
 import { drawCosines, drawRecall, SERIES } from './report-charts.ts';
 
-/** What a report page tells of one map. */
+/** Content of the report page of one map. */
 export interface FitReport {
   readonly model: string;
   readonly referenceModel: string;
   readonly space: string;
-  /** Null: the map is not stored. */
+  /** Null if the map is not stored. */
   readonly mapVersion: number | null;
   readonly method: FitMethod;
-  /** Pairs that the map in use was fitted on. */
+  /** Number of pairs that the stored map was fitted on. */
   readonly pairs: number;
   readonly createdAt: Date;
   readonly evaluation: Evaluation;
@@ -24,10 +24,10 @@ const VERDICTS: Record<Grade, string> = {
   unknown: 'Not evaluated.',
 };
 
-/** Below this many held-out texts a figure moves by more than half a percent with a single text. */
+/** Number of held-out texts below which a single text changes a figure by more than half a percent. */
 const FEW_HELD_OUT = 200;
 
-/** A page of one file: nothing is loaded from anywhere, in light and dark. */
+/** Render the page as one file that loads nothing else, with a light and a dark style. */
 export function renderReport(report: FitReport): string {
   const { evaluation } = report;
   const version = report.mapVersion === null ? 'not stored' : `version ${report.mapVersion}`;

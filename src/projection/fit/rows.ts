@@ -1,7 +1,7 @@
 import { transposeTimes } from '../kernel/matmul.ts';
 
 /**
- * Every row to unit length; a row of zeros stays zero.
+ * Normalise every row to unit length; a row of zeros stays zero.
  *
  * @param vectors Float32Array [n x columns], row-major
  */
@@ -17,7 +17,7 @@ export function normaliseRows(vectors: Float32Array, columns: number): Float32Ar
   return unit;
 }
 
-/** @returns Float32Array [columns], summed in double precision */
+/** Compute the mean of the rows, Float32Array [columns], summed in double precision. */
 export function meanOfRows(vectors: Float32Array, columns: number): Float32Array {
   const sums = new Float64Array(columns);
   for (let at = 0; at < vectors.length; at += columns) {
@@ -27,7 +27,7 @@ export function meanOfRows(vectors: Float32Array, columns: number): Float32Array
   return Float32Array.from(sums, (sum) => sum / rows);
 }
 
-/** Normalises every row and subtracts `mean`: what every map, and the space itself, begins with. */
+/** Normalise every row and subtract `mean`: the first step of every map and of the space. */
 export function centreRows(vectors: Float32Array, columns: number, mean: Float32Array): Float32Array {
   const centred = normaliseRows(vectors, columns);
   for (let at = 0; at < centred.length; at += columns) {
@@ -36,13 +36,13 @@ export function centreRows(vectors: Float32Array, columns: number, mean: Float32
   return centred;
 }
 
-/** Mean of the outer products of the rows, Float32Array [columns x columns]. */
+/** Compute the mean of the outer products of the rows, Float32Array [columns x columns]. */
 export function secondMoment(vectors: Float32Array, columns: number): Float32Array {
   const rows = vectors.length / columns;
   return transposeTimes(vectors, vectors, rows, columns, columns).map((value) => value / rows);
 }
 
-/** The rows of these indices, in this order. */
+/** Copy the rows of these indices, in this order. */
 export function pickRows(vectors: Float32Array, columns: number, indices: ArrayLike<number>): Float32Array {
   const picked = new Float32Array(indices.length * columns);
   for (let row = 0; row < indices.length; row++) {
@@ -52,7 +52,7 @@ export function pickRows(vectors: Float32Array, columns: number, indices: ArrayL
   return picked;
 }
 
-/** The first `kept` columns; where there are fewer, zeros follow. */
+/** Copy the first `kept` columns, padded with zeros if there are fewer. */
 export function cutColumns(vectors: Float32Array, columns: number, kept: number): Float32Array {
   if (kept === columns) return vectors;
   const rows = vectors.length / columns;

@@ -1,4 +1,6 @@
-/** Roots of a secular equation, each beside the pole nearest to it, so that differences to poles keep their digits. */
+/**
+ * Roots of a secular equation, each relative to its nearest pole, so that differences to poles keep their precision.
+ */
 export interface SecularRoots {
   /** Index of the nearest pole of every root. */
   readonly origins: Int32Array;
@@ -10,8 +12,9 @@ const ITERATIONS_MAX = 200;
 const EPSILON = Number.EPSILON;
 
 /**
- * Eigenvalues of diag(d) + rho z zᵀ: the roots of 1 + rho Σ zᵢ² / (dᵢ - λ), one right of every pole. A pole of psi and
- * one of phi are interpolated (Bunch, Nielsen and Sorensen, Numer. Math. 31, 1978), with bisection as a safeguard.
+ * Compute the eigenvalues of diag(d) + rho z zᵀ: the roots of 1 + rho Σ zᵢ² / (dᵢ - λ), one right of every pole. One
+ * pole of psi and one of phi are interpolated (Bunch, Nielsen and Sorensen, Numer. Math. 31, 1978), with bisection as a
+ * safeguard.
  *
  * @param d strictly ascending
  * @param z no zeros
@@ -43,7 +46,7 @@ export function solveSecular(d: Float64Array, z: Float64Array, rho: number): Sec
   return { origins, offsets };
 }
 
-/** The root in (low, high), between the poles `shifted[left]` and `shifted[left + 1]`. */
+/** Find the root in (from, to), between the poles `shifted[left]` and `shifted[left + 1]`. */
 function findRoot(shifted: Float64Array, squares: Float64Array, left: number, from: number, to: number): number {
   const n = shifted.length;
   let low = from;
@@ -82,7 +85,10 @@ function findRoot(shifted: Float64Array, squares: Float64Array, left: number, fr
   return x;
 }
 
-/** The step to the zero of c + s / (toLeft - step) + S / (toRight - step), which meets psi and phi in value and slope. */
+/**
+ * Compute the step to the zero of c + s / (toLeft - step) + S / (toRight - step), which equals psi and phi in value and
+ * slope.
+ */
 function stepBetween(toLeft: number, toRight: number, value: number, psiSlope: number, phiSlope: number): number {
   const c = value - toLeft * psiSlope - toRight * phiSlope;
   const a = c * (toLeft + toRight) + toLeft * toLeft * psiSlope + toRight * toRight * phiSlope;

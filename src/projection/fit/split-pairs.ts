@@ -1,5 +1,6 @@
 /**
- * Deterministic numbers in [0, 1) (Mulberry32, T. Ettinger). For splits and samples, nothing secret.
+ * Create a generator of deterministic numbers in [0, 1) (Mulberry32, T. Ettinger). It is for splits and samples, not
+ * for secrets.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
@@ -11,7 +12,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** 0 .. count - 1 in an order that depends on the seed alone (Fisher and Yates). */
+/** Shuffle 0 .. count - 1 in an order that depends only on the seed (Fisher and Yates). */
 export function shuffledIndices(count: number, seed: number): Int32Array {
   const random = seededRandom(seed);
   const indices = Int32Array.from({ length: count }, (_, i) => i);
@@ -24,7 +25,9 @@ export function shuffledIndices(count: number, seed: number): Int32Array {
   return indices;
 }
 
-/** Which pairs a map is fitted on, and which its figures are measured on. At least one pair is on each side. */
+/**
+ * Split the pairs into those that a map is fitted on and those that it is evaluated on, with at least one on each side.
+ */
 export function splitPairs(
   count: number,
   heldOutShare: number,

@@ -2,9 +2,9 @@ import { applyReflectors, reduceToTridiagonal } from './tridiagonal.ts';
 import { type Eigen, eigenOfTridiagonal } from './tridiagonal-eigen.ts';
 
 /**
- * Eigenvalues and eigenvectors of a symmetric matrix, largest first. Vectors are orthonormal to about 1e-5, residuals
- * are below 1e-6 of the largest eigenvalue. The sign of a vector makes its largest component positive, so that equal
- * input gives equal output.
+ * Compute the eigenvalues and eigenvectors of a symmetric matrix, largest first. Vectors are orthonormal to about 1e-5,
+ * residuals are below 1e-6 of the largest eigenvalue. The sign of a vector makes its largest component positive, so
+ * that equal input gives equal output.
  *
  * @param a Float32Array or Float64Array [n x n], row-major; the upper triangle is read
  * @returns values Float64Array [n], descending; vectors Float32Array [n x n], row-major, one eigenvector per column

@@ -1,21 +1,24 @@
 import { timesTranspose } from '../kernel/matmul.ts';
 import { type SecularRoots, solveSecular } from './secular.ts';
 
-/** Eigenvalues ascending (Float64Array [n]); vectors Float32Array [n x n], row-major, one eigenvector per column. */
+/**
+ * Eigenvalues in ascending order (Float64Array [n]) and vectors (Float32Array [n x n], row-major, one eigenvector per
+ * column).
+ */
 export interface Eigen {
   readonly values: Float64Array;
   readonly vectors: Float32Array;
 }
 
-/** Below this size, plane rotations are as fast as products. */
+/** Size up to which plane rotations are as fast as products. */
 const LEAF = 48;
 const SWEEPS_MAX = 60;
-/** Couplings below this share of the matrix are lost in the float32 vectors anyway. */
+/** Relative size of couplings that are neglected, since float32 vectors cannot represent their effect. */
 const DEFLATION = 1e-9;
 
 /**
- * Eigenvectors of a symmetric tridiagonal matrix by divide and conquer (Cuppen 1981; Gu and Eisenstat, SIAM J. Matrix
- * Anal. Appl. 16, 1995): nearly all of its work is matrix products.
+ * Compute the eigenvectors of a symmetric tridiagonal matrix by divide and conquer (Cuppen 1981; Gu and Eisenstat, SIAM
+ * J. Matrix Anal. Appl. 16, 1995): nearly all of the work is matrix products.
  *
  * @param diagonal Float64Array [n]
  * @param offDiagonal Float64Array [n - 1]
@@ -35,7 +38,7 @@ export function eigenOfTridiagonal(diagonal: Float64Array, offDiagonal: Float64A
   return joinHalves(upper, lower, rho, coupling < 0 ? -1 : 1);
 }
 
-/** Eigen of diag(upper, lower) + rho u uᵀ, u = (last unit vector, sign · first unit vector). */
+/** Compute the eigenvectors of diag(upper, lower) + rho u uᵀ, u = (last unit vector, sign · first unit vector). */
 function joinHalves(upper: Eigen, lower: Eigen, rho: number, sign: number): Eigen {
   const half = upper.values.length;
   const n = half + lower.values.length;
@@ -79,7 +82,8 @@ function joinHalves(upper: Eigen, lower: Eigen, rho: number, sign: number): Eige
 }
 
 /**
- * Sets aside what the coupling does not touch: tiny z, and all but one of equal poles (turned by a plane rotation).
+ * Deflate the entries that the coupling does not change: those with a tiny z, and all but one of equal poles (after a
+ * plane rotation).
  *
  * @returns indices that stay coupled, ascending; `z` of the others is 0
  */
@@ -125,8 +129,8 @@ function rotateRows(rows: Float32Array, n: number, a: number, b: number, cosine:
 }
 
 /**
- * The new eigenvectors, Float32Array [n x kept]. The weights are computed again from the roots that were found, which
- * keeps the vectors orthogonal however close the roots are (Gu and Eisenstat).
+ * Compute the new eigenvectors, Float32Array [n x kept]. The weights are recomputed from the roots, which keeps the
+ * vectors orthogonal even for close roots (Gu and Eisenstat).
  */
 function mixVectors(
   poles: Float64Array,
@@ -137,7 +141,7 @@ function mixVectors(
   n: number,
 ): Float32Array {
   const count = poles.length;
-  /** Root j minus pole i. */
+  /** Compute root j minus pole i. */
   const distance = (j: number, i: number) =>
     (poles[origins[j] as number] as number) - (poles[i] as number) + (offsets[j] as number);
   const exact = new Float64Array(count);
@@ -168,7 +172,7 @@ function mixVectors(
   return timesTranspose(columns, mixing, n, count, count);
 }
 
-/** From one eigenvector per row, in any order, to one per column, ascending. */
+/** Convert from one eigenvector per row, in any order, to one per column in ascending order. */
 function sortColumns(d: Float64Array, rows: Float32Array, n: number): Eigen {
   const order = Int32Array.from(d.keys()).sort((a, b) => (d[a] as number) - (d[b] as number));
   const vectors = new Float32Array(n * n);
@@ -179,7 +183,7 @@ function sortColumns(d: Float64Array, rows: Float32Array, n: number): Eigen {
   return { values: Float64Array.from(order, (i) => d[i] as number), vectors };
 }
 
-/** Implicit QL with Wilkinson's shift (Golub and Van Loan, 8.3.3), for small matrices. */
+/** Compute eigenvectors of a small matrix by implicit QL with Wilkinson's shift (Golub and Van Loan, 8.3.3). */
 function eigenByRotations(diagonal: Float64Array, offDiagonal: Float64Array): Eigen {
   const n = diagonal.length;
   const d = Float64Array.from(diagonal);
@@ -202,7 +206,7 @@ function eigenByRotations(diagonal: Float64Array, offDiagonal: Float64Array): Ei
   return sortColumns(d, Float32Array.from(rows), n);
 }
 
-/** One QL sweep over the unreduced block l..m. */
+/** Apply one QL sweep to the unreduced block l..m. */
 function sweepOnce(d: Float64Array, e: Float64Array, rows: Float64Array, l: number, m: number): void {
   const n = d.length;
   const el = e[l] as number;

@@ -1,24 +1,24 @@
 import { matmul, transposeTimes } from '../kernel/matmul.ts';
 
-/** A = Q T Qᵀ, with T tridiagonal and Q kept as Householder reflectors. */
+/** Decomposition A = Q T Qᵀ, with T tridiagonal and Q stored as Householder reflectors. */
 export interface Tridiagonal {
   /** Float64Array [n] */
   readonly diagonal: Float64Array;
   /** Float64Array [n - 1] */
   readonly offDiagonal: Float64Array;
-  /** Float64Array [n x n]: row j holds the j-th reflector from column j + 1 on; what is left of it is undefined. */
+  /** Float64Array [n x n]: row j holds the j-th reflector from column j + 1 on; earlier columns are undefined. */
   readonly reflectors: Float64Array;
   /** Float64Array [n]: the j-th transformation is I - scales[j] v vᵀ. */
   readonly scales: Float64Array;
 }
 
-/** Reflectors that are applied by one product. */
+/** Number of reflectors that one product applies. */
 const BLOCK = 128;
 
 /**
- * Householder reduction of a symmetric matrix to tridiagonal form in double precision (Golub and Van Loan, Matrix
- * Computations, 4th ed., 8.3.1). Only the upper triangle is read, and it is overwritten. The rank-2 update of a step
- * is done in the same pass over memory as the product of the next step, because memory is what it waits for.
+ * Reduce a symmetric matrix to tridiagonal form by Householder reflections in double precision (Golub and Van Loan,
+ * Matrix Computations, 4th ed., 8.3.1). Only the upper triangle is read, and it is overwritten. The rank-2 update of a
+ * step and the product of the next step share one pass over memory, because memory bandwidth is the bottleneck.
  *
  * @param a Float64Array [n x n], row-major, symmetric
  */
@@ -56,13 +56,13 @@ export function reduceToTridiagonal(a: Float64Array, n: number): Tridiagonal {
   return { diagonal, offDiagonal, reflectors: a, scales };
 }
 
-/** Turns x = a[at .. at + length) into v with v[0] = 1, such that (I - scale v vᵀ) x = (offDiagonal, 0, …). */
+/** Replace x = a[at .. at + length) by v with v[0] = 1, such that (I - scale v vᵀ) x = (offDiagonal, 0, …). */
 function makeReflector(a: Float64Array, at: number, length: number): { scale: number; offDiagonal: number } {
   const head = a[at] as number;
   let squares = 0;
   for (let i = 1; i < length; i++) squares += (a[at + i] as number) ** 2;
   a[at] = 1;
-  // Nothing to annihilate, or so little that squaring it underflows.
+  // The other components are zero, or so small that their squares underflow.
   if (squares < 1e-290) {
     a.fill(0, at + 1, at + length);
     return { scale: 0, offDiagonal: head };
@@ -74,7 +74,9 @@ function makeReflector(a: Float64Array, at: number, length: number): { scale: nu
   return { scale: (beta - head) / beta, offDiagonal: beta };
 }
 
-/** On rows and columns from `first` on: A -= v wᵀ + w vᵀ, then product += A x; A by its upper triangle. */
+/**
+ * Update A -= v wᵀ + w vᵀ and then product += A x, for rows and columns from `first` on, in the upper triangle of A.
+ */
 function updateAndMultiply(
   a: Float64Array,
   n: number,
@@ -103,7 +105,8 @@ function updateAndMultiply(
 }
 
 /**
- * Q Z for the Q of a reduction, blocks of reflectors at a time in their compact WY form (Schreiber and Van Loan, 1989).
+ * Compute Q Z for the Q of a reduction, by blocks of reflectors in their compact WY form (Schreiber and Van Loan,
+ * 1989).
  *
  * @param z Float32Array [n x columns], row-major; overwritten with the result
  */
@@ -129,7 +132,7 @@ export function applyReflectors(tridiagonal: Tridiagonal, z: Float32Array, colum
   }
 }
 
-/** The upper triangular T of H₀ H₁ … = I - V T Vᵀ. */
+/** Compute the upper triangular T of H₀ H₁ … = I - V T Vᵀ. */
 function compactFactor(block: Float32Array, rows: number, count: number, scales: Float64Array): Float32Array {
   const gram = transposeTimes(block, block, rows, count, count);
   const factor = new Float32Array(count * count);

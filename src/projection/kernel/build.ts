@@ -1,24 +1,24 @@
 /**
- * Compiles `kernel.as.ts` twice, with and without relaxed SIMD, to the modules that are committed beside it:
- * `node src/projection/kernel/build.ts`. A development tool (`assemblyscript` is a devDependency); nothing that
- * serves imports it.
+ * Compiler of `kernel.as.ts` to the two committed modules, with and without relaxed SIMD: `node
+ * src/projection/kernel/build.ts`. It is a development tool (`assemblyscript` is a devDependency) that the service does
+ * not import.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import asc from 'assemblyscript/asc';
 
 const SOURCE = 'kernel.as.ts';
 
-/** Name of the committed module -> features of the engine that it needs. */
+/** Features of the engine that each committed module needs, by name of the module. */
 export const BUILDS = {
   'kernel-relaxed-simd.wasm': ['simd', 'relaxed-simd', 'threads'],
   'kernel-simd.wasm': ['simd', 'threads'],
 } as const;
 
-/** A module accepts a memory of so many 64 KiB pages at most: 4 GiB, all that 32-bit addresses reach. */
+/** Bound of the memory of a module in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
 const MEMORY_PAGES_MAX = 65_536;
 
 /**
- * @returns the bytes of the module: the same for the same source and compiler version
+ * Compile one module. @returns its bytes, which depend only on the source and the compiler version
  * @throws Error with the compiler's diagnostics
  */
 export async function compileKernel(name: keyof typeof BUILDS): Promise<Uint8Array> {
@@ -29,9 +29,9 @@ export async function compileKernel(name: keyof typeof BUILDS): Promise<Uint8Arr
       ...[SOURCE, '--outFile', name],
       ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
       ...BUILDS[name].flatMap((feature) => ['--enable', feature]),
-      // No heap, hence no garbage collector and nothing to import but the memory.
+      // No heap, hence no garbage collector and no imports except the memory.
       ...['--runtime', 'stub', '--use', 'abort='],
-      // Shared, so that all threads multiply with one copy of the weights.
+      // Shared memory, so that all threads use one copy of the weights.
       ...['--importMemory', '--noExportMemory', '--sharedMemory'],
       ...['--initialMemory', '1', '--maximumMemory', String(MEMORY_PAGES_MAX)],
     ],

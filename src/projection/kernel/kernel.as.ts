@@ -1,32 +1,31 @@
 /**
- * Products of float32 matrices. AssemblyScript, compiled by `build.ts`; not TypeScript for `tsc`.
+ * Products of float32 matrices. This is AssemblyScript, compiled by `build.ts`; `tsc` does not check it.
  *
- * Memory is given from outside, and all arguments are byte addresses in it: the host decides what lies where.
- * A and C are row-major. W is packed: panels of 8 columns one after the other, each [k x 8] row-major, the last one
- * filled up with zeros (`pack-panels.ts`).
+ * The host imports the memory and decides its layout; arguments that name matrices are byte addresses in it. A and C
+ * are row-major. W is packed: panels of 8 columns one after the other, each [k x 8] row-major, the last one padded with
+ * zeros (`pack-panels.ts`).
  *
- * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes: with two vectors of W and one value of A that fills the
- * 15 registers that V8 has to give on x86-64. (4 x 8 was 15 % slower, unrolled loops 5 %, measured.) Rows that are
- * left over take tiles of 1 x 32: 8 sums, the least that keeps two multiply-adds of 4 cycles starting in each cycle.
- * Every element of C is summed in the same order in all tiles, so that a row's result does not depend on the rows
- * beside it.
+ * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes. With two vectors of W and one value of A they fill the 15
+ * registers that V8 provides on x86-64. (Measured: 4 x 8 was 15 % slower, unrolled loops 5 %.) The remaining rows use
+ * tiles of 1 x 32: 8 sums, the least number that lets two multiply-adds of 4 cycles start in each cycle. Every element
+ * of C is summed in the same order in all tiles, so that the result of a row does not depend on the other rows.
  */
 
 /**
- * k is cut into runs of so many, summed on their own: a run of a panel (12 KiB) stays in the first-level cache while
- * the rows pass by, and rounding errors grow with the length of a run and with the number of runs, not with k.
+ * Length of the runs into which k is cut; each run is summed separately. A run of a panel (12 KiB) stays in the
+ * first-level cache for all rows, and rounding errors grow with the length and the number of runs, not with k.
  */
 const runLength: usize = 384;
 
-/** Below, one over the norm may be too large for float32. */
+/** Squared norm below which the reciprocal of the norm may be too large for float32. */
 const tinySquares: f64 = 1e-70;
 
 /** Bytes of one row of a panel. */
 const panelRowBytes: usize = 32;
 
 /**
- * C [rows x 8 * panels] = A [rows x k] · W, packed.
- * `aStride` and `cStride` are the bytes from one row to the next.
+ * Compute C [rows x 8 * panels] = A [rows x k] · W, packed. `aStride` and `cStride` are the bytes from one row to the
+ * next.
  */
 export function multiply(
   a: usize,
@@ -63,7 +62,7 @@ export function multiply(
   }
 }
 
-/** Take the mean [k], at `mean`, off every row of A [rows x k], in place. */
+/** Subtract the mean [k], at `mean`, from every row of A [rows x k], in place. */
 export function subtractMean(a: usize, rows: usize, k: usize, mean: usize): void {
   const bytes = k << 2;
   const wide = bytes & ~15;
@@ -76,9 +75,9 @@ export function subtractMean(a: usize, rows: usize, k: usize, mean: usize): void
 }
 
 /**
- * Cut every row of C, `cStride` bytes apart, to its first d columns and bring it to unit length; the rows then lie
- * without gaps from `c` on. A row of zeros becomes the first axis.
- * Returns the first row that holds a NaN or an infinity, or -1.
+ * Cut every row of C, `cStride` bytes apart, to its first d columns and normalise it to unit length; the rows are then
+ * contiguous from `c` on. A row of zeros becomes the unit vector of the first axis. Returns the first row that contains
+ * a NaN or an infinity, or -1.
  */
 export function normalizeRows(c: usize, rows: usize, cStride: usize, d: usize): i32 {
   const bytes = d << 2;
@@ -106,7 +105,7 @@ export function normalizeRows(c: usize, rows: usize, cStride: usize, d: usize): 
   return -1;
 }
 
-/** In float64, where squares of float32 neither overflow nor vanish. */
+/** Sum the squares in float64, in which squares of float32 neither overflow nor underflow. */
 function sumOfSquares(c: usize, bytes: usize): f64 {
   let sums0 = f64x2.splat(0);
   let sums1 = f64x2.splat(0);
@@ -127,7 +126,7 @@ function sumOfSquares(c: usize, bytes: usize): f64 {
   return sum;
 }
 
-/** target [columns x rows] = source [rows x columns] transposed; both without gaps. */
+/** Compute target [columns x rows], the transpose of source [rows x columns]; both are contiguous. */
 export function transpose(source: usize, rows: usize, columns: usize, target: usize): void {
   const sourceStride = columns << 2;
   const targetStride = rows << 2;
@@ -173,14 +172,14 @@ function copyColumn(
   }
 }
 
-/** x * y + sum, rounded once where the engine offers it. */
+/** Compute x * y + sum, rounded once if the engine supports it. */
 // @ts-ignore: decorator
 @inline
 function multiplyAdd(x: v128, y: v128, sum: v128): v128 {
   return ASC_FEATURE_RELAXED_SIMD ? f32x4.relaxed_madd(x, y, sum) : f32x4.add(f32x4.mul(x, y), sum);
 }
 
-/** Store the sums, or add them to what earlier runs have left. */
+/** Store the sums, or add them to those of earlier runs. */
 // @ts-ignore: decorator
 @inline
 function put(c: usize, sums: v128, add: bool): void {

@@ -1,5 +1,13 @@
 import { availableParallelism } from 'node:os';
-import { BLOCK_ROWS_MAX, floatsAt, layOutMap, type MapLayout, projectArea, putSlice, takeSlice } from './map-memory.ts';
+import {
+  BLOCK_ROWS_MAX,
+  floatsAt,
+  layOutMap,
+  type MapLayout,
+  projectArea,
+  readSlice,
+  writeSlice,
+} from './map-memory.ts';
 import { paddedColumns } from './pack-panels.ts';
 import {
   allocateKernelMemory,
@@ -11,21 +19,21 @@ import {
 } from './wasm-kernel.ts';
 import { WorkingAreas } from './working-areas.ts';
 
-/** An affine map into the canonical space, as fitted and stored. */
+/** Weights of an affine map into the canonical space, as they are fitted and stored. */
 export interface MapWeights {
-  /** Columns of the vectors that go in (k). */
+  /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
-  /** Axes that the map has (D). */
+  /** Axes of the map (D). */
   readonly dimensions: number;
-  /** The matrix [k x D] as `packPanels` lays it out. */
+  /** Matrix [k x D] in the layout of `packPanels`. */
   readonly packed: Float32Array;
-  /** Float32Array [k], taken off every row before; null for none. */
+  /** Float32Array [k], subtracted from every row first; null for none. */
   readonly mean: Float32Array | null;
 }
 
 /**
- * A map in the memory of a kernel of its own. A map that nothing refers to any more is garbage. The engine does not
- * count shared memory when it decides to collect, though: load a map once and keep it, not once a call.
+ * Map in the memory of a kernel of its own, which is freed by garbage collection. The engine does not count shared
+ * memory when it schedules a collection: load a map once and keep it, instead of loading it for each call.
  */
 export interface LoadedMap {
   readonly layout: MapLayout;
@@ -36,14 +44,14 @@ export interface LoadedMap {
   readonly areas: WorkingAreas;
 }
 
-/** The working area of the thread that loaded the map. */
+/** Working area of the thread that loaded the map. */
 const OWN_AREA = 0;
 
 /**
- * Copy a map into memory that all threads can multiply from: 4 * k * D bytes, and up to 3 MiB for each thread.
+ * Copy a map into memory that all threads share: 4 * k * D bytes, and up to 3 MiB for each thread.
  *
- * @param threadsMax how many worker threads may project with it at a time, besides the thread that loads it
- * @throws RangeError where lengths and shapes disagree, or on a weight that is not finite
+ * @param threadsMax bound of the worker threads that use the map at a time, besides the thread that loads it
+ * @throws RangeError if lengths and shapes do not match, or a weight is not finite
  */
 export function loadMap(
   weights: MapWeights,
@@ -65,15 +73,15 @@ export function loadMap(
 }
 
 /**
- * Take off the mean, multiply, keep the first `d` axes, L2-normalise; on the calling thread, which must be the one
- * that loaded the map.
+ * Project vectors: subtract the mean, multiply, keep the first `d` axes, L2-normalise. It runs on the calling thread,
+ * which must be the one that loaded the map.
  *
  * @param native Float32Array [n x k], row-major
  * @param d output dimension; axes beyond those of the map are zero
- * @returns Float32Array [n x d]. Every smaller d gives the normalised prefix of the larger. A row whose kept axes are
- *   all zero becomes the first axis. A row's values do not depend on the rows beside it.
- * @throws RangeError where lengths and shapes disagree
- * @throws AppError `embedding_not_finite` (502) when a row holds NaN or an infinity
+ * @returns Float32Array [n x d]. A smaller d gives the normalised prefix of a larger one. A row whose kept axes are all
+ *   zero becomes the unit vector of the first axis. The values of a row do not depend on the other rows.
+ * @throws RangeError if lengths and shapes do not match
+ * @throws AppError `embedding_not_finite` (502) if a row contains NaN or an infinity
  */
 export function project(map: LoadedMap, native: Float32Array, d: number): Float32Array {
   const { kernel, layout, memory } = map;
@@ -81,18 +89,18 @@ export function project(map: LoadedMap, native: Float32Array, d: number): Float3
   const projected = new Float32Array(rows * d);
   for (let from = 0; from < rows; from += BLOCK_ROWS_MAX) {
     const slice = { native, projected, d, from, to: Math.min(rows, from + BLOCK_ROWS_MAX) };
-    putSlice(layout, memory, OWN_AREA, slice);
+    writeSlice(layout, memory, OWN_AREA, slice);
     const faultyRow = projectArea(kernel, layout, OWN_AREA, slice.to - from, d);
-    takeSlice(layout, memory, OWN_AREA, slice, faultyRow);
+    readSlice(layout, memory, OWN_AREA, slice, faultyRow);
   }
   return projected;
 }
 
-/** @returns the number of rows; throws RangeError where lengths and shapes disagree */
+/** Check the shape of the input. @returns the number of rows @throws RangeError if lengths and shapes do not match */
 export function checkRows(layout: MapLayout, native: Float32Array, d: number): number {
   const rows = native.length / layout.nativeDimension;
   if (!Number.isInteger(rows)) {
-    throw new RangeError(`${native.length} values are no whole rows of ${layout.nativeDimension}`);
+    throw new RangeError(`${native.length} values are not a whole number of rows of ${layout.nativeDimension}`);
   }
   if (!(Number.isInteger(d) && d >= 1)) throw new RangeError(`cannot project to ${d} dimensions`);
   return rows;

@@ -2,21 +2,19 @@ import { AppError } from '../../platform/errors.ts';
 import { PANEL_COLUMNS, paddedColumns } from './pack-panels.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
-/** Rows that one call of the kernel takes, at most: whole register tiles. */
+/** Greatest number of rows of one kernel call, in whole register tiles. */
 export const BLOCK_ROWS_MAX = 96;
 export const TILE_ROWS = 6;
 
-/**
- * Where things lie in the memory of a map, which starts with the packed matrix. Plain numbers: it is sent to threads.
- */
+/** Memory layout of a map; the packed matrix comes first. It has only numbers, since it is sent to threads. */
 export interface MapLayout {
-  /** Columns of the vectors that go in (k). */
+  /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
-  /** Axes that the map has (D). */
+  /** Axes of the map (D). */
   readonly dimensions: number;
-  /** Byte address of the mean; null where there is none. */
+  /** Byte address of the mean; null if there is none. */
   readonly meanAddress: number | null;
-  /** Working areas, each for a block of input rows and one of output rows. */
+  /** Byte address of the working areas, each with a block of input rows and a block of output rows. */
   readonly areasAddress: number;
   readonly areaBytes: number;
 }
@@ -32,11 +30,11 @@ export function layOutMap(nativeDimension: number, dimensions: number, hasMean: 
   };
 }
 
-/** Rows [from .. to) of a product under way, `BLOCK_ROWS_MAX` at most. */
+/** Rows [from .. to) of a product in progress, `BLOCK_ROWS_MAX` at most. */
 export interface Slice {
   /** Float32Array [n x k]. */
   readonly native: Float32Array;
-  /** Float32Array [n x d]; axes beyond those of the map stay as they are. */
+  /** Float32Array [n x d]; axes beyond those of the map are not written. */
   readonly projected: Float32Array;
   readonly d: number;
   readonly from: number;
@@ -44,7 +42,7 @@ export interface Slice {
 }
 
 /** Copy the native rows of a slice into a working area. */
-export function putSlice(layout: MapLayout, memory: KernelMemory, area: number, slice: Slice): void {
+export function writeSlice(layout: MapLayout, memory: KernelMemory, area: number, slice: Slice): void {
   const { native, from, to } = slice;
   const k = layout.nativeDimension;
   floatsAt(memory, inputAddress(layout, area), (to - from) * k).set(native.subarray(from * k, to * k));
@@ -68,12 +66,12 @@ export function projectArea(kernel: Kernel, layout: MapLayout, area: number, row
 }
 
 /**
- * Copy what `projectArea` left to the projected rows of a slice.
+ * Copy the result of `projectArea` to the projected rows of a slice.
  *
- * @param faultyRow what it returned
+ * @param faultyRow the value that `projectArea` returned
  * @throws AppError `embedding_not_finite` (502)
  */
-export function takeSlice(
+export function readSlice(
   layout: MapLayout,
   memory: KernelMemory,
   area: number,
@@ -95,7 +93,7 @@ function notFinite(row: number): AppError {
   return new AppError({
     code: 'embedding_not_finite',
     status: 502,
-    message: 'the provider returned an embedding with a value that is not a finite number',
+    message: 'the provider returned an embedding with a value that is not a finite number; try again',
     details: { row },
   });
 }
@@ -112,7 +110,7 @@ function wholeCacheLines(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }
 
-/** A view of the kernel's memory. */
+/** Return a view of the kernel's memory. */
 export function floatsAt(memory: KernelMemory, address: number, length: number): Float32Array<SharedArrayBuffer> {
   return new Float32Array(memory.buffer, address, length);
 }

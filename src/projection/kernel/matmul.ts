@@ -1,28 +1,29 @@
 /**
- * Products of large float32 matrices, for fitting and evaluation: synchronous, on one core; run them on a worker
- * thread or in a process of their own where an event loop must stay free.
+ * Products of large float32 matrices, for fitting and evaluation. They are synchronous and use one core: run them on a
+ * worker thread or in a separate process if the event loop must stay free.
  *
- * All matrices are row-major. Sums are taken in runs of 384 terms (see `kernel.as.ts`), which keeps the result within
- * 1e-5 of exact sums, relative to the product of the norms of the row and the column. NaN and infinities propagate.
+ * All matrices are row-major. Sums are computed in runs of 384 terms (see `kernel.as.ts`), which keeps the result
+ * within 1e-5 of exact sums, relative to the product of the norms of the row and the column. NaN and infinities
+ * propagate.
  */
 import { PANEL_COLUMNS, packColumns, packRows, paddedColumns } from './pack-panels.ts';
 import { allocateKernelMemory, instantiateKernel, type Kernel, kernelModule } from './wasm-kernel.ts';
 
-/** Rows of the left matrix that are multiplied at a time: whole register tiles of 6 rows. */
+/** Bound of the left rows that are multiplied at a time: whole register tiles of 6 rows. */
 const BLOCK_ROWS_MAX = 96;
 const TILE_ROWS = 6;
-/** Of the left rows at a time; they should stay in the second-level cache. */
+/** Bound of the bytes of these rows, which should stay in the second-level cache. */
 const LEFT_BYTES_MAX = 4 * 2 ** 20;
-/** Of the packed columns of the right matrix at a time. */
+/** Bound of the bytes of the right matrix that are packed at a time. */
 const RIGHT_BYTES_MAX = 32 * 2 ** 20;
 
 /**
- * A · B.
+ * Compute A · B.
  *
  * @param a Float32Array [aRows x aCols]
  * @param b Float32Array [aCols x bCols]
  * @returns Float32Array [aRows x bCols]
- * @throws RangeError where lengths and shapes disagree
+ * @throws RangeError if lengths and shapes do not match
  */
 export function matmul(a: Float32Array, aRows: number, aCols: number, b: Float32Array, bCols: number): Float32Array {
   checkShape('a', a, aRows, aCols);
@@ -34,12 +35,12 @@ export function matmul(a: Float32Array, aRows: number, aCols: number, b: Float32
 }
 
 /**
- * Aᵀ · B: cross-covariances, and the Gram matrix of columns where `b` is `a` (then symmetric to the last bit).
+ * Compute Aᵀ · B: a cross-covariance, or the Gram matrix of the columns if `b` is `a` (then exactly symmetric).
  *
  * @param a Float32Array [rows x aCols]
  * @param b Float32Array [rows x bCols]
  * @returns Float32Array [aCols x bCols]
- * @throws RangeError where lengths and shapes disagree
+ * @throws RangeError if lengths and shapes do not match
  */
 export function transposeTimes(
   a: Float32Array,
@@ -63,12 +64,12 @@ export function transposeTimes(
 }
 
 /**
- * A · Bᵀ: inner products of the rows of two matrices.
+ * Compute A · Bᵀ: the inner products of the rows of two matrices.
  *
  * @param a Float32Array [aRows x cols]
  * @param b Float32Array [bRows x cols]
  * @returns Float32Array [aRows x bRows]
- * @throws RangeError where lengths and shapes disagree
+ * @throws RangeError if lengths and shapes do not match
  */
 export function timesTranspose(
   a: Float32Array,
@@ -85,15 +86,15 @@ export function timesTranspose(
   });
 }
 
-/** Where the two matrices come from. */
+/** Sources of the two matrices. */
 interface Operands {
-  /** Put rows [from .. to) of the left matrix into `scratch.left`, row-major. */
+  /** Copy rows [from .. to) of the left matrix to `scratch.left`, row-major. */
   loadLeft(scratch: Scratch, from: number, to: number): void;
   /** Pack columns [from .. to) of the right matrix. */
   packRight(target: Float32Array, from: number, to: number): void;
 }
 
-/** Views of a kernel's memory. */
+/** Views of the memory of a kernel. */
 interface Scratch {
   readonly kernel: Kernel;
   readonly right: Float32Array;
@@ -102,7 +103,7 @@ interface Scratch {
   readonly product: Float32Array;
 }
 
-/** [rows x columns] = left [rows x k] · right [k x columns]. */
+/** Compute [rows x columns] = left [rows x k] · right [k x columns] by blocks. */
 function multiplyBlocks(rows: number, k: number, columns: number, operands: Operands): Float32Array {
   const product = new Float32Array(rows * columns);
   if (product.length === 0 || k === 0) return product;
@@ -127,12 +128,12 @@ function multiplyBlocks(rows: number, k: number, columns: number, operands: Oper
   return product;
 }
 
-/** The largest multiple of `tile` up to `count`, but one tile at least. */
+/** Return the largest multiple of `tile` up to `count`, but at least one tile. */
 function wholeTiles(count: number, tile: number): number {
   return Math.max(1, Math.floor(count / tile)) * tile;
 }
 
-/** Kept by the thread for the next product, because pages that are new to the process are slow to touch. */
+/** Memory that the thread keeps for the next product, because the first access to new pages is slow. */
 let threadMemory: { readonly buffer: SharedArrayBuffer; readonly kernel: Kernel } | undefined;
 
 function openScratch(blockRows: number, k: number, blockColumns: number): Scratch {

@@ -1,18 +1,18 @@
-/** Columns of a panel: what one register tile of the kernel is wide. */
+/** Columns of a panel: the width of a register tile of the kernel. */
 export const PANEL_COLUMNS = 8;
 
-/** Columns as stored: whole panels. */
+/** Return the number of stored columns, which are whole panels. */
 export function paddedColumns(columns: number): number {
   return Math.ceil(columns / PANEL_COLUMNS) * PANEL_COLUMNS;
 }
 
 /**
- * The layout that the kernel multiplies with, and that artifacts store: panels of 8 columns one after the other, each
- * Float32Array [k x 8] row-major, the last one filled up with zeros.
+ * Pack weights in the layout of the kernel and of stored artifacts: panels of 8 columns one after the other, each
+ * Float32Array [k x 8] row-major, the last one padded with zeros.
  *
  * @param weights Float32Array [k x columns], row-major
  * @returns Float32Array [ceil(columns / 8) x k x 8]; its first panels are the packed first columns
- * @throws RangeError where length and shape disagree
+ * @throws RangeError if length and shape do not match
  */
 export function packPanels(weights: Float32Array, k: number, columns: number): Float32Array {
   if (weights.length !== k * columns) {
@@ -58,7 +58,7 @@ export function packColumns(
   }
 }
 
-/** Pack rows [from .. to) of a row-major matrix [rows x k] as if they were columns: its transpose is multiplied with. */
+/** Pack rows [from .. to) of a row-major matrix [rows x k] as columns, for a product with its transpose. */
 export function packRows(target: Float32Array, source: Float32Array, k: number, from: number, to: number): void {
   let panel = 0;
   for (let row = from; row < to; row += PANEL_COLUMNS, panel += k * PANEL_COLUMNS) {

@@ -1,7 +1,7 @@
 import { type MapLayout, projectArea } from './map-memory.ts';
 import { instantiateKernel, type KernelMemory, type KernelModule } from './wasm-kernel.ts';
 
-/** A block of rows that lies ready in a working area of a map. Nothing of it is copied between threads. */
+/** Block of rows in a working area of a map; no row is copied between threads. */
 export interface AreaTask {
   readonly module: KernelModule;
   readonly memory: KernelMemory;
@@ -12,8 +12,8 @@ export interface AreaTask {
 }
 
 /**
- * For worker threads: `projectArea` with an instance of its own on the shared memory. Making one takes less than
- * 0.1 ms, as the module comes compiled; so nothing is kept that would hold the memory of a retired map.
+ * Run `projectArea` on a worker thread, with a new instance on the shared memory. An instance of the compiled module
+ * takes less than 0.1 ms; none is cached, since it would keep the memory of a retired map.
  *
  * @returns -1, or the first row of the area that is not finite
  */

@@ -1,22 +1,27 @@
 import type { Threads } from '../../platform/threads.ts';
 import { checkRows, type LoadedMap, project } from './loaded-map.ts';
-import { BLOCK_ROWS_MAX, type MapLayout, putSlice, type Slice, TILE_ROWS, takeSlice } from './map-memory.ts';
+import { BLOCK_ROWS_MAX, type MapLayout, readSlice, type Slice, TILE_ROWS, writeSlice } from './map-memory.ts';
 import { paddedColumns } from './pack-panels.ts';
 import type { AreaTask } from './project-on-thread.ts';
 
-/** About 5 ms of one core. Smaller products are made at once: an event loop can wait so long. */
+/**
+ * Operations of a product that is computed inline: about 5 ms of one core, which does not delay the event loop much.
+ */
 const INLINE_FLOPS_MAX = 250e6;
 
-/** A thread reads the whole matrix for a slice, however small; fewer rows would wait for memory. */
+/**
+ * Least number of rows of a slice: a thread reads the whole matrix for every slice, so that fewer rows would be limited
+ * by memory.
+ */
 const SLICE_ROWS_MIN = 24;
 
 /**
- * As `project`, but anything above about 5 ms is cut into slices of rows that go to worker threads.
+ * Project like `project`, but divide a product of more than about 5 ms into slices of rows for worker threads.
  *
- * @param native Float32Array [n x k], row-major; not changed, and not to be changed before the promise settles
- * @returns Float32Array [n x d]: at once where it was made at once
- * @throws RangeError, AppError `embedding_not_finite`: as `project`, at once or as a rejection
- * @throws the reason of `signal` when it is aborted before the last slice is on its way
+ * @param native Float32Array [n x k], row-major; it is not modified, and must not change before the promise settles
+ * @returns Float32Array [n x d], without a promise if it was computed inline
+ * @throws RangeError, AppError `embedding_not_finite`: as `project`, thrown or as a rejection
+ * @throws the reason of `signal` if it is aborted before the last slice has a working area
  */
 export function projectRows(
   threads: Pick<Threads, 'run'>,
@@ -58,18 +63,22 @@ async function projectSlice(
   const { layout, memory, module, areas } = map;
   const area = await areas.acquire(signal);
   try {
-    putSlice(layout, memory, area, slice);
+    writeSlice(layout, memory, area, slice);
     const task: AreaTask = { module, memory, layout, area, rows: slice.to - slice.from, d: slice.d };
-    // Without the signal: an aborted thread may write for a moment yet, and the area would not be free. Slices are short.
+    // Without the signal: an aborted thread may still write to the area, which would be released too early. Slices are
+    // short.
     const threadModule = new URL('./project-on-thread.ts', import.meta.url);
     const faultyRow = await threads.run<number>(threadModule, 'projectOnThread', task);
-    takeSlice(layout, memory, area, slice, faultyRow);
+    readSlice(layout, memory, area, slice, faultyRow);
   } finally {
     areas.release(area);
   }
 }
 
-/** Rows of about equal slices: whole register tiles, about 5 ms each where the matrix is not too large for that. */
+/**
+ * Compute the rows per slice for slices of about equal size: whole register tiles, about 5 ms each unless the matrix is
+ * too large.
+ */
 function rowsPerSlice(rows: number, flops: number): number {
   const most = Math.min(BLOCK_ROWS_MAX, Math.max(SLICE_ROWS_MIN, wholeTiles(Math.floor(INLINE_FLOPS_MAX / flops))));
   return Math.min(most, wholeTiles(Math.ceil(rows / Math.ceil(rows / most)) + TILE_ROWS - 1));

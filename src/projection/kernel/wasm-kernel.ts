@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What `kernel.as.ts` exports. Addresses and strides are in bytes; see the comments there. */
+/** Exports of `kernel.as.ts`. Addresses and strides are in bytes; see the comments there. */
 export interface Kernel {
   multiply(
     a: number,
@@ -17,15 +17,15 @@ export interface Kernel {
   transpose(source: number, rows: number, columns: number, target: number): void;
 }
 
-/** A compiled module; opaque. It can be sent to another thread, which then shares its machine code. */
+/** Compiled module (opaque). It can be sent to another thread, which then shares its machine code. */
 export type KernelModule = object;
 
-/** The memory that a kernel works in, shared between threads. */
+/** Memory of a kernel, shared between threads. */
 export interface KernelMemory {
   readonly buffer: SharedArrayBuffer;
 }
 
-/** The part used here; neither the ECMAScript nor the Node typings declare it. */
+/** Used part of the WebAssembly API; neither the ECMAScript nor the Node typings declare it. */
 interface WebAssemblyApi {
   validate(bytes: Uint8Array): boolean;
   readonly Module: new (bytes: Uint8Array) => KernelModule;
@@ -38,36 +38,37 @@ interface WebAssemblyApi {
 
 const webAssembly = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
 
-/** With fused multiply-add where the engine offers it, else with plain SIMD. */
+/** Builds in order of preference: with fused multiply-add, then with plain SIMD. */
 export const KERNEL_BUILDS = ['kernel-relaxed-simd.wasm', 'kernel-simd.wasm'] as const;
 export type KernelBuild = (typeof KERNEL_BUILDS)[number];
 
 const PAGE_BYTES = 65_536;
 
-/** Addresses are 32 bits wide. */
+/** Bound of the memory, by addresses of 32 bits. */
 export const MEMORY_BYTES_MAX = 2 ** 32 - PAGE_BYTES;
 
 let threadModule: KernelModule | undefined;
 
-/** The kernel of this thread: the fastest build that the engine accepts, compiled at its first use. */
+/** Return the kernel of this thread: the fastest build that the engine accepts, compiled at the first call. */
 export function kernelModule(): KernelModule {
   threadModule ??= compileFirstValid(KERNEL_BUILDS);
   return threadModule;
 }
 
-/** @throws Error when the engine accepts none of the builds */
+/** Compile the first build that the engine accepts. @throws Error if it accepts none */
 export function compileFirstValid(builds: readonly KernelBuild[]): KernelModule {
   for (const build of builds) {
     const bytes = readFileSync(new URL(build, import.meta.url));
     if (webAssembly.validate(bytes)) return new webAssembly.Module(bytes);
   }
-  throw new Error(`this JavaScript engine runs none of ${builds.join(', ')}: it lacks WebAssembly SIMD`);
+  throw new Error(`this JavaScript engine runs none of ${builds.join(', ')}: it lacks WebAssembly SIMD; use Node 24`);
 }
 
 /**
- * Zeros, of a fixed size: it never grows, so that views of it stay valid. Pages take up real memory once written to.
+ * Allocate zeroed memory of a fixed size. It never grows, so that views of it stay valid. Pages take up real memory
+ * once they are written to.
  *
- * @throws RangeError beyond `MEMORY_BYTES_MAX`
+ * @throws RangeError for more than `MEMORY_BYTES_MAX`
  */
 export function allocateKernelMemory(bytes: number): KernelMemory {
   if (bytes > MEMORY_BYTES_MAX) throw new RangeError(`${bytes} bytes are more than WebAssembly addresses`);

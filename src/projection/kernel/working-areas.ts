@@ -1,29 +1,32 @@
-/** Lends out numbered working areas, first come first served. For one thread; what it lends may be used by others. */
+/**
+ * Pool of numbered working areas, granted first in, first out. One thread owns the pool; any thread may use a granted
+ * area.
+ */
 export class WorkingAreas {
   readonly #free: number[];
   readonly #waiting = new Set<(area: number) => void>();
 
-  /** Areas `first` to `first + count - 1`. */
+  /** Create a pool of the areas `first` to `first + count - 1`. */
   constructor(first: number, count: number) {
     this.#free = Array.from({ length: count }, (_, i) => first + count - 1 - i);
   }
 
-  /** @throws the reason of `signal` when it is aborted before an area is free */
+  /** Wait for a free area. @throws the reason of `signal` if it is aborted first */
   async acquire(signal?: AbortSignal): Promise<number> {
     signal?.throwIfAborted();
     const area = this.#free.pop();
     if (area !== undefined) return area;
     return new Promise((resolve, reject) => {
       const grant = (freed: number) => {
-        signal?.removeEventListener('abort', giveUp);
+        signal?.removeEventListener('abort', onAbort);
         resolve(freed);
       };
-      const giveUp = () => {
+      const onAbort = () => {
         this.#waiting.delete(grant);
         reject(signal?.reason);
       };
       this.#waiting.add(grant);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createDeck, expand, parseTemplate, type Vocabulary } from '../../../src/projection/corpus/grammar.ts';
-import { createRandom } from '../../support/random.ts';
+import { createSampler, expand, parseTemplate, type Vocabulary } from '../../../src/projection/corpus/grammar.ts';
+import { rollDice } from '../../support/dice.ts';
 
 const vocabulary: Vocabulary = {
   random: () => 0.99,
@@ -40,9 +40,9 @@ describe('expand', () => {
   });
 });
 
-describe('createDeck', () => {
+describe('createSampler', () => {
   it('draws all before any comes again', () => {
-    const deck = createDeck([1, 2, 3, 4, 5], createRandom(3).real);
+    const deck = createSampler([1, 2, 3, 4, 5], rollDice(3).real);
     for (let round = 0; round < 4; round++) {
       expect(Array.from({ length: 5 }, deck).toSorted()).toEqual([1, 2, 3, 4, 5]);
     }
