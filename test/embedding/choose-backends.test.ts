@@ -26,16 +26,19 @@ describe('chooseBackends', () => {
     ['a language without a backend', JAPANESE, 'model-x'],
     ['an English greeting', 'hi', 'model-x'],
     ['a number', '42', 'model-x'],
-  ])('sends one text in %s to the backend of its language, comparable or not', (_, text, modelId) => {
-    expect(chooseBackends([text], BY_SCRIPT, never)).toEqual([{ modelId, indexes: [0] }]);
-  });
+  ])(
+    'one text in %s is sent to the backend of its language, even if backends are not comparable',
+    (_, text, modelId) => {
+      expect(chooseBackends([text], BY_SCRIPT, never)).toEqual([{ modelId, indexes: [0] }]);
+    },
+  );
 
-  it('sends a batch in one language to its backend', () => {
+  it('a batch in one language is sent to the backend of the language', () => {
     expect(chooseBackends([KOREAN, KOREAN], BY_SCRIPT, never)).toEqual([{ modelId: 'model-ko', indexes: [0, 1] }]);
     expect(chooseBackends([FRENCH, FRENCH], BY_WORDS, never)).toEqual([{ modelId: 'model-fr', indexes: [0, 1] }]);
   });
 
-  it('splits a batch in several languages over backends that are comparable', () => {
+  it('a batch in several languages is split over comparable backends', () => {
     const asked: (readonly string[])[] = [];
     const areComparable = (ids: readonly string[]) => {
       asked.push(ids);
@@ -49,14 +52,14 @@ describe('chooseBackends', () => {
     expect(asked).toEqual([['model-x', 'model-ko', 'model-fr']]);
   });
 
-  it('sends a batch in several languages to the default where they are not', () => {
+  it('a batch in several languages is sent to the default if the backends are not comparable', () => {
     expect(chooseBackends([KOREAN, ENGLISH, KOREAN], BY_SCRIPT, never)).toEqual([
       { modelId: 'model-x', indexes: [0, 1, 2] },
     ]);
     expect(chooseBackends([KOREAN, FRENCH], BY_WORDS, never)).toEqual([{ modelId: 'model-x', indexes: [0, 1] }]);
   });
 
-  it('does not ask whether backends compare where all languages have one', () => {
+  it('the comparability of backends is not checked if all languages have one backend', () => {
     const alias = { ko: 'model-x', ja: 'model-x', default: 'model-x' };
     const refuse = () => {
       throw new Error('asked');
@@ -67,14 +70,14 @@ describe('chooseBackends', () => {
     expect(chooseBackends([ENGLISH, JAPANESE], BY_SCRIPT, refuse)).toEqual([{ modelId: 'model-x', indexes: [0, 1] }]);
   });
 
-  it('lets texts too short to tell go with the rest of the batch', () => {
+  it('texts too short for detection get the backend of the rest of the batch', () => {
     expect(chooseBackends(['ok', KOREAN, '42', 'AB-1234', '😀'], BY_SCRIPT, never)).toEqual([
       { modelId: 'model-ko', indexes: [0, 1, 2, 3, 4] },
     ]);
     expect(chooseBackends(['ok', '42', ''], BY_SCRIPT, never)).toEqual([{ modelId: 'model-x', indexes: [0, 1, 2] }]);
   });
 
-  it('sends texts too short to tell to the default where the rest has several backends', () => {
+  it('texts too short for detection get the default if the rest has several backends', () => {
     expect(chooseBackends([KOREAN, 'ok', FRENCH], BY_WORDS, always)).toEqual([
       { modelId: 'model-ko', indexes: [0] },
       { modelId: 'model-x', indexes: [1] },
@@ -82,12 +85,12 @@ describe('chooseBackends', () => {
     ]);
   });
 
-  it('makes no group of nothing', () => {
+  it('an empty batch has no groups', () => {
     expect(chooseBackends([], BY_SCRIPT, always)).toEqual([]);
     expect(chooseBackends([], { default: 'model-x' }, always)).toEqual([]);
   });
 
-  it('takes a language for no property that every object has', () => {
+  it('a language is never confused with a property that every object has', () => {
     const alias: AliasSettings = { ko: 'model-ko', default: 'model-x' };
     const text = fc.constantFrom('constructor', 'toString valueOf constructor prototype', ENGLISH);
     fc.assert(
@@ -112,7 +115,7 @@ describe('chooseBackends', () => {
     { ja: 'model-ja', ko: 'model-ko', default: 'model-ko' },
   );
 
-  it('places every text exactly once, in order of first appearance, whatever the batch', async () => {
+  it('every text of a batch is in exactly one group, in order of first appearance', async () => {
     await fc.assert(
       fc.asyncProperty(texts, aliases, fc.boolean(), async (batch, alias, comparable) => {
         const groups = await chooseBackends(batch, alias, () => comparable);
@@ -129,7 +132,7 @@ describe('chooseBackends', () => {
     );
   });
 
-  it('gives a text of a plain language the backend it has alone, in any batch that is split', async () => {
+  it('a text with a clear language gets the same backend alone and in any batch that is split', async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (batch) => {
         const groups = await chooseBackends([KOREAN, ...batch, FRENCH], BY_WORDS, always);
@@ -147,7 +150,7 @@ describe('chooseBackends', () => {
 });
 
 describe('needsLanguageDetector', () => {
-  it('is true only where a backend is for a language that shares its script', () => {
+  it('the language detector is needed only for a backend of a language that shares its script', () => {
     expect(needsLanguageDetector({ default: 'x' })).toBe(false);
     expect(needsLanguageDetector({ ko: 'a', ja: 'b', zh: 'c', default: 'x' })).toBe(false);
     expect(needsLanguageDetector({ ko: 'a', fr: 'b', default: 'x' })).toBe(true);

@@ -12,14 +12,14 @@ function cosine(a: string, b: string): number {
   return dot(embedLexical([a]), embedLexical([b]));
 }
 
-/** First 16 hex digits of the SHA-256 of the vector's little-endian bytes. */
+/** Compute the first 16 hex digits of the SHA-256 of the vector's little-endian bytes. */
 function digest(vector: Float32Array): string {
   return createHash('sha256').update(new Uint8Array(vector.buffer)).digest('hex').slice(0, 16);
 }
 
 describe('golden vectors', () => {
-  // These never change: stored vectors of `local/lexical-1` must stay comparable with new ones. If one of them
-  // differs, the change that did it needs a new model id.
+  // These never change: stored vectors of `local/lexical-1` must stay comparable with new ones. A change that alters
+  // one of them needs a new model id.
   it.each([
     ['tide', '8f7fb892f55aef1d', 'bd600bcb6fc1a780'],
     ['만조 시각', '1356e23b6aced1a7', '7e3c25f537f62a7d'],
@@ -28,12 +28,12 @@ describe('golden vectors', () => {
     ['東京の地下鉄 AB-1234 v2.0.1', '2398125b65257b48', '2db184ebd0614c32'],
     ['', '8c8bd6508039d38b', 'bb8ea6ed30df436b'],
     ['…!?', '1e4bddca24daf6a4', '6cb943a9c0fd4da4'],
-  ])('%j', (text, query, passage) => {
+  ])('the golden vectors of %j do not change', (text, query, passage) => {
     expect(digest(embedLexical([text]))).toBe(query);
     expect(digest(embedLexicalPassages([text]))).toBe(passage);
   });
 
-  it('"tide" in full: three copies of the word, four 3-grams, three 4-grams', () => {
+  it('the vector of "tide" has three copies of the word, four 3-grams and three 4-grams', () => {
     const [word, gram3, gram4] = [0.4714045226573944, 0.2357022613286972, 0.20412415266036987];
     const filled = [...embedLexical(['tide'])].flatMap((value, dimension) => (value === 0 ? [] : [[dimension, value]]));
     expect(filled).toEqual([
@@ -52,7 +52,7 @@ describe('golden vectors', () => {
 });
 
 describe('embedLexical', () => {
-  it('gives a unit vector for any text, and each row for itself', () => {
+  it('every text gets a unit vector that does not depend on the other rows', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 }), (texts) => {
         for (const embed of [embedLexical, embedLexicalPassages]) {
@@ -69,12 +69,12 @@ describe('embedLexical', () => {
     );
   });
 
-  it.each(['', ' \n\t', '?!…', 'the of and', '\u0000\ud800', '🎉🎉'])('gives a unit vector for %j', (text) => {
+  it.each(['', ' \n\t', '?!…', 'the of and', '\u0000\ud800', '🎉🎉'])('the text %j gets a unit vector', (text) => {
     const vector = embedLexical([text]);
     expect(dot(vector, vector)).toBeCloseTo(1, 5);
   });
 
-  it('gets through a megabyte', () => {
+  it('a text of a megabyte is embedded', () => {
     const vector = embedLexical(['word '.repeat(200_000)]);
     expect(dot(vector, vector)).toBeCloseTo(1, 5);
     expect(embedLexical(['!'.repeat(1_000_000)])).toEqual(embedLexical(['!']));
@@ -84,7 +84,7 @@ describe('embedLexical', () => {
     ['the same words in other forms', 'The engine of the aircraft', 'aircraft engines', 0.95],
     ['a typing error', 'aerodynamic heating', 'aerodynmic heating', 0.5],
     ['Korean with other particles', '보일러 점검 방법', '보일러를 점검하는 방법은', 0.95],
-  ])('puts %s close together', (_, a, b, atLeast) => {
+  ])('texts with %s are close together', (_, a, b, atLeast) => {
     expect(cosine(a, b)).toBeGreaterThan(atLeast);
   });
 
@@ -92,18 +92,18 @@ describe('embedLexical', () => {
     ['the engine', 'a violin concerto'],
     ['harbour dues', 'mountain huts'],
     ['보일러 점검', '산악 대피소'],
-  ])('keeps %j and %j apart', (a, b) => {
+  ])('the texts %j and %j are far apart', (a, b) => {
     expect(Math.abs(cosine(a, b))).toBeLessThan(0.15);
   });
 
-  it('weighs rare words above common ones', () => {
+  it('rare words have more weight than common ones', () => {
     const query = 'a problem of viscosity';
     expect(cosine(query, 'viscosity tables')).toBeGreaterThan(cosine(query, 'problem tables'));
   });
 });
 
 describe('embedLexicalPassages', () => {
-  it('ranks a passage that answers above a scrap that shares a word', () => {
+  it('a passage that answers the query ranks above a short text that shares a word', () => {
     const [query, scrap, passage] = [
       'tide tables of the harbour',
       'Tables',
@@ -115,7 +115,7 @@ describe('embedLexicalPassages', () => {
     expect(found(scrap)).toBeLessThan(cosine(query, scrap));
   });
 
-  it('changes the length of the comparable part alone', () => {
+  it('the correction for short passages changes only the length of the comparable part', () => {
     const text = 'The harbour office prints its tide tables each autumn.';
     const [plain, passage] = [embedLexical([text]), embedLexicalPassages([text])];
     const kept = passage.subarray(0, LEXICAL_DIMENSIONS - 1);

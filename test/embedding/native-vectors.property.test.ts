@@ -19,7 +19,7 @@ const ENTRY_BYTES = 4 * 4 + ENTRY_OVERHEAD_BYTES;
 
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('request' as const), scope: scope(), texts: batch() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(50) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('abandon' as const), which: fc.nat(50) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('answer' as const), which: fc.nat(50) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), which: fc.nat(50) }) },
 );
@@ -46,7 +46,7 @@ interface Request {
   outcome: { reply: NativeReply } | { error: unknown } | undefined;
 }
 
-/** Something outside that a request waits for, until the test lets it happen. */
+/** External call that a request waits for, until the test completes it. */
 interface Pending {
   readonly scope: number;
   readonly texts: readonly string[] | null;
@@ -54,7 +54,7 @@ interface Pending {
   fail(): void;
 }
 
-test('any mix of cached, new, repeated and shared texts is answered as if each were sent alone', async () => {
+test('any mix of cached, new, repeated and shared texts gets the vectors that each text gets alone', async () => {
   await fc.assert(fc.asyncProperty(plan, follow), { seed: SEED, numRuns: 600 });
 });
 
@@ -101,8 +101,8 @@ async function follow({ cachedEntries, hasRedis, countsLater, steps }: Plan): Pr
       })
       .then(
         (reply) => {
-          expectRight(request, reply);
-          // The answer is the caller's own: nobody else may see what becomes of it.
+          expectCorrectReply(request, reply);
+          // The caller owns the reply: no other request may see changes to it.
           reply.vectors.fill(Number.NaN);
           request.outcome = { reply };
         },
@@ -115,9 +115,9 @@ async function follow({ cachedEntries, hasRedis, countsLater, steps }: Plan): Pr
       });
   };
   const settled = new Set<Request>();
-  /** What the step under way made the provider fail. */
+  /** Texts for which the current step made the provider fail. */
   const failures = new Set<string>();
-  const finish = (which: number, how: 'answer' | 'fail') => {
+  const settle = (which: number, how: 'answer' | 'fail') => {
     const [one] = pending.splice(which % Math.max(1, pending.length), 1);
     if (one?.texts && how === 'fail') for (const text of one.texts) failures.add(`${one.scope} ${text}`);
     one?.[how]();
@@ -128,14 +128,14 @@ async function follow({ cachedEntries, hasRedis, countsLater, steps }: Plan): Pr
     for (const request of requests) {
       if (!request.outcome || settled.has(request)) continue;
       settled.add(request);
-      if ('error' in request.outcome) expectFair(request, request.outcome.error, failures);
+      if ('error' in request.outcome) expectJustifiedError(request, request.outcome.error, failures);
       else expect(request.texts).not.toContain('bad');
     }
     failures.clear();
     for (const { scope, texts, signal } of calls) {
       const isWanted = requests.some((one) => one.scope === scope && !one.outcome && shares(one.texts, texts));
       if (signal.aborted) continue;
-      // Whatever still runs upstream, somebody waits for.
+      // Every upstream call that still runs has a request that waits for it.
       const isRunning = pending.some((one) => one.texts === texts);
       if (isRunning) expect(isWanted).toBe(true);
     }
@@ -143,17 +143,18 @@ async function follow({ cachedEntries, hasRedis, countsLater, steps }: Plan): Pr
 
   for (const one of steps) {
     if (one.kind === 'request') begin(one.scope, one.texts);
-    else if (one.kind === 'leave') requests[one.which % Math.max(1, requests.length)]?.leaving.abort(new Error('left'));
-    else finish(one.which, one.kind);
+    else if (one.kind === 'abandon')
+      requests[one.which % Math.max(1, requests.length)]?.leaving.abort(new Error('left'));
+    else settle(one.which, one.kind);
     await check();
   }
   while (pending.length > 0) {
-    finish(0, 'answer');
+    settle(0, 'answer');
     await check();
   }
   expect(requests.every(({ outcome }) => outcome !== undefined)).toBe(true);
   expect(vectors.stats()).toMatchObject({ textsInFlight: 0, callsInFlight: 0 });
-  // One call of its own, and one more for texts that another request's call did not bring.
+  // Each request makes one call, and one more for texts that another request's call failed to resolve.
   expect(calls.length).toBeLessThanOrEqual(requests.length * 2);
   const isCalm = steps.every((one) => one.kind === 'request' || one.kind === 'answer');
   const areAllGood = requests.every(({ texts }) => !texts.includes('bad'));
@@ -172,7 +173,7 @@ function shares(some: readonly string[], others: readonly string[]): boolean {
   return some.some((text) => others.includes(text));
 }
 
-function expectRight({ scope, texts }: Request, reply: NativeReply): void {
+function expectCorrectReply({ scope, texts }: Request, reply: NativeReply): void {
   const { model, taskType } = SCOPES[scope] as (typeof SCOPES)[number];
   expect([...reply.vectors]).toEqual(texts.flatMap((text) => vectorOf(model, taskType, text)));
   expect(reply.tokens).toEqual(texts.map(tokensOf));
@@ -180,8 +181,11 @@ function expectRight({ scope, texts }: Request, reply: NativeReply): void {
   expect(reply.hits).toBeLessThanOrEqual(texts.length);
 }
 
-/** A request may fail for its own leaving, its own text, or a provider that failed one of its texts; for nothing else. */
-function expectFair({ scope, texts, leaving }: Request, error: unknown, failures: ReadonlySet<string>): void {
+/**
+ * Check that a request failed only because it was aborted, because of its own text, or because the provider failed one
+ * of its texts.
+ */
+function expectJustifiedError({ scope, texts, leaving }: Request, error: unknown, failures: ReadonlySet<string>): void {
   if (leaving.signal.aborted && error === leaving.signal.reason) return;
   const code = error instanceof AppError ? error.code : undefined;
   if (code === 'upstream_rejected') expect(texts).toContain('bad');
@@ -190,24 +194,24 @@ function expectFair({ scope, texts, leaving }: Request, error: unknown, failures
   } else throw error;
 }
 
-/** Counts when the test says so; gives up with the request that asked, as work on another thread does. */
+/** Count when the test completes the call; abort with the request, as work on another thread does. */
 function countLater(pending: Pending[], texts: readonly string[], request: Request): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const entry: Pending = { scope: request.scope, texts: null, answer, fail: answer };
     function answer(): void {
       resolve(texts.map(tokensOf));
     }
-    const leave = () => {
+    const abandon = () => {
       remove(pending, entry);
       reject(request.leaving.signal.reason);
     };
     pending.push(entry);
-    if (request.leaving.signal.aborted) leave();
-    else request.leaving.signal.addEventListener('abort', leave);
+    if (request.leaving.signal.aborted) abandon();
+    else request.leaving.signal.addEventListener('abort', abandon);
   });
 }
 
-/** A Redis that answers when the test says so, or finds nothing, as after its timeout. */
+/** Redis cache that answers when the test completes the call, or finds nothing, as after its timeout. */
 function redisLater(pending: Pending[]): RedisCache {
   const kept = new Map<string, CachedVector>();
   return {

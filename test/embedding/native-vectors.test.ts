@@ -20,15 +20,15 @@ function setUp(cacheBytes = 100_000) {
       count: (counted) => counted.map(tokensOf),
       ...more,
     });
-    // Tests look at a failure when they come to it.
+    // Tests await the failure later.
     reply.catch(() => {});
     return reply;
   };
   return { vectors, calls, embed, registry };
 }
 
-/** Lets everything happen that waits for nothing outside. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** Wait until all promises are settled that need no external event. */
+const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
 function rows(reply: NativeReply): number[][] {
   return Array.from({ length: reply.tokens.length }, (_, index) => [...reply.vectors.slice(index * 4, index * 4 + 4)]);
@@ -37,29 +37,29 @@ function rows(reply: NativeReply): number[][] {
 const expected = (texts: string[]) => texts.map((text) => vectorOf(model, null, text));
 
 describe('memory', () => {
-  test('a text is sent once, and later requests are answered without the provider, at the same token count', async () => {
+  test('a text is sent once, and later requests get it from memory with the same token count', async () => {
     const { calls, embed } = setUp();
     const first = embed(['one', 'three']);
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     expect((await first).hits).toBe(0);
     const second = await embed(['three', 'one', 'three']);
     expect(rows(second)).toEqual(expected(['three', 'one', 'three']));
     expect(second.tokens).toEqual([6, 4, 6]);
     expect(second.hits).toBe(3);
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(1);
   });
 
-  test('of a mixed batch only the new texts are sent, in one call, and the order is kept', async () => {
+  test('only the new texts of a mixed batch are sent, in one call, and the order is kept', async () => {
     const { calls, embed } = setUp();
     const first = embed(['b', 'd']);
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     await first;
     const texts = ['a', 'b', 'c', 'd', 'e', 'a'];
     const mixed = embed(texts);
-    await turn();
+    await settlePromises();
     expect(calls[1]?.texts).toEqual(['a', 'c', 'e']);
     calls[1]?.answer();
     const reply = await mixed;
@@ -68,21 +68,21 @@ describe('memory', () => {
     expect(reply.hits).toBe(3);
   });
 
-  test('another task type, model or revision is another vector', async () => {
+  test('another task type, model or revision has another vector', async () => {
     const { calls, embed } = setUp();
     void embed(['text']);
     void embed(['text'], { taskType: 'clustering' });
     void embed(['text'], { model: testModel('my/other') });
     void embed(['text'], { model: { ...model, revision: '2' } });
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(4);
   });
 
-  test('what a caller does to an answer does not change the next one', async () => {
+  test('a caller that changes its reply does not change the next one', async () => {
     const { calls, embed } = setUp();
     const first = embed(['text']);
     const joined = embed(['text']);
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     (await first).vectors.fill(Number.NaN);
     expect(rows(await joined)).toEqual(expected(['text']));
@@ -90,32 +90,32 @@ describe('memory', () => {
     expect(rows(await embed(['text']))).toEqual(expected(['text']));
   });
 
-  test('with 0 bytes nothing is kept, but a text under way is still shared', async () => {
+  test('with a cache of 0 bytes nothing is stored, but a text in progress is still shared', async () => {
     const { calls, embed, vectors } = setUp(0);
     const both = [embed(['text']), embed(['text'])];
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(1);
     calls[0]?.answer();
     await Promise.all(both);
     void embed(['text']);
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(2);
     expect(vectors.stats()).toMatchObject({ memoryBytes: 0, memoryEntries: 0 });
   });
 
-  test('a failure is not remembered', async () => {
+  test('a failure is not cached', async () => {
     const { calls, embed } = setUp();
     const first = embed(['text']);
-    await turn();
+    await settlePromises();
     calls[0]?.fail(unavailable());
     await expect(first).rejects.toMatchObject({ code: 'provider_unavailable' });
     const second = embed(['text']);
-    await turn();
+    await settlePromises();
     calls[1]?.answer();
     expect(rows(await second)).toEqual(expected(['text']));
   });
 
-  test('a reply of another shape than promised is an error, and nothing of it is kept', async () => {
+  test('a reply of an unexpected shape is an error and is not cached', async () => {
     const { embed, vectors } = setUp();
     const short = { vectors: new Float32Array(7), tokens: [1, 1] };
     const provider = { name: 'short', embed: async () => short, async close() {} };
@@ -123,7 +123,7 @@ describe('memory', () => {
     expect(vectors.stats()).toMatchObject({ memoryEntries: 0, textsInFlight: 0 });
   });
 
-  test('token counts are asked for only for texts that are really sent', async () => {
+  test('tokens are counted only for texts that are sent', async () => {
     const { calls, embed } = setUp();
     const counted: string[] = [];
     const count = (texts: readonly string[]) => {
@@ -132,18 +132,18 @@ describe('memory', () => {
     };
     const first = embed(['a', 'a', 'b'], { count });
     const joined = embed(['b'], { count });
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     await Promise.all([first, joined, embed(['a'], { count })]);
     expect(counted).toEqual(['a', 'b']);
   });
 });
 
-describe('in flight', () => {
+describe('calls in progress', () => {
   test('identical texts share one call, across requests and within one', async () => {
     const { calls, embed } = setUp();
     const requests = [embed(['a', 'b', 'a']), embed(['b', 'c', 'a']), embed(['c'])];
-    await turn();
+    await settlePromises();
     expect(calls.map((call) => call.texts)).toEqual([['a', 'b'], ['c']]);
     for (const call of calls) call.answer();
     const replies = await Promise.all(requests);
@@ -151,7 +151,7 @@ describe('in flight', () => {
     expect(replies.map((reply) => reply.hits)).toEqual([1, 2, 1]);
   });
 
-  test('the request that made the call may leave without harm to those that joined it', async () => {
+  test('an aborted request that made a call does not fail the requests that joined it', async () => {
     const { calls, embed } = setUp();
     const leaving = new AbortController();
     const first = embed(['a', 'b'], { signal: leaving.signal });
@@ -159,51 +159,51 @@ describe('in flight', () => {
     const reason = new Error('client gone');
     leaving.abort(reason);
     await expect(first).rejects.toBe(reason);
-    await turn();
+    await settlePromises();
     expect(calls[0]?.signal.aborted).toBe(false);
     calls[0]?.answer();
     expect(rows(await joined)).toEqual(expected(['b']));
   });
 
-  test('one that joined may leave without harm to the call', async () => {
+  test('an aborted request that joined a call does not abort the call', async () => {
     const { calls, embed } = setUp();
     const leaving = new AbortController();
     const first = embed(['a']);
     const joined = embed(['a'], { signal: leaving.signal });
     leaving.abort(new Error('client gone'));
     await expect(joined).rejects.toThrow('client gone');
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     expect(rows(await first)).toEqual(expected(['a']));
   });
 
-  test('a call is cut off once nobody waits for any of its texts, and nobody joins it any more', async () => {
+  test('a call is aborted once no request waits for any of its texts, and no request joins it any more', async () => {
     const { calls, embed, vectors } = setUp();
     const leaving = [new AbortController(), new AbortController()] as const;
     const first = embed(['a', 'b'], { signal: leaving[0].signal });
     const joined = embed(['b'], { signal: leaving[1].signal });
     leaving[0].abort(new Error('first gone'));
-    await turn();
+    await settlePromises();
     expect(calls[0]?.signal.aborted).toBe(false);
     leaving[1].abort(new Error('second gone'));
     expect(calls[0]?.signal.aborted).toBe(true);
     expect(vectors.stats().textsInFlight).toBe(0);
     const next = embed(['b']);
-    await turn();
+    await settlePromises();
     calls[1]?.answer();
     expect(rows(await next)).toEqual(expected(['b']));
     await expect(first).rejects.toThrow('first gone');
     await expect(joined).rejects.toThrow('second gone');
   });
 
-  test('a request that waits for two calls lets go of both when it leaves', async () => {
+  test('an aborted request that waits for two calls leaves both', async () => {
     const { calls, embed } = setUp();
     const others = new AbortController();
     const mine = new AbortController();
     const first = embed(['a'], { signal: others.signal });
     const second = embed(['a', 'b'], { signal: mine.signal });
     others.abort(new Error('first gone'));
-    await turn();
+    await settlePromises();
     expect(calls.map((call) => call.signal.aborted)).toEqual([false, false]);
     mine.abort(new Error('second gone'));
     expect(calls.map((call) => call.signal.aborted)).toEqual([true, true]);
@@ -211,78 +211,78 @@ describe('in flight', () => {
     await expect(second).rejects.toThrow('second gone');
   });
 
-  test('one that fails lets go of the other calls it waits for', async () => {
+  test('a request that fails leaves the other calls that it waits for', async () => {
     const { calls, embed } = setUp();
     const others = new AbortController();
     const first = embed(['a'], { signal: others.signal });
     const second = embed(['a', 'b']);
     others.abort(new Error('first gone'));
-    await turn();
+    await settlePromises();
     calls[1]?.fail(unavailable());
     await expect(second).rejects.toMatchObject({ code: 'provider_unavailable' });
     expect(calls[0]?.signal.aborted).toBe(true);
     await expect(first).rejects.toThrow('first gone');
   });
 
-  test('an aborted request is refused before anything is done', async () => {
+  test('an aborted request is refused before any work is done', async () => {
     const { calls, embed } = setUp();
     await expect(embed(['a'], { signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late');
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(0);
   });
 
-  test('a provider that is out of reach fails everyone who waits', async () => {
+  test('a provider that cannot be reached fails every request that waits', async () => {
     const { calls, embed } = setUp();
     const requests = [embed(['a', 'b']), embed(['b'])];
-    await turn();
+    await settlePromises();
     calls[0]?.fail(unavailable());
     for (const request of requests) await expect(request).rejects.toMatchObject({ code: 'provider_unavailable' });
     expect(calls).toHaveLength(1);
   });
 
-  test('a text of another request that the vendor refuses does not fail those that joined', async () => {
+  test('a refused text does not fail the requests that joined the call without it', async () => {
     const { calls, embed } = setUp();
     const first = embed(['bad', 'good']);
     const joined = [embed(['good']), embed(['good'])];
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
     await expect(first).rejects.toMatchObject({ code: 'upstream_rejected' });
-    await turn();
+    await settlePromises();
     expect(calls.map((call) => call.texts)).toEqual([['bad', 'good'], ['good']]);
     calls[1]?.answer();
     for (const request of joined) expect(rows(await request)).toEqual(expected(['good']));
   });
 
-  test('one that joined a refused call and has the refused text is refused by a call of its own', async () => {
+  test('a request that joined a refused call and has the refused text is refused by a call of its own', async () => {
     const { calls, embed } = setUp();
     const first = embed(['bad', 'x']);
     const joined = embed(['bad', 'good']);
-    await turn();
+    await settlePromises();
     for (const call of calls) call.answer();
     await expect(first).rejects.toMatchObject({ code: 'upstream_rejected' });
-    await turn();
+    await settlePromises();
     expect(calls.map((call) => call.texts)).toEqual([['bad', 'x'], ['good'], ['bad']]);
     calls[2]?.answer();
     await expect(joined).rejects.toMatchObject({ code: 'upstream_rejected' });
   });
 
-  test('a call that carries no text but ours is refused for our own, and not sent again', async () => {
+  test('a refused call that carries only texts of the request is not sent again', async () => {
     const { calls, embed } = setUp();
     const requests = [embed(['bad']), embed(['bad']), embed(['bad', 'good'])];
-    await turn();
+    await settlePromises();
     for (const call of calls) call.answer();
     for (const request of requests) await expect(request).rejects.toMatchObject({ code: 'upstream_rejected' });
     expect(calls.map((call) => call.texts)).toEqual([['bad'], ['good']]);
   });
 
-  test('one that was failed by the text of another does not join a call that could do so again', async () => {
+  test('a request that a foreign text failed does not join another call with foreign texts', async () => {
     const { calls, embed } = setUp();
     const first = embed(['bad', 'good', 'x']);
     const bad = embed(['bad', 'good']);
     const good = embed(['good']);
-    await turn();
+    await settlePromises();
     calls[0]?.answer();
-    await turn();
+    await settlePromises();
     expect(calls.map((call) => call.texts)).toEqual([['bad', 'good', 'x'], ['bad', 'good'], ['good']]);
     for (const call of calls) call.answer();
     for (const request of [first, bad]) await expect(request).rejects.toMatchObject({ code: 'upstream_rejected' });
@@ -300,7 +300,7 @@ describe('in flight', () => {
     expect(calls).toHaveLength(0);
   });
 
-  test('an initiator that leaves while its tokens are counted does not fail those that joined', async () => {
+  test('an initiator that is aborted while its tokens are counted does not fail the requests that joined', async () => {
     const { calls, embed } = setUp();
     const leaving = new AbortController();
     const count = () =>
@@ -311,27 +311,27 @@ describe('in flight', () => {
     const joined = embed(['a']);
     leaving.abort(new Error('client gone'));
     await expect(first).rejects.toThrow('client gone');
-    await turn();
+    await settlePromises();
     expect(calls).toHaveLength(1);
     calls[0]?.answer();
     expect(rows(await joined)).toEqual(expected(['a']));
   });
 });
 
-test('closing fails what is under way, cuts it off, and takes no more', async () => {
+test('closing fails and aborts the calls in progress, and later requests are refused', async () => {
   const { calls, embed, vectors } = setUp();
   const requests = [embed(['a']), embed(['a', 'b'])];
   await vectors.close();
   for (const request of requests) await expect(request).rejects.toMatchObject({ code: 'shutting_down', status: 503 });
-  await turn();
+  await settlePromises();
   expect(calls.every((call) => call.signal.aborted)).toBe(true);
   await expect(embed(['c'])).rejects.toMatchObject({ code: 'shutting_down' });
 });
 
-test('hits and misses are counted by layer, and the bytes of the cache shown', async () => {
+test('hits and misses of the caches are counted by layer, and the bytes of the memory cache are a metric', async () => {
   const { calls, embed, registry, vectors } = setUp();
   const requests = [embed(['a', 'b', 'a']), embed(['b'])];
-  await turn();
+  await settlePromises();
   calls[0]?.answer();
   await Promise.all([...requests]);
   await embed(['a']);

@@ -5,12 +5,12 @@ import { Catalog } from '../../src/models/catalog.ts';
 import type { TaskType } from '../../src/models/task-types.ts';
 import { AppError } from '../../src/platform/errors.ts';
 
-/** A small model of the operator's own. */
+/** Create a small model of the operator. */
 export function testModel(id: string): Model {
   return new Catalog([{ id, vendor: 'scripted', dimensions: 4, maxTokens: 100 }]).find(id);
 }
 
-/** The one right answer for a text: a unit vector of everything that it depends on. */
+/** Compute the expected vector of a text: a unit vector of everything that it depends on. */
 export function vectorOf(model: Model, taskType: TaskType | null, text: string): number[] {
   const digest = createHash('sha256')
     .update(JSON.stringify([model.id, taskType, text]))
@@ -30,30 +30,30 @@ export const unavailable = () =>
 export interface ScriptedCall {
   readonly texts: readonly string[];
   readonly signal: AbortSignal;
-  readonly isOver: boolean;
-  /** Answers as the vendor would: a text that begins with "bad" makes it refuse the whole call. */
+  readonly isSettled: boolean;
+  /** Answer as the vendor would: a text that begins with "bad" makes it refuse the whole call. */
   answer(): void;
   fail(error: unknown): void;
 }
 
-/** A provider whose every call is answered when, and how, the test says. */
+/** Create a provider whose calls the test answers. */
 export function scriptedProvider(): { provider: Provider; calls: ScriptedCall[] } {
   const calls: ScriptedCall[] = [];
   const provider: Provider = {
     name: 'scripted',
     embed(call) {
       const { promise, resolve, reject } = Promise.withResolvers<ProviderReply>();
-      let isOver = false;
+      let isSettled = false;
       const end = () => {
-        isOver = true;
+        isSettled = true;
       };
       void promise.then(end, end);
       call.signal.addEventListener('abort', () => reject(call.signal.reason));
       calls.push({
         texts: call.texts,
         signal: call.signal,
-        get isOver() {
-          return isOver;
+        get isSettled() {
+          return isSettled;
         },
         answer() {
           if (call.texts.some((text) => text.startsWith('bad'))) reject(rejected());

@@ -8,7 +8,7 @@ function keyOf(text: string, change: Partial<Model> = {}, taskType: Parameters<t
   return cacheKeys({ ...model, ...change }, taskType, [text])[0] as string;
 }
 
-test('the same text of the same model and task has the same key, whatever stands beside it', () => {
+test('a text has the same key for the same model and task type, whatever other texts are in the batch', () => {
   expect(cacheKeys(model, 'clustering', ['a', 'b', 'a'])).toEqual([
     keyOf('a', {}, 'clustering'),
     keyOf('b', {}, 'clustering'),
@@ -16,7 +16,7 @@ test('the same text of the same model and task has the same key, whatever stands
   ]);
 });
 
-test('whatever a vector depends on changes the key', () => {
+test('a change of anything that a vector depends on changes the key', () => {
   const keys = [
     keyOf('text'),
     keyOf('text '),
@@ -31,7 +31,7 @@ test('whatever a vector depends on changes the key', () => {
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('parts that read the same when put together do not share a key', () => {
+test('parts whose concatenations are equal do not share a key', () => {
   const keys = [
     keyOf('x', { id: 'a', revision: '"b' }),
     keyOf('x', { id: 'a"', revision: 'b' }),
@@ -43,7 +43,7 @@ test('parts that read the same when put together do not share a key', () => {
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('lone surrogates, which UTF-8 would make one and the same, have keys of their own', () => {
+test('lone surrogates, which are equal in UTF-8, have different keys', () => {
   const texts = [
     '\ud800',
     '\udbff',

@@ -4,7 +4,7 @@ import { ENTRY_OVERHEAD_BYTES, MemoryCache } from '../../../src/embedding/cache/
 import { SEED } from '../../support/random.ts';
 
 const entryBytes = (dimensions: number) => dimensions * 4 + ENTRY_OVERHEAD_BYTES;
-/** What the cache gives for a key: its tokens and numbers, of which there may be up to 2,000. */
+/** Read the tokens and numbers of a key, of which there may be up to 2,000. */
 function lookUp(cache: MemoryCache, key: string): { tokens: number; vector: number[] } | undefined {
   const into = new Float32Array(2000).fill(-1);
   const tokens = cache.read(key, into, 0);
@@ -13,7 +13,7 @@ function lookUp(cache: MemoryCache, key: string): { tokens: number; vector: numb
 }
 const entry = (value: number, dimensions = 4) => ({ vector: new Float32Array(dimensions).fill(value), tokens: value });
 
-test('what was used longest ago goes first', () => {
+test('the memory cache evicts the least recently used entry first', () => {
   const cache = new MemoryCache(3 * entryBytes(4));
   for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, entry(index));
   lookUp(cache, 'a');
@@ -21,7 +21,7 @@ test('what was used longest ago goes first', () => {
   expect(['a', 'b', 'c', 'd'].map((key) => lookUp(cache, key)?.tokens)).toEqual([0, undefined, 2, 3]);
 });
 
-test('an entry is a copy of its own row, not a view into the reply', () => {
+test('a cached entry is a copy of its row, not a view of the reply', () => {
   const cache = new MemoryCache(10_000);
   const reply = Float32Array.of(1, 2, 3, 4);
   cache.set('row', { vector: reply.subarray(2), tokens: 1 });
@@ -29,7 +29,7 @@ test('an entry is a copy of its own row, not a view into the reply', () => {
   expect(lookUp(cache, 'row')?.vector).toEqual([3, 4]);
 });
 
-test('a vector is read into the place it is wanted at', () => {
+test('a cached vector is copied to the given offset', () => {
   const cache = new MemoryCache(10_000);
   cache.set('row', { vector: Float32Array.of(1, 2), tokens: 7 });
   const into = new Float32Array(6);
@@ -37,7 +37,7 @@ test('a vector is read into the place it is wanted at', () => {
   expect([...into]).toEqual([0, 0, 1, 2, 0, 0]);
 });
 
-test('what takes the place of another entry, or of its own forerunner, has its own numbers', () => {
+test('an entry that replaces another one, or an older one of its key, has its own numbers', () => {
   const cache = new MemoryCache(2 * entryBytes(4));
   for (const [key, value] of [
     ['a', 1],
@@ -51,7 +51,7 @@ test('what takes the place of another entry, or of its own forerunner, has its o
   expect(lookUp(cache, 'c')).toEqual({ tokens: 4, vector: [4, 4, 4, 4] });
 });
 
-test('an entry larger than the whole cache is not kept, and does not push out others', () => {
+test('an entry larger than the whole memory cache is not stored and evicts no other entry', () => {
   const cache = new MemoryCache(entryBytes(4));
   cache.set('small', entry(1));
   cache.set('large', entry(2, 1000));
@@ -59,14 +59,14 @@ test('an entry larger than the whole cache is not kept, and does not push out ot
   expect(lookUp(cache, 'large')).toBeUndefined();
 });
 
-test('0 bytes keep nothing', () => {
+test('a memory cache of 0 bytes stores nothing', () => {
   const cache = new MemoryCache(0);
   cache.set('a', entry(1));
   expect(lookUp(cache, 'a')).toBeUndefined();
   expect(cache.bytes).toBe(0);
 });
 
-test('it does what a list of least recently used entries does, and its bytes never pass the bound', () => {
+test('the memory cache behaves as a plain least-recently-used list, and its bytes never exceed the bound', () => {
   const maxBytes = 4 * entryBytes(8);
   const step = fc.record({ isGet: fc.boolean(), key: fc.nat(9), dimensions: fc.constantFrom(1, 8, 500, 2000) });
   fc.assert(

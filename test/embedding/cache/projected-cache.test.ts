@@ -6,7 +6,7 @@ const map = (version: number, space = 'canon-v1') => ({ space, version }) as Act
 const KEYS = ['a', 'b'];
 
 describe('the cache of projected vectors', () => {
-  it('gives back copies of what it keeps, in the order that is asked for', () => {
+  it('the projected cache returns copies of its vectors, in the requested order', () => {
     const cache = new ProjectedCache(100_000);
     cache.set(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
     const found = cache.get(['b', 'a'], map(1), 2);
@@ -15,7 +15,7 @@ describe('the cache of projected vectors', () => {
     expect(cache.get(['a'], map(1), 2)).toEqual(Float32Array.of(1, 2));
   });
 
-  it('knows nothing of another map, another space, another length or another text', () => {
+  it('the projected cache finds no vector for another map, space, length or text', () => {
     const cache = new ProjectedCache(100_000);
     cache.set(KEYS, map(1), 2, Float32Array.of(1, 2, 3, 4));
     expect(cache.get(KEYS, map(2), 2)).toBeNull();
@@ -24,7 +24,7 @@ describe('the cache of projected vectors', () => {
     expect(cache.get(['a', 'c'], map(1), 2)).toBeNull();
   });
 
-  it('keeps nothing of large requests, and nothing at all without room', () => {
+  it('the projected cache stores no vector of large requests, and none at all with 0 bytes', () => {
     const many = Array.from({ length: 9 }, (_, n) => `k${n}`);
     const cache = new ProjectedCache(100_000);
     cache.set(many, map(1), 1, new Float32Array(9));

@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 import { scriptedProvider, testModel, tokensOf, vectorOf } from '../scripted-provider.ts';
 
 const COOLDOWN_MS = 5000;
-/** Long enough for a busy machine, where Redis is expected to answer. */
+/** Timeout for tests in which Redis must answer, long enough for a busy machine. */
 const PATIENT_MS = 10_000;
 
 describe.skipIf(!redisAvailable())('the cache in Redis', () => {
@@ -40,7 +40,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     openRedisCache({ redis: connection, logger: logs.logger, timeoutMs, cooldownMs: COOLDOWN_MS, now: () => clockMs });
   const warnings = () => logs.lines.filter(({ level }) => level >= 40);
 
-  test('what one process writes another finds, in the order of the keys', async () => {
+  test('vectors that one process writes to Redis are found by another, in the order of the keys', async () => {
     const writer = open();
     writer.set(new Map([entryOf('a', 3), entryOf('b', 70_000)]));
     await writer.close();
@@ -48,7 +48,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(found).toEqual([entryOf('b', 70_000)[1], undefined, entryOf('a', 3)[1]]);
   });
 
-  test('keys carry a version and expire after seven days', async () => {
+  test('keys in Redis contain a version and expire after seven days', async () => {
     const cache = open();
     cache.set(new Map([entryOf('a', 3)]));
     await cache.close();
@@ -59,7 +59,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(await connection.client.strlen('emb:1:a')).toBe(4 + 4 * 4);
   });
 
-  test('a value of another length, or that is no unit vector, is not there', async () => {
+  test('a value in Redis of another length, or that is no unit vector, is not found', async () => {
     const cache = open();
     cache.set(new Map([entryOf('long', 3)]));
     await cache.close();
@@ -71,7 +71,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(await cache.get(['empty', 'zeros', 'nan', 'hash'], 4)).toEqual(Array(4).fill(undefined));
   });
 
-  test('while Redis hangs nothing is found, one warning says so, and it is asked again after a rest', async () => {
+  test('while Redis hangs nothing is found, one warning is logged, and Redis is asked again after the cooldown', async () => {
     const cache = open(20);
     server.pause();
     expect(await cache.get(['a'], 4)).toEqual([undefined]);
@@ -79,14 +79,14 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     for (let i = 0; i < 5; i++) expect(await cache.get(['a'], 4)).toEqual([undefined]);
     expect(asked.lookups).toBe(0);
     clockMs += COOLDOWN_MS;
-    // One caller tries again; those that come meanwhile go on without.
+    // One caller tries again; the others meanwhile do without the cache.
     const lookups = [cache.get(['a'], 4), cache.get(['a'], 4), cache.get(['a'], 4)];
     expect(asked.lookups).toBe(1);
     expect(await Promise.all(lookups)).toEqual([[undefined], [undefined], [undefined]]);
     expect(warnings()).toHaveLength(1);
   });
 
-  test('after an outage it is used again', async () => {
+  test('the cache in Redis is used again after an outage', async () => {
     const cache = open(200);
     server.pause();
     await cache.get(['a'], 4);
@@ -104,7 +104,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(logs.messages()).toContain('the embedding cache in Redis works again');
   });
 
-  test('a Redis that is gone costs nothing but its vectors, and is warned of once', async () => {
+  test('a Redis that is down causes one warning and no errors', async () => {
     const cache = open();
     await server.stop();
     await until(async () => !connection.isReady, { what: 'the end of the connection' });
@@ -120,7 +120,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(await cache.get(['a'], 4)).toEqual([entryOf('a', 1)[1]]);
   });
 
-  test('a Redis that takes no writes is still read, and warned of once', async () => {
+  test('a Redis that refuses writes is still read, and one warning is logged', async () => {
     const cache = open();
     cache.set(new Map([entryOf('a', 1)]));
     await cache.close();
@@ -134,7 +134,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     await connection.client.config('SET', 'maxmemory', '0');
   });
 
-  test('writes that Redis does not acknowledge are bounded', async () => {
+  test('writes that Redis has not acknowledged are bounded', async () => {
     const cache = open(20);
     server.pause();
     let writes = 0;
@@ -149,7 +149,7 @@ describe.skipIf(!redisAvailable())('the cache in Redis', () => {
     expect(writes).toBe(15);
   });
 
-  test('a text that another process has embedded is not sent again, in a batch with new ones', async () => {
+  test('a text that another process has embedded is not sent again in a batch with new texts', async () => {
     const model = testModel('my/model');
     const { provider, calls } = scriptedProvider();
     const embed = async (texts: string[]) => {

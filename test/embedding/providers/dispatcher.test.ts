@@ -5,8 +5,8 @@ import type { ProviderCall, ProviderReply } from '../../../src/embedding/provide
 import { SEED } from '../../support/random.ts';
 import { callOf, modelOf } from './provider-under-test.ts';
 
-/** A call that went out and waits to be answered. */
-interface Sent {
+/** Upstream call that waits for an answer. */
+interface SentCall {
   readonly batch: ProviderCall;
   answer(): void;
   fail(error: unknown): void;
@@ -19,7 +19,7 @@ function numberOf(text: string): number {
   return Number(text.replace(/\D/g, ''));
 }
 
-/** Two numbers of each text, and its length for tokens. */
+/** Reply with two numbers per text, and its length as tokens. */
 function replyTo(texts: readonly string[]): ProviderReply {
   const vectors = new Float32Array(texts.length * 2);
   for (const [row, text] of texts.entries()) vectors.set([numberOf(text), -numberOf(text)], row * 2);
@@ -27,7 +27,7 @@ function replyTo(texts: readonly string[]): ProviderReply {
 }
 
 function start(options: Partial<DispatcherOptions> & { itemsMax?: number; tokensMax?: number } = {}) {
-  const sent: Sent[] = [];
+  const sent: SentCall[] = [];
   const dispatcher = new Dispatcher({
     concurrencyMax: 1,
     queuedTextsMax: 1_000,
@@ -43,8 +43,8 @@ function start(options: Partial<DispatcherOptions> & { itemsMax?: number; tokens
   return { dispatcher, sent };
 }
 
-/** Lets everything run that does not wait for something else. */
-function settle(): Promise<void> {
+/** Wait until all promises are settled that need no external event. */
+function settlePromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -53,7 +53,7 @@ function texts(count: number, from = 0): string[] {
 }
 
 describe('Dispatcher', () => {
-  it('gives every text its own vector, whatever is split, merged and in whatever order calls come back', async () => {
+  it('every text gets its own vector, however calls are split and merged and in whatever order they end', async () => {
     const groupsOf = fc.array(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 25 }), {
       minLength: 1,
       maxLength: 12,
@@ -71,7 +71,7 @@ describe('Dispatcher', () => {
           const calls = groups.map((lengths) => callOf(lengths.map((length) => `${next++}`.padStart(length, 'x'))));
           const replies = Promise.all(calls.map((call) => dispatcher.embed(call)));
           for (;;) {
-            await settle();
+            await settlePromises();
             expect(dispatcher.inFlight).toBeLessThanOrEqual(concurrencyMax);
             expect(sent).toHaveLength(dispatcher.inFlight);
             const [one] = sent.splice(picks.next().value % Math.max(1, sent.length), 1);
@@ -90,27 +90,27 @@ describe('Dispatcher', () => {
     );
   });
 
-  it('sends every call on its own while a slot is free', async () => {
+  it('every call is sent on its own while a slot is free', async () => {
     const { dispatcher, sent } = start({ concurrencyMax: 8 });
     for (let index = 0; index < 8; index++) void dispatcher.embed(callOf([`t${index}`]));
     expect(sent.map(({ batch }) => batch.texts)).toEqual(texts(8).map((text) => [text]));
   });
 
-  it('merges what waited when a slot comes free', async () => {
+  it('queued calls are merged when a slot becomes free', async () => {
     const { dispatcher, sent } = start();
     const replies = texts(6).map((text) => dispatcher.embed(callOf([text])));
     expect(sent).toHaveLength(1);
     expect(dispatcher.queuedTexts).toBe(5);
     sent[0]?.answer();
     await replies[0];
-    await settle();
+    await settlePromises();
     expect(sent).toHaveLength(2);
     expect(sent[1]?.batch.texts).toEqual(texts(5, 1));
     sent[1]?.answer();
     expect(await Promise.all(replies)).toEqual(texts(6).map((text) => replyTo([text])));
   });
 
-  it('never merges texts of different models or task types', async () => {
+  it('texts of different models or task types are never merged', async () => {
     const { dispatcher, sent } = start();
     const other = modelOf({ id: 'vendor-x/model-2' });
     const replies = [
@@ -122,7 +122,7 @@ describe('Dispatcher', () => {
     ];
     for (let index = 0; index < 4; index++) {
       sent[index]?.answer();
-      await settle();
+      await settlePromises();
     }
     await Promise.all(replies);
     expect(sent.map(({ batch }) => batch.texts)).toEqual([['t0'], ['t1', 't4'], ['t2'], ['t3']]);
@@ -130,36 +130,36 @@ describe('Dispatcher', () => {
     expect(sent[3]?.batch.taskType).toBe('clustering');
   });
 
-  it('sends a text above the token cap alone', () => {
+  it('a text above the token cap is sent alone', () => {
     const { dispatcher, sent } = start({ concurrencyMax: 8, tokensMax: 4 });
     void dispatcher.embed(callOf(['t1', 't2', 'much-too-long', 't3']));
     expect(sent.map(({ batch }) => batch.texts)).toEqual([['t1', 't2'], ['much-too-long'], ['t3']]);
   });
 
-  it('serves a small call between the parts of a huge one', async () => {
+  it('a small call is served between the slices of a huge one', async () => {
     const { dispatcher, sent } = start({ itemsMax: 10 });
     void dispatcher.embed(callOf(texts(1000)));
     const small = dispatcher.embed(callOf(['t5000']));
     for (let index = 0; index < 3; index++) {
       sent[index]?.answer();
-      await settle();
+      await settlePromises();
     }
     expect(await small).toEqual(replyTo(['t5000']));
     expect(sent).toHaveLength(4);
   });
 
-  it('gives models turns', async () => {
+  it('the queues of several models are served round-robin', async () => {
     const { dispatcher, sent } = start({ itemsMax: 10 });
     void dispatcher.embed(callOf(texts(1000)));
     void dispatcher.embed(callOf(['t5000'], { model: modelOf({ id: 'vendor-x/model-2' }) }));
     sent[0]?.answer();
-    await settle();
+    await settlePromises();
     sent[1]?.answer();
-    await settle();
+    await settlePromises();
     expect(sent.map(({ batch }) => batch.model.id)).toContain('vendor-x/model-2');
   });
 
-  it('sends the parts of a rejected merged call again on their own, so that only the guilty one fails', async () => {
+  it('the slices of a rejected merged call are sent again on their own, so that only the faulty one fails', async () => {
     const { dispatcher, sent } = start();
     const first = dispatcher.embed(callOf(['t0']));
     const good = dispatcher.embed(callOf(['t1', 't2']));
@@ -167,28 +167,28 @@ describe('Dispatcher', () => {
     const alsoGood = dispatcher.embed(callOf(['t4']));
     sent[0]?.answer();
     await first;
-    await settle();
+    await settlePromises();
     expect(sent[1]?.batch.texts).toEqual(['t1', 't2', 't3', 't4']);
     sent[1]?.fail(REJECTED);
-    await settle();
+    await settlePromises();
     sent[2]?.answer();
-    await settle();
+    await settlePromises();
     sent[3]?.fail(REJECTED);
     await expect(bad).rejects.toBe(REJECTED);
-    await settle();
+    await settlePromises();
     sent[4]?.answer();
     expect(await good).toEqual(replyTo(['t1', 't2']));
     expect(await alsoGood).toEqual(replyTo(['t4']));
     expect(sent.slice(2).map(({ batch }) => batch.texts)).toEqual([['t1', 't2'], ['t3'], ['t4']]);
   });
 
-  it('fails every call in a merged one that failed for another reason', async () => {
+  it('every call of a merged batch fails if the batch fails for another reason than a rejection', async () => {
     const { dispatcher, sent } = start();
     const first = dispatcher.embed(callOf(['t0']));
     const waiting = [dispatcher.embed(callOf(['t1'])), dispatcher.embed(callOf(['t2']))];
     sent[0]?.answer();
     await first;
-    await settle();
+    await settlePromises();
     const down = new Error('down');
     sent[1]?.fail(down);
     const outcomes = await Promise.allSettled(waiting);
@@ -199,21 +199,21 @@ describe('Dispatcher', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('fails a call with its first failed part, cuts off the others and forgets what waits', async () => {
+  it('a call fails with its first failed slice; its other slices are aborted or leave the queue', async () => {
     const { dispatcher, sent } = start({ concurrencyMax: 2, itemsMax: 1 });
     const reply = dispatcher.embed(callOf(texts(5)));
     const down = new Error('down');
     sent[0]?.fail(down);
     await expect(reply).rejects.toBe(down);
     expect(sent[1]?.batch.signal.aborted).toBe(true);
-    sent[1]?.fail(new Error('cut off'));
-    await settle();
+    sent[1]?.fail(new Error('aborted'));
+    await settlePromises();
     expect(sent).toHaveLength(2);
     expect(dispatcher.queuedTexts).toBe(0);
     expect(dispatcher.inFlight).toBe(0);
   });
 
-  it('takes an aborted call out of the queue', async () => {
+  it('an aborted call leaves the queue', async () => {
     const { dispatcher, sent } = start();
     const controller = new AbortController();
     const first = dispatcher.embed(callOf(['t0']));
@@ -224,13 +224,13 @@ describe('Dispatcher', () => {
     expect(dispatcher.queuedTexts).toBe(1);
     sent[0]?.answer();
     await first;
-    await settle();
+    await settlePromises();
     sent[1]?.answer();
     expect(await last).toEqual(replyTo(['t2']));
     expect(sent.map(({ batch }) => batch.texts)).toEqual([['t0'], ['t2']]);
   });
 
-  it('cuts off an upstream call only when nobody waits for it any more', async () => {
+  it('an upstream call is aborted only when no call waits for it any more', async () => {
     const { dispatcher, sent } = start();
     const controllers = [new AbortController(), new AbortController()];
     const first = dispatcher.embed(callOf(['t0']));
@@ -239,7 +239,7 @@ describe('Dispatcher', () => {
     );
     sent[0]?.answer();
     await first;
-    await settle();
+    await settlePromises();
     const merged = sent[1]?.batch;
     controllers[0]?.abort(new Error('gone'));
     await expect(one).rejects.toThrow('gone');
@@ -249,7 +249,7 @@ describe('Dispatcher', () => {
     expect(merged?.signal.aborted).toBe(true);
   });
 
-  it('answers those who stayed when another of a merged call has left', async () => {
+  it('the other calls of a merged batch are answered after one of them is aborted', async () => {
     const { dispatcher, sent } = start();
     const controller = new AbortController();
     const first = dispatcher.embed(callOf(['t0']));
@@ -257,14 +257,14 @@ describe('Dispatcher', () => {
     const stayer = dispatcher.embed(callOf(['t3']));
     sent[0]?.answer();
     await first;
-    await settle();
+    await settlePromises();
     controller.abort(new Error('gone'));
     sent[1]?.answer();
     await expect(leaver).rejects.toThrow('gone');
     expect(await stayer).toEqual(replyTo(['t3']));
   });
 
-  it('sends nothing for a call that was aborted before', async () => {
+  it('a call that is aborted already is not sent', async () => {
     const { dispatcher, sent } = start();
     await expect(dispatcher.embed(callOf(['t0'], { signal: AbortSignal.abort(new Error('gone')) }))).rejects.toThrow(
       'gone',
@@ -272,20 +272,20 @@ describe('Dispatcher', () => {
     expect(sent).toHaveLength(0);
   });
 
-  it('refuses what its queue does not hold, and takes it when there is room again', async () => {
+  it('a call that does not fit into the queue is refused, and accepted once there is space again', async () => {
     const { dispatcher, sent } = start({ queuedTextsMax: 3 });
     const replies = [dispatcher.embed(callOf(['t0'])), dispatcher.embed(callOf(['t1', 't2']))];
     await expect(dispatcher.embed(callOf(['t3', 't4']))).rejects.toBe(OVERLOADED);
     sent[0]?.answer();
-    await settle();
+    await settlePromises();
     replies.push(dispatcher.embed(callOf(['t3', 't4'])));
     sent[1]?.answer();
-    await settle();
+    await settlePromises();
     sent[2]?.answer();
     expect(await Promise.all(replies)).toHaveLength(3);
   });
 
-  it('fails what waits and what is under way when it is closed, and what comes later', async () => {
+  it('closing fails queued calls, calls in progress and later calls', async () => {
     const { dispatcher, sent } = start();
     const replies = [dispatcher.embed(callOf(['t0'])), dispatcher.embed(callOf(['t1']))];
     const closing = new Error('closing');

@@ -12,7 +12,7 @@ function start(weights: readonly number[]) {
   }));
   const endpoints = new Endpoints(settings, {
     now: () => nowMs,
-    onCooldown: (...told) => cooldowns.push(told.join(' ')),
+    onCooldown: (...event) => cooldowns.push(event.join(' ')),
   });
   const at = (index: number): EndpointSettings => settings[index] as EndpointSettings;
   return {
@@ -20,14 +20,14 @@ function start(weights: readonly number[]) {
     cooldowns,
     at,
     names: (count: number) => Array.from({ length: count }, () => endpoints.choose()?.endpoint.name ?? null),
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       nowMs += ms;
     },
   };
 }
 
 describe('Endpoints', () => {
-  it('gives each its share by weight, spread out evenly', () => {
+  it('each endpoint gets its share by weight, spread evenly', () => {
     const { names } = start([5, 1, 1]);
     expect(names(7)).toEqual(['key-1', 'key-1', 'key-2', 'key-1', 'key-3', 'key-1', 'key-1']);
     const later = names(700);
@@ -35,16 +35,16 @@ describe('Endpoints', () => {
     expect(later.filter((name) => name === 'key-3')).toHaveLength(100);
   });
 
-  it('leaves a refused one alone for a minute, then for twice as long each time, up to ten', () => {
-    const { endpoints, names, at, cooldowns, pass } = start([1, 1]);
+  it('a refused endpoint cools down for a minute, then for twice as long each time, up to ten minutes', () => {
+    const { endpoints, names, at, cooldowns, advance } = start([1, 1]);
     endpoints.refused(at(0));
     endpoints.refused(at(0));
     expect(names(3)).toEqual(['key-2', 'key-2', 'key-2']);
-    pass(60_000);
+    advance(60_000);
     expect(new Set(names(4))).toEqual(new Set(['key-1', 'key-2']));
     for (const ms of [120_000, 240_000, 480_000, 600_000, 600_000]) {
       endpoints.refused(at(0));
-      pass(ms);
+      advance(ms);
     }
     expect(cooldowns).toEqual([60, 120, 240, 480, 600, 600].map((seconds) => `key-1 refused ${seconds * 1000}`));
     endpoints.succeeded(at(0));
@@ -52,29 +52,29 @@ describe('Endpoints', () => {
     expect(cooldowns.at(-1)).toBe('key-1 refused 60000');
   });
 
-  it('has none while all are refused, and says until when', () => {
-    const { endpoints, names, at, pass } = start([1, 1]);
+  it('no endpoint is chosen while all are refused, and the remaining time is reported', () => {
+    const { endpoints, names, at, advance } = start([1, 1]);
     endpoints.refused(at(0));
-    pass(1_000);
+    advance(1_000);
     endpoints.refused(at(1));
     expect(names(1)).toEqual([null]);
     expect(endpoints.refusedForMs()).toBe(59_000);
-    pass(59_000);
+    advance(59_000);
     expect(names(2)).toEqual(['key-1', 'key-1']);
   });
 
-  it('leaves one alone for a moment after a run of failures', () => {
-    const { endpoints, names, at, pass } = start([1, 1]);
+  it('an endpoint cools down after three failures in a row', () => {
+    const { endpoints, names, at, advance } = start([1, 1]);
     endpoints.failed(at(0), null);
     endpoints.failed(at(0), null);
     expect(new Set(names(2))).toEqual(new Set(['key-1', 'key-2']));
     endpoints.failed(at(0), null);
     expect(names(2)).toEqual(['key-2', 'key-2']);
-    pass(1_000);
+    advance(1_000);
     expect(new Set(names(4))).toEqual(new Set(['key-1', 'key-2']));
   });
 
-  it('counts only failures in a row', () => {
+  it('only consecutive failures are counted', () => {
     const { endpoints, at, cooldowns } = start([1, 1]);
     for (let round = 0; round < 5; round++) {
       endpoints.failed(at(0), null);
@@ -84,24 +84,24 @@ describe('Endpoints', () => {
     expect(cooldowns).toEqual([]);
   });
 
-  it('offers the one that is ready first while all cool down', () => {
+  it('while all endpoints cool down, the one that is ready first is chosen', () => {
     const { endpoints, at, names } = start([1, 1]);
     for (let count = 0; count < 3; count++) endpoints.failed(at(1), null);
     endpoints.failed(at(0), 5_000);
     expect(names(2)).toEqual(['key-2', 'key-2']);
   });
 
-  it('keeps to the time that a vendor asked for, and tells how long that is', () => {
-    const { endpoints, at, names, pass } = start([1, 1]);
+  it('an endpoint is not used before the time that a vendor asked for, and the wait is reported', () => {
+    const { endpoints, at, names, advance } = start([1, 1]);
     endpoints.failed(at(0), 3_000);
     expect(names(2)).toEqual(['key-2', 'key-2']);
     endpoints.failed(at(1), 2_000);
     expect(endpoints.choose()).toEqual({ endpoint: at(1), waitMs: 2_000 });
-    pass(2_000);
+    advance(2_000);
     expect(endpoints.choose()).toEqual({ endpoint: at(1), waitMs: 0 });
   });
 
-  it('prefers what a call has not tried yet', () => {
+  it('an endpoint that a call has not tried yet is preferred', () => {
     const { endpoints, at } = start([100, 1]);
     expect(endpoints.choose(new Set([at(0)]))?.endpoint).toBe(at(1));
     expect(endpoints.hasFresh(new Set([at(0)]))).toBe(true);

@@ -12,8 +12,8 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const parse = (text: string) => parseOpenAiShape({ headers: {}, body: bytes(text) }, expected).vectors;
 const items = rows.map((row, index) => ({ object: 'embedding', index, embedding: base64(row) }));
 
-describe('reading an answer around its base64', () => {
-  test('gives what the JSON parser gives, white space, order and padding aside', () => {
+describe('extracting base64 from an answer', () => {
+  test('extracted base64 gives the same vectors as the JSON parser, for any white space, order and padding', () => {
     const answers = [
       JSON.stringify({ data: items, usage: { prompt_tokens: 3 } }),
       JSON.stringify({ data: items.toReversed() }, null, 2),
@@ -25,7 +25,7 @@ describe('reading an answer around its base64', () => {
     }
   });
 
-  test('leaves to the JSON parser what it is not sure of', () => {
+  test('answers of an unexpected form are left to the JSON parser', () => {
     const strange = [
       JSON.stringify({ data: items.slice(1) }),
       JSON.stringify({ data: [...items, items[0]] }),
@@ -38,7 +38,7 @@ describe('reading an answer around its base64', () => {
     for (const text of strange) expect(extractBase64(bytes(text), expected)).toBeNull();
   });
 
-  test('is not misled by the member name inside of other strings and members', () => {
+  test('the member name inside other strings and members is not mistaken for the member', () => {
     const tricky = JSON.stringify({ note: '"embedding":"', meta: { embedding: null }, data: items });
     expect([...parse(tricky)]).toEqual([...new Float32Array(rows.flat())]);
     const elsewhere = JSON.stringify({ extra: { embedding: base64([1, 1]) }, data: items });

@@ -18,7 +18,7 @@ import {
 } from './provider-under-test.ts';
 
 it.each(PROTOCOLS)(
-  'a provider over the protocol %s splits by the caps and gives vectors in the order of the texts',
+  'a provider over the protocol %s splits by the caps and returns vectors in the order of the texts',
   async (protocol) => {
     const upstream = await startUpstream();
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol), { itemsMax: 7 }));
@@ -32,7 +32,7 @@ it.each(PROTOCOLS)(
   },
 );
 
-it('a provider names the model as the vendor does or the settings say, and asks for its dimension', async () => {
+it('a provider sends the model name of the vendor or of the settings, and the dimension of the model', async () => {
   const upstream = await startUpstream();
   const models = { 'vendor-x/model-2': 'another/name' };
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), { models }));
@@ -47,7 +47,7 @@ it('a provider names the model as the vendor does or the settings say, and asks 
   ]);
 });
 
-it('a provider tells the vendor the task type', async () => {
+it('a provider sends the task type to the vendor', async () => {
   const upstream = await startUpstream();
   const { provider } = startProvider(settingsOf('cohere', upstream.baseUrl('cohere')));
   await provider.embed(callOf(['one'], { taskType: 'retrieval_query' }));
@@ -55,7 +55,7 @@ it('a provider tells the vendor the task type', async () => {
   expect(upstream.calls.map(({ taskType }) => taskType)).toEqual(['search_query', 'search_document']);
 });
 
-it('a provider shares the vendor’s tokens out where ours are an estimate, and keeps ours where they are exact', async () => {
+it('a provider distributes the vendor’s tokens if ours are an estimate, and keeps ours if they are exact', async () => {
   const upstream = await startUpstream();
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai')));
   const counts = [1, 2, 3];
@@ -65,7 +65,7 @@ it('a provider shares the vendor’s tokens out where ours are an estimate, and 
   expect((await provider.embed(callOf(three, { counts, model: exact }))).tokens).toEqual(counts);
 });
 
-it('a provider keeps below the token cap, with a margin where tokens are an estimate', async () => {
+it('a provider stays below the token cap, with a margin if tokens are an estimate', async () => {
   const upstream = await startUpstream();
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), { tokensMax: 30 }));
   const tens = ['a'.repeat(10), 'b'.repeat(10), 'c'.repeat(10)];
@@ -75,7 +75,7 @@ it('a provider keeps below the token cap, with a margin where tokens are an esti
   expect(upstream.calls.map((call) => call.texts.length).sort()).toEqual([1, 2, 3]);
 });
 
-it('caps that a server tells are asked for once and used', async () => {
+it('caps that a server reports are requested once and used', async () => {
   const upstream = await startUpstream({ itemsMax: 50 });
   const { provider } = startProvider(settingsOf('tei', upstream.baseUrl('tei')));
   await Promise.all([provider.embed(callOf(texts(50))), provider.embed(callOf(texts(3)))]);
@@ -84,14 +84,14 @@ it('caps that a server tells are asked for once and used', async () => {
   expect(upstream.violations).toEqual([]);
 });
 
-it('caps that a server tells never exceed what the operator allows', async () => {
+it('caps that a server reports never exceed those of the operator', async () => {
   const upstream = await startUpstream({ itemsMax: 50 });
   const { provider } = startProvider(settingsOf('tei', upstream.baseUrl('tei'), { itemsMax: 10 }));
   await provider.embed(callOf(texts(20)));
   expect(upstream.calls.map((call) => call.texts.length)).toEqual([10, 10]);
 });
 
-it('caps are those of the protocol where the server tells none, and nobody waits for that again', async () => {
+it('the caps of the protocol apply if the server reports none, and later calls do not wait for the server', async () => {
   let asked = 0;
   const sizes: number[] = [];
   const server = createServer(async (request, response) => {
@@ -118,7 +118,7 @@ it('caps are those of the protocol where the server tells none, and nobody waits
   await expect.poll(() => asked).toBe(2);
 });
 
-it('a provider never has more calls under way than it may', async () => {
+it('a provider never has more calls in progress than its concurrency allows', async () => {
   const upstream = await startUpstream();
   upstream.decide = () => ({ kind: 'delay', ms: 5 });
   const { provider } = startProvider(
@@ -128,7 +128,7 @@ it('a provider never has more calls under way than it may', async () => {
   expect(upstream.concurrencySeen).toBe(3);
 });
 
-it('a provider merges calls while it is saturated, and only then', async () => {
+it('a provider merges calls only while it is saturated', async () => {
   const upstream = await startUpstream();
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), { concurrencyMax: 2 }));
   const embedAll = (count: number) => Promise.all(texts(count).map((text) => provider.embed(callOf([text]))));
@@ -142,7 +142,7 @@ it('a provider merges calls while it is saturated, and only then', async () => {
   expect(replies.map(({ tokens }) => tokens)).toEqual(texts(20).map((text) => [fakeTokens(text)]));
 });
 
-it('one client’s bad text fails no other client of a merged call', async () => {
+it('the refused text of one client fails no other client of a merged call', async () => {
   const upstream = await startUpstream();
   upstream.decide = (call) =>
     call.texts.includes('bad') ? { kind: 'status', status: 400, body: { error: { message: 'too long' } } } : null;
@@ -154,7 +154,7 @@ it('one client’s bad text fails no other client of a merged call', async () =>
   });
 });
 
-it('an abort ends a call that hangs, and the connection with it', async () => {
+it('an abort ends a call that hangs, and its connection', async () => {
   const upstream = await startUpstream();
   const controller = new AbortController();
   upstream.decide = () => {
@@ -189,7 +189,7 @@ it('a deadline ends the wait for a free call, and for the caps of the server', a
   expect(await Promise.all(reasons)).toEqual(['out of time', 'out of time', 'out of time']);
 });
 
-it('a provider says that it is overloaded when too many texts wait', async () => {
+it('a provider reports an overload when too many texts wait', async () => {
   const upstream = await startUpstream();
   upstream.decide = () => ({ kind: 'stall' });
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), { concurrencyMax: 1 }));
@@ -203,7 +203,7 @@ it('a provider says that it is overloaded when too many texts wait', async () =>
   await expect(hanging).rejects.toThrow('gone');
 });
 
-it('a provider that is closed fails calls under way, and takes no more', async () => {
+it('a closed provider fails calls in progress and refuses later ones', async () => {
   const upstream = await startUpstream();
   upstream.decide = () => ({ kind: 'stall' });
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai')));
@@ -214,7 +214,7 @@ it('a provider that is closed fails calls under way, and takes no more', async (
   await expect(provider.embed(callOf(['text']))).rejects.toMatchObject(expected);
 });
 
-it('a provider reads vectors of the native length only', async () => {
+it('a provider accepts only vectors of the native length', async () => {
   const upstream = await startUpstream({ dimensions: DIMENSIONS + 1 });
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), { retriesMax: 0 }));
   await expect(provider.embed(callOf(['text']))).rejects.toMatchObject({ details: { cause: 'invalid_answer' } });

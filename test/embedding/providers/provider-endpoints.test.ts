@@ -5,7 +5,7 @@ import { Secret } from '../../../src/platform/secret.ts';
 import { openUpstreamMetrics } from '../../../src/platform/upstream/upstream-metrics.ts';
 import { callOf, clock, settingsOf, startProvider, startUpstream, texts } from './provider-under-test.ts';
 
-it('a delay that the vendor asks for is kept', async () => {
+it('a delay that the vendor asks for is observed', async () => {
   const upstream = await startUpstream();
   const atMs: number[] = [];
   upstream.decide = () => {
@@ -17,7 +17,7 @@ it('a delay that the vendor asks for is kept', async () => {
   expect((atMs[1] ?? 0) - (atMs[0] ?? 0)).toBeGreaterThanOrEqual(119);
 });
 
-it('a delay that the vendor asks for is kept by other calls too', async () => {
+it('a delay that the vendor asks for is observed by other calls too', async () => {
   const upstream = await startUpstream();
   const { now, pass } = clock();
   upstream.next({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });
@@ -40,7 +40,7 @@ const endpoint = (name: string, baseUrl: string, weight = 1) => ({
 
 const apiKeys = ['secret-of-one', 'secret-of-two', 'secret-of-old'];
 
-it('endpoints get their shares by weight', async () => {
+it('endpoints of a provider get their shares of the calls by weight', async () => {
   const upstream = await startUpstream({ apiKeys });
   const baseUrl = upstream.baseUrl('openai');
   const endpoints = [endpoint('one', baseUrl, 3), endpoint('two', baseUrl, 1)];
@@ -51,7 +51,7 @@ it('endpoints get their shares by weight', async () => {
   expect(keys.filter((key) => key === 'secret-of-two')).toHaveLength(2);
 });
 
-it('another endpoint steps in for one whose key is refused, at once and without a retry', async () => {
+it('another endpoint replaces one whose key is refused, at once and without a retry', async () => {
   const upstream = await startUpstream({ apiKeys });
   const baseUrl = upstream.baseUrl('openai');
   const { now, pass } = clock();
@@ -74,7 +74,7 @@ it('another endpoint steps in for one whose key is refused, at once and without 
   ]);
 });
 
-it('another endpoint steps in for one that is down', async () => {
+it('another endpoint replaces one that is down', async () => {
   const upstream = await startUpstream({ apiKeys });
   const baseUrl = upstream.baseUrl('openai');
   const endpoints = [endpoint('one', 'http://127.0.0.1:1/v1'), endpoint('two', baseUrl)];
@@ -84,7 +84,7 @@ it('another endpoint steps in for one that is down', async () => {
   expect(logs.lines.map((line) => [line['endpoint'], line['cause']])).toEqual([['one', 'failing']]);
 });
 
-it('another endpoint steps in for one that limits the rate, without waiting', async () => {
+it('another endpoint replaces one that limits the rate, without a wait', async () => {
   const upstream = await startUpstream({ apiKeys });
   const baseUrl = upstream.baseUrl('openai');
   upstream.decide = ({ apiKey }) =>
@@ -95,7 +95,7 @@ it('another endpoint steps in for one that limits the rate, without waiting', as
   expect(upstream.calls.map(({ apiKey }) => apiKey).filter((key) => key === 'secret-of-one')).toHaveLength(1);
 });
 
-it('a provider stops asking a vendor that is down, and one probe finds out that it is back', async () => {
+it('a provider stops calling a vendor that is down, and one probe detects that it is up again', async () => {
   const upstream = await startUpstream();
   const { now, pass } = clock();
   upstream.decide = () => ({ kind: 'status', status: 503 });
@@ -149,7 +149,7 @@ it('the key of a provider is in no error, log line or metric', async () => {
   expect(shown.filter((text) => text.includes(canary))).toEqual([]);
 });
 
-it('metrics of a provider count tries by outcome and show calls under way', async () => {
+it('metrics of a provider count attempts by outcome and show calls in progress', async () => {
   const upstream = await startUpstream();
   const registry = new Registry();
   const metrics = openUpstreamMetrics(registry);

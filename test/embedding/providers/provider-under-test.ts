@@ -27,13 +27,13 @@ export function modelOf(fields: Partial<Model> = {}): Model {
   };
 }
 
-/** A call whose texts count one token for each character. */
+/** Create a call whose texts have one token per character. */
 export function callOf(texts: readonly string[], fields: Partial<ProviderCall> = {}): ProviderCall {
   const counts = texts.map((text) => Math.max(1, text.length));
   return { model: modelOf(), texts, counts, taskType: null, signal: new AbortController().signal, ...fields };
 }
 
-/** Settings that never wait for long. */
+/** Create settings with short waits. */
 export function settingsOf(
   protocol: ProtocolName,
   baseUrl: string,
@@ -58,7 +58,7 @@ export async function startUpstream(options: FakeUpstreamOptions = {}): Promise<
   return upstream;
 }
 
-/** A provider that retries at once; closed after the test. */
+/** Open a provider that retries at once and is closed after the test. */
 export function startProvider(
   settings: ProviderSettings,
   fields: Partial<ProviderOptions> = {},
@@ -80,18 +80,18 @@ export function startProvider(
   return { provider, logs };
 }
 
-/** The rows of a matrix, as plain arrays. */
+/** Return the rows of a matrix as plain arrays. */
 export function rowsOf(vectors: Float32Array, count: number): number[][] {
   const width = vectors.length / count;
   return Array.from({ length: count }, (_, row) => Array.from(vectors.subarray(row * width, (row + 1) * width)));
 }
 
-/** Texts that differ. */
+/** Create texts that differ. */
 export function texts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `text ${index}`);
 }
 
-/** A clock that moves when it is told to. */
+/** Create a clock that the test advances. */
 export function clock() {
   let nowMs = 1_000;
   return {

@@ -4,7 +4,7 @@ import { shareTokens } from '../../../src/embedding/providers/share-tokens.ts';
 import { SEED } from '../../support/random.ts';
 
 describe('shareTokens', () => {
-  it('adds up to the total exactly, in whole numbers, at least one each', () => {
+  it('shares are whole numbers of at least one and add up to the total', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(10_000), { minLength: 1, maxLength: 50 }),
@@ -21,19 +21,19 @@ describe('shareTokens', () => {
     );
   });
 
-  it('gives our own counts back where the vendor counts the same', () => {
+  it('shares are our own counts if the vendor counts the same', () => {
     expect(shareTokens(10, [1, 2, 3, 4])).toEqual([1, 2, 3, 4]);
   });
 
-  it('gives more to longer texts', () => {
+  it('longer texts get larger shares', () => {
     expect(shareTokens(100, [1, 10, 40])).toEqual([1, 19, 80]);
   });
 
-  it('shares alike where nothing tells the texts apart', () => {
+  it('texts with equal counts get equal shares', () => {
     expect(shareTokens(7, [1, 1, 1])).toEqual([3, 2, 2]);
   });
 
-  it('keeps our own counts where the total is unknown or cannot be true', () => {
+  it('shares are our own counts if the total is unknown or impossible', () => {
     expect(shareTokens(null, [5, 6])).toEqual([5, 6]);
     expect(shareTokens(1, [5, 6])).toEqual([5, 6]);
   });

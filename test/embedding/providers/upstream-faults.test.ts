@@ -15,7 +15,7 @@ import {
 const TEXTS = ['one', 'two', 'three'];
 const INDEXED = new Set<ProtocolName>(['openai', 'voyage', 'jina']);
 
-/** What each fault ends as while it lasts. */
+/** Faults that last, with the cause of the resulting error. */
 const LASTING: readonly (readonly [title: string, behaviour: Behaviour, cause: string])[] = [
   ['429 with Retry-After', { kind: 'status', status: 429, headers: { 'retry-after': '0' } }, 'http_429'],
   ['500', { kind: 'status', status: 500, body: 'broken' }, 'http_500'],
@@ -39,18 +39,18 @@ const LASTING_INDEXED: typeof LASTING = [
   ['an index out of range', { kind: 'bad-index' }, 'invalid_answer'],
 ];
 
-/** How far the process's memory rises above what it has now. */
+/** Measure the growth of the process's memory from now on. */
 function watchMemory(): { stop(): number } {
   const beforeBytes = process.memoryUsage.rss();
   let peakBytes = beforeBytes;
-  const look = () => {
+  const measure = () => {
     peakBytes = Math.max(peakBytes, process.memoryUsage.rss());
   };
-  const timer = setInterval(look, 5);
+  const timer = setInterval(measure, 5);
   return {
     stop() {
       clearInterval(timer);
-      look();
+      measure();
       return peakBytes - beforeBytes;
     },
   };
@@ -59,30 +59,33 @@ function watchMemory(): { stop(): number } {
 describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
   const faults = INDEXED.has(protocol) ? [...LASTING, ...LASTING_INDEXED] : LASTING;
 
-  it.each(faults)('%s: typed error, bounded tries, little memory', async (_title, behaviour, cause) => {
-    const upstream = await startUpstream();
-    upstream.decide = () => behaviour;
-    const settings = settingsOf(protocol, upstream.baseUrl(protocol), cause === 'timeout' ? { timeoutMs: 100 } : {});
-    const outcomes: string[] = [];
-    const metrics = { attempted: (_name: string, outcome: string) => outcomes.push(outcome), watch: () => () => {} };
-    const { provider } = startProvider(settings, { metrics });
-    const memory = watchMemory();
-    const error = await provider.embed(callOf(TEXTS)).catch((reason: unknown) => reason);
-    const grownBytes = memory.stop();
-    expect(error).toBeInstanceOf(AppError);
-    expect(error).toMatchObject({
-      code: 'provider_unavailable',
-      status: 502,
-      retryable: true,
-      details: { provider: 'vendor-x', cause },
-      message: expect.stringContaining('vendor-x'),
-    });
-    expect(outcomes).toEqual([cause, cause, cause]);
-    expect(grownBytes).toBeLessThan(200_000_000);
-  });
+  it.each(faults)(
+    'a lasting fault (%s) gives a typed error after bounded attempts, with little memory',
+    async (_title, behaviour, cause) => {
+      const upstream = await startUpstream();
+      upstream.decide = () => behaviour;
+      const settings = settingsOf(protocol, upstream.baseUrl(protocol), cause === 'timeout' ? { timeoutMs: 100 } : {});
+      const outcomes: string[] = [];
+      const metrics = { attempted: (_name: string, outcome: string) => outcomes.push(outcome), watch: () => () => {} };
+      const { provider } = startProvider(settings, { metrics });
+      const memory = watchMemory();
+      const error = await provider.embed(callOf(TEXTS)).catch((reason: unknown) => reason);
+      const grownBytes = memory.stop();
+      expect(error).toBeInstanceOf(AppError);
+      expect(error).toMatchObject({
+        code: 'provider_unavailable',
+        status: 502,
+        retryable: true,
+        details: { provider: 'vendor-x', cause },
+        message: expect.stringContaining('vendor-x'),
+      });
+      expect(outcomes).toEqual([cause, cause, cause]);
+      expect(grownBytes).toBeLessThan(200_000_000);
+    },
+  );
 
   const brief = faults.filter(([, , cause]) => cause !== 'timeout');
-  it.each(brief)('%s, once: the next try mends it', async (_title, behaviour) => {
+  it.each(brief)('a single fault (%s) is cured by the next attempt', async (_title, behaviour) => {
     const upstream = await startUpstream();
     upstream.next(behaviour);
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
@@ -93,7 +96,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     expect(upstream.violations).toEqual([]);
   });
 
-  it('a shuffled index: every text gets its own vector', async () => {
+  it('every text gets its own vector if the indexes are shuffled', async () => {
     const upstream = await startUpstream();
     upstream.next({ kind: 'shuffled' });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
@@ -103,7 +106,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('refuses the input: no retry, and the breaker does not count it', async () => {
+  it('a refused input is not retried and does not count for the breaker', async () => {
     const upstream = await startUpstream();
     upstream.decide = (call) =>
       call.texts.includes('bad') ? { kind: 'status', status: 400, body: { message: 'too long' } } : null;
@@ -115,7 +118,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     expect((await provider.embed(callOf(['good']))).vectors).toHaveLength(DIMENSIONS);
   });
 
-  it('refuses the key: no retry, and left alone from then on', async () => {
+  it('a refused key is not retried, and the endpoint is not called from then on', async () => {
     const upstream = await startUpstream();
     upstream.decide = () => ({ kind: 'status', status: 401 });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
@@ -128,7 +131,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('does not know the model: no retry', async () => {
+  it('an unknown model is not retried', async () => {
     const upstream = await startUpstream();
     upstream.decide = () => ({ kind: 'status', status: 404 });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
@@ -136,7 +139,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('reads large answers on a thread, faults included', async () => {
+  it('large answers are parsed on a thread, with their faults', async () => {
     const dimensions = 2048;
     const upstream = await startUpstream({ dimensions });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol), { retriesMax: 0 }));

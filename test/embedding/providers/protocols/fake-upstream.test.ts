@@ -26,7 +26,7 @@ describe('the fake upstream', () => {
     });
   }
 
-  it.each(PROTOCOLS)('refuses an unknown field of %s and remembers it', async (name) => {
+  it.each(PROTOCOLS)('the fake upstream refuses an unknown field of %s and records it', async (name) => {
     const request = protocolOf(name).request(callOf());
     const body = JSON.stringify({ ...(bodyOf(request) as object), user: 'x' });
     const reply = await send(fake.baseUrl(name), { ...request, body });
@@ -51,13 +51,13 @@ describe('the fake upstream', () => {
     expect(fake.violations).toHaveLength(1);
   });
 
-  it('refuses two parts in one content of Gemini, which would become one vector', async () => {
+  it('the fake upstream refuses two parts in one content of Gemini, which would become one vector', async () => {
     const content = { parts: [{ text: 'a' }, { text: 'b' }] };
     const body = JSON.stringify({ requests: [{ model: 'models/m', content }] });
     expect((await post('/gemini/v1beta/models/m:batchEmbedContents', body)).status).toBe(400);
   });
 
-  it('refuses a wrong path, method, content type, query and bad UTF-8', async () => {
+  it('the fake upstream refuses a wrong path, method, content type, query and bad UTF-8', async () => {
     const body = JSON.stringify({ input: ['x'], model: 'm' });
     expect((await post('/openai/v1/embedding', body)).status).toBe(404);
     expect((await post('/openai/v1/embeddings?key=x', body)).status).toBe(404);
@@ -73,7 +73,7 @@ describe('the fake upstream', () => {
     expect(fake.violations).toHaveLength(6);
   });
 
-  it('takes a credential only where it belongs', async () => {
+  it('the fake upstream accepts a credential only in the right header', async () => {
     await fake.close();
     fake = await FakeUpstream.start({ apiKeys: ['good'] });
     for (const name of PROTOCOLS) {
@@ -92,21 +92,21 @@ describe('the fake upstream', () => {
     expect(fake.violations).toEqual([]);
   });
 
-  it('answers with a status, and again properly', async () => {
+  it('the fake upstream answers once with a status, then normally', async () => {
     fake.next({ kind: 'status', status: 503, body: 'busy', headers: { 'retry-after': '1' } });
     const first = await send(fake.baseUrl('openai'), openai.request(callOf()));
     expect(first).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     expect((await send(fake.baseUrl('openai'), openai.request(callOf()))).status).toBe(200);
   });
 
-  it('resets the connection before an answer and in the middle of one', async () => {
+  it('the fake upstream resets the connection before an answer and in the middle of one', async () => {
     fake.next({ kind: 'reset' }, { kind: 'reset-mid-body' });
     await expect(send(fake.baseUrl('openai'), openai.request(callOf()))).rejects.toThrow();
     await expect(send(fake.baseUrl('openai'), openai.request(callOf()))).rejects.toThrow();
     expect(fake.calls).toHaveLength(2);
   });
 
-  it('falls silent before an answer and in the middle of one, and notices who hangs up', async () => {
+  it('the fake upstream stalls before an answer and in the middle of one, and detects closed connections', async () => {
     for (const kind of ['stall', 'stall-mid-body'] as const) {
       fake.next({ kind });
       const abort = new AbortController();
@@ -119,7 +119,7 @@ describe('the fake upstream', () => {
     }
   });
 
-  it('sends a huge body without holding it, for as long as somebody reads', async () => {
+  it('the fake upstream streams a huge body as long as it is read', async () => {
     fake.next({ kind: 'huge', bytes: 3_000_000 }, { kind: 'huge', bytes: 1e12 });
     const whole = await send(fake.baseUrl('openai'), openai.request(callOf()));
     expect(whole.body.byteLength).toBe(3_000_000);
@@ -128,7 +128,7 @@ describe('the fake upstream', () => {
     await until(async () => fake.calls[1]?.aborted);
   });
 
-  it('counts calls under way, and lets a test decide by what is asked', async () => {
+  it('the fake upstream counts calls in progress, and a test can decide by the request', async () => {
     fake.decide = (call) => (call.texts.includes('bad') ? { kind: 'status', status: 400 } : { kind: 'delay', ms: 20 });
     const bad = send(fake.baseUrl('openai'), openai.request(callOf({ texts: ['bad'] })));
     const good = Array.from({ length: 3 }, () => send(fake.baseUrl('openai'), openai.request(callOf())));
@@ -139,18 +139,21 @@ describe('the fake upstream', () => {
 });
 
 describe('the upstream for benchmarks', () => {
-  it.each(['base64', 'float'] as const)('runs in a process of its own and answers in %s', async (format) => {
-    const main = fileURLToPath(new URL('../../../support/fake-upstream/main.ts', import.meta.url));
-    const child = spawn(process.execPath, [main, '--format', format, '--delay-ms', '1'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    const { url } = JSON.parse(line.toString()) as { url: string };
-    const reply = await send(url, openai.request(callOf({ dimensions: 16 })));
-    expect(openai.parse(reply, { count: 2, dimensions: 16 })).toMatchObject({ tokens: 20 });
-    expect(Buffer.from(reply.body).toString().includes('"embedding":"')).toBe(format === 'base64');
-    child.stdin.end();
-    const [code] = (await once(child, 'exit')) as [number];
-    expect(code).toBe(0);
-  });
+  it.each(['base64', 'float'] as const)(
+    'the upstream for benchmarks runs in a separate process and answers in %s',
+    async (format) => {
+      const main = fileURLToPath(new URL('../../../support/fake-upstream/main.ts', import.meta.url));
+      const child = spawn(process.execPath, [main, '--format', format, '--delay-ms', '1'], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      const [line] = (await once(child.stdout, 'data')) as [Buffer];
+      const { url } = JSON.parse(line.toString()) as { url: string };
+      const reply = await send(url, openai.request(callOf({ dimensions: 16 })));
+      expect(openai.parse(reply, { count: 2, dimensions: 16 })).toMatchObject({ tokens: 20 });
+      expect(Buffer.from(reply.body).toString().includes('"embedding":"')).toBe(format === 'base64');
+      child.stdin.end();
+      const [code] = (await once(child, 'exit')) as [number];
+      expect(code).toBe(0);
+    },
+  );
 });

@@ -25,7 +25,7 @@ describe('reading an answer', () => {
   const real = openThreads();
   afterAll(() => real.close());
 
-  /** Counts what goes to a thread. */
+  /** Thread pool that counts its tasks. */
   let sent = 0;
   const threads: Threads = {
     run: (...call) => {
@@ -35,7 +35,7 @@ describe('reading an answer', () => {
     close: () => real.close(),
   };
 
-  it('happens here for base64 and on a thread for many numbers, with the same result', async () => {
+  it('base64 is parsed inline and many numbers on a thread, with the same result', async () => {
     const reply = { protocol: 'openai', headers: {}, count: 100, dimensions: DIMENSIONS } as const;
     const before = sent;
     const here = await parseOn(threads, { ...reply, body: openaiBody(100, true) });
@@ -46,7 +46,7 @@ describe('reading an answer', () => {
     expect(there).toEqual(here);
   });
 
-  it('moves the body to the thread, but never memory that others share', async () => {
+  it('the body is transferred to the thread, but never memory that others share', async () => {
     const bytes = openaiBody(100, false);
     const reply = { protocol: 'openai', headers: {}, count: 100, dimensions: DIMENSIONS } as const;
     const larger = new Uint8Array(bytes.length + 64);
@@ -57,7 +57,7 @@ describe('reading an answer', () => {
     expect(bytes.byteLength).toBe(0);
   });
 
-  it('brings a fault back from the thread as what it was', async () => {
+  it('a fault on the thread is rethrown with its fields', async () => {
     const reply = {
       protocol: 'openai',
       headers: {},
@@ -70,13 +70,13 @@ describe('reading an answer', () => {
     expect(failure).toMatchObject({ kind: 'transient', code: 'wrong_count', message: expect.stringContaining('100') });
   });
 
-  it('throws a fault of a small answer too', async () => {
+  it('a fault of a small answer is thrown, too', async () => {
     const reply = { protocol: 'gemini', headers: {}, body: new Uint8Array(0), count: 1, dimensions: 8 } as const;
     await expect(parseOn(threads, reply)).rejects.toBeInstanceOf(UpstreamFault);
     expect(parseReply(reply)).toMatchObject({ fault: { kind: 'transient', code: 'bad_json' } });
   });
 
-  it('keeps a count of tokens that is told in a header', async () => {
+  it('a token count in a header is returned', async () => {
     const body = new TextEncoder().encode(
       JSON.stringify(Array.from({ length: 100 }, (_, at) => Array.from(vector(at)))),
     );
@@ -87,7 +87,7 @@ describe('reading an answer', () => {
     expect(parsed).toEqual({ vectors: rows(100), tokens: 77 });
   });
 
-  it('ends with the signal’s reason while a thread works', async () => {
+  it('parsing on a thread rejects with the signal’s reason once it is aborted', async () => {
     const reply = {
       protocol: 'openai',
       headers: {},
@@ -109,7 +109,7 @@ describe('reading an answer', () => {
     ['base64 with spaces', true, { protocol: 'jina', body: openaiBody(100, true, true) }],
     ['numbers where base64 was asked for', false, { protocol: 'openai', body: openaiBody(100, false) }],
     ['very much base64', false, { protocol: 'openai', body: openaiBody(1000, true) }],
-  ])('%s: here is %s', (_what, here, reply) => {
-    expect(isQuick(reply)).toBe(here);
+  ])('%s is parsed inline: %s', (_what, isInline, reply) => {
+    expect(isQuick(reply)).toBe(isInline);
   });
 });

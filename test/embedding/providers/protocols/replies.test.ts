@@ -25,30 +25,30 @@ describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
     return await send(upstream.baseUrl(name), protocol.request(callOf({ texts: TEXTS })));
   }
 
-  /** The vectors of the texts, one after the other. */
+  /** Vectors of the texts, one after the other. */
   function rows(): Float32Array {
     const model = fake.calls[0]?.model ?? 'm';
     return Float32Array.from(TEXTS.flatMap((text) => [...fake.vectorOf(model, text)]));
   }
 
-  it('becomes vectors in the order of the texts, with the tokens of the call', async () => {
+  it('an answer is parsed to vectors in the order of the texts, with the tokens of the call', async () => {
     const parsed = protocol.parse(await ask(fake), EXPECTED);
     expect(parsed.vectors).toEqual(rows());
     expect(parsed.tokens).toBe(TEXTS.reduce((sum, text) => sum + fakeTokens(text), 0));
     expect(fake.violations).toEqual([]);
   });
 
-  it('may hold numbers where base64 was asked for', async () => {
+  it('an answer may contain numbers where base64 was requested', async () => {
     expect(protocol.parse(await ask(numbersOnly), EXPECTED).vectors).toEqual(rows());
   });
 
-  it('may give its vectors in any order where it numbers them', async () => {
+  it('an answer with indexes may list its vectors in any order', async () => {
     for (const upstream of [fake, numbersOnly]) {
       expect(protocol.parse(await ask(upstream, { kind: 'shuffled' }), EXPECTED).vectors).toEqual(rows());
     }
   });
 
-  it('is normalised where the vendor did not', async () => {
+  it('vectors that the vendor did not normalise are normalised', async () => {
     const { vectors } = protocol.parse(await ask(fake, { kind: 'unnormalised' }), EXPECTED);
     const plain = rows();
     expect(vectors.every((value, at) => Math.abs(value - (plain[at] as number)) < 1e-6)).toBe(true);
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
     ['nan-text', 'not_finite'],
     ['zeros', 'zero_vector'],
   ];
-  it.each(nonsense)('that is %s is a transient fault, never a result', async (kind, code) => {
+  it.each(nonsense)('an answer of kind %s is a transient fault, never a result', async (kind, code) => {
     for (const upstream of [fake, numbersOnly]) {
       const fault = faultIn(protocol, await ask(upstream, { kind } as Behaviour), EXPECTED);
       expect(fault).toBeInstanceOf(UpstreamFault);
@@ -97,19 +97,19 @@ describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
     '{"error":{"message":"said with status 200"}}',
     `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
     '\ud83d',
-  ])('of another shape is a transient fault: %#', (body) => {
+  ])('an answer of another shape is a transient fault: %#', (body) => {
     const parse = () => protocol.parse({ headers: {}, body: Buffer.from(body) }, EXPECTED);
     expect(parse).toThrow(expect.objectContaining({ name: 'UpstreamFault', kind: 'transient' }));
   });
 
-  it('of another dimension than expected is a transient fault', async () => {
+  it('an answer of another dimension than expected is a transient fault', async () => {
     const reply = await ask(fake);
     for (const dimensions of [47, 49, 1536]) {
       expect(faultIn(protocol, reply, { count: 3, dimensions })).toMatchObject({ code: 'wrong_length' });
     }
   });
 
-  it('without a count of tokens has none', async () => {
+  it('an answer without a token count has none', async () => {
     const reply = await ask(fake);
     const text = Buffer.from(reply.body)
       .toString()

@@ -6,7 +6,7 @@ import { Secret } from '../../../../src/platform/secret.ts';
 import { FakeUpstream } from '../../../support/fake-upstream.ts';
 import { bodyOf, callOf, send } from './send.ts';
 
-/** What each protocol calls a task type; null: it is not said. From the vendors' documentation. */
+/** Name of each task type in each protocol, from the vendors' documentation; null if it is not sent. */
 const TASKS: Readonly<Record<TaskType, Partial<Record<ProtocolName, string | null>>>> = {
   retrieval_query: { gemini: 'RETRIEVAL_QUERY', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
   retrieval_document: {
@@ -27,7 +27,7 @@ const TASKS: Readonly<Record<TaskType, Partial<Record<ProtocolName, string | nul
   factcheck: { gemini: 'FACT_VERIFICATION', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
 };
 
-/** The body of a call of the texts "one" and "둘" to model "m", of 256 dimensions, for retrieval of documents. */
+/** Body of a call with the texts "one" and "둘" to model "m", with 256 dimensions, for retrieval of documents. */
 const BODIES: Readonly<Record<ProtocolName, unknown>> = {
   openai: { input: ['one', '둘'], model: 'm', dimensions: 256, encoding_format: 'base64' },
   gemini: {
@@ -52,7 +52,7 @@ const BODIES: Readonly<Record<ProtocolName, unknown>> = {
   ollama: { model: 'm', input: ['one', '둘'], truncate: false, dimensions: 256 },
 };
 
-/** The body of the same call where neither task type nor dimension is said. */
+/** Body of this call without task type and dimension. */
 const PLAIN_BODIES: Readonly<Record<ProtocolName, unknown>> = {
   openai: { input: ['one', '둘'], model: 'm', encoding_format: 'base64' },
   gemini: { requests: ['one', '둘'].map((text) => ({ model: 'models/m', content: { parts: [{ text }] } })) },
@@ -87,17 +87,17 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
 
   const apiKey = new Secret('key-1');
 
-  it('has exactly the fields of the protocol', () => {
+  it('a request has exactly the fields of the protocol', () => {
     const request = protocol.request(callOf({ taskType: 'retrieval_document', dimensions: 256 }));
     expect(request).toMatchObject({ method: 'POST', path: PATHS[name] });
     expect(bodyOf(request)).toEqual(BODIES[name]);
   });
 
-  it('leaves out what is not said', () => {
+  it('a request leaves out a task type and a dimension that are not given', () => {
     expect(bodyOf(protocol.request(callOf()))).toEqual(PLAIN_BODIES[name]);
   });
 
-  it.each(TaskType.options)('says task type %s in the protocol’s own word', async (taskType) => {
+  it.each(TaskType.options)('a request names task type %s by the protocol’s own word', async (taskType) => {
     const before = fake.calls.length;
     const reply = await send(fake.baseUrl(name), protocol.request(callOf({ taskType, apiKey })));
     expect(reply.status).toBe(200);
@@ -107,7 +107,7 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
     ]);
   });
 
-  it('asks for a dimension only where the protocol can', async () => {
+  it('a request contains a dimension only if the protocol supports it', async () => {
     const before = fake.calls.length;
     const reply = await send(fake.baseUrl(name), protocol.request(callOf({ dimensions: 5, apiKey })));
     expect(fake.violations).toEqual([]);
@@ -117,18 +117,18 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
     expect(vectors).toHaveLength(2 * (asked ?? 8));
   });
 
-  it('carries the credential in a header and nowhere else', () => {
+  it('a request has the credential in a header and nowhere else', () => {
     const request = protocol.request(callOf({ apiKey: new Secret('canary-4711') }));
     const headers = name === 'gemini' ? { 'x-goog-api-key': 'canary-4711' } : { authorization: 'Bearer canary-4711' };
     expect(request.headers).toEqual(headers);
     expect(request.path + request.body).not.toContain('canary-4711');
   });
 
-  it('carries no credential where none is configured', () => {
+  it('a request has no credential if none is configured', () => {
     expect(protocol.request(callOf()).headers).toEqual({});
   });
 
-  it('sends texts that are hard to carry as they are, and lone surrogates as U+FFFD', async () => {
+  it('a request contains texts of special characters unchanged, and lone surrogates as U+FFFD', async () => {
     const texts = ['a\u0000b', '"\\\n\u2028', '😀 한국어', `cut${'😀'[0]}`, '__proto__'];
     const before = fake.calls.length;
     await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
@@ -136,7 +136,7 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
     expect(fake.calls[before]?.texts).toEqual(['a\u0000b', '"\\\n\u2028', '😀 한국어', 'cut\ufffd', '__proto__']);
   });
 
-  it('is accepted with as many texts as its cap says', async () => {
+  it('a request with as many texts as the cap is accepted', async () => {
     const texts = Array.from({ length: protocol.caps.itemsMax }, (_, index) => `t${index}`);
     const reply = await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
     expect(fake.violations).toEqual([]);
@@ -147,7 +147,7 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
 });
 
 describe('a request of protocol gemini', () => {
-  it('takes a model’s resource name as well as its plain one, and escapes it in the path', () => {
+  it('a request to Gemini accepts the resource name and the plain name of a model, and escapes it in the path', () => {
     const request = protocolOf('gemini').request(callOf({ upstreamModel: 'models/a b/../c', texts: ['x'] }));
     expect(request.path).toBe('/models/a%20b%2F..%2Fc:batchEmbedContents');
     expect(bodyOf(request)).toMatchObject({ requests: [{ model: 'models/a b/../c' }] });
@@ -155,7 +155,7 @@ describe('a request of protocol gemini', () => {
 });
 
 describe('discovery of caps', () => {
-  it('asks a TEI server for its batch size', async () => {
+  it('the discovery of caps requests the batch size of a TEI server', async () => {
     const fake = await FakeUpstream.start({ itemsMax: 7, apiKeys: ['key-1'] });
     const discover = protocolOf('tei').discover;
     if (!discover) throw new Error('TEI can be asked');
@@ -165,14 +165,14 @@ describe('discovery of caps', () => {
   });
 
   it.each(['<html>', '{}', '{"max_client_batch_size":0}', '{"max_client_batch_size":"32"}'])(
-    'takes %s for a fault',
+    'the discovery of caps treats %s as a fault',
     (body) => {
       const parse = () => protocolOf('tei').discover?.parse({ headers: {}, body: Buffer.from(body) });
       expect(parse).toThrow(expect.objectContaining({ kind: 'transient' }));
     },
   );
 
-  it('is there for no other protocol', () => {
+  it('no other protocol than TEI has a discovery of caps', () => {
     expect(PROTOCOLS.filter((name) => protocolOf(name).discover)).toEqual(['tei']);
   });
 });

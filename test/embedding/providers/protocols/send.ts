@@ -1,7 +1,7 @@
 import type { Protocol, UpstreamCall } from '../../../../src/embedding/providers/protocols/protocol.ts';
 import type { UpstreamReply, UpstreamRequest } from '../../../../src/platform/upstream/upstream-message.ts';
 
-/** A call of two texts, unless told otherwise. */
+/** Create a call of two texts, with changes. */
 export function callOf(fields: Partial<UpstreamCall> = {}): UpstreamCall {
   return { upstreamModel: 'm', texts: ['one', '둘'], taskType: null, dimensions: null, apiKey: null, ...fields };
 }
@@ -10,7 +10,7 @@ export function bodyOf(request: UpstreamRequest): unknown {
   return JSON.parse(request.body as string);
 }
 
-/** Send a request as a transport would. */
+/** Send a request as the transport does. */
 export async function send(
   baseUrl: string,
   request: UpstreamRequest,
@@ -23,7 +23,7 @@ export async function send(
   return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes };
 }
 
-/** The fault of an answer, whether its status or its body shows it; fails where there is none. */
+/** Return the fault of an answer, by its status or its body; throws if there is none. */
 export function faultIn(
   protocol: Protocol,
   reply: UpstreamReply & { status: number },

@@ -4,7 +4,7 @@ import { placeByIndex, placeInOrder } from '../../../../src/embedding/providers/
 import { base64Of } from '../../../support/fake-upstream/vectors.ts';
 import { SEED } from '../../../support/random.ts';
 
-/** Values of every size, so that squares and sums are put to the test; no row is all zeros. */
+/** Rows with values of all magnitudes, to test squares and sums; no row is all zeros. */
 const row = (dimensions: number) =>
   fc
     .array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: dimensions, maxLength: dimensions })
@@ -21,7 +21,7 @@ const matrix = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max
   }),
 );
 
-/** Plainly: divide by the norm. */
+/** Divide by the norm, in float64. */
 function normalised(values: readonly number[]): number[] {
   const norm = Math.hypot(...values);
   return values.map((value) => value / norm);
@@ -40,7 +40,7 @@ function near(vectors: Float32Array, rows: readonly (readonly number[])[]): bool
 }
 
 describe('vectors of an answer', () => {
-  it('equal a naive decoding, in either form, mixed, and in any order', () => {
+  it('vectors equal a naive decoding, in either form, mixed, and in any order', () => {
     fc.assert(
       fc.property(matrix, ({ dimensions, rows, order, base64 }) => {
         const expected = { count: rows.length, dimensions };
@@ -55,7 +55,7 @@ describe('vectors of an answer', () => {
     );
   });
 
-  it('that are of unit length already come out bit for bit', () => {
+  it('vectors of unit length are returned bit for bit', () => {
     fc.assert(
       fc.property(row(64), (values) => {
         const unit = Float32Array.from(normalised(values));
@@ -67,7 +67,7 @@ describe('vectors of an answer', () => {
     );
   });
 
-  it('are refused with any one character of the base64 spoilt, missing or too much', () => {
+  it('vectors are refused if one character of the base64 is changed, missing or added', () => {
     const spoilt = fc.tuple(
       fc.integer({ min: 1, max: 12 }),
       fc.nat(),
@@ -94,7 +94,7 @@ describe('vectors of an answer', () => {
     );
   });
 
-  it('may come in base64 without padding', () => {
+  it('vectors may be in base64 without padding', () => {
     const unit = Float32Array.of(0.6, 0.8);
     expect(placeInOrder([base64Of(unit).replace(/=+$/, '')], { count: 1, dimensions: 2 })).toEqual(unit);
   });
@@ -108,13 +108,13 @@ describe('vectors of an answer', () => {
     [[[1], 1]],
     [[true, 1]],
     [[{}, 1]],
-  ])('are refused with %j among their numbers', (values) => {
+  ])('vectors are refused with %j among their numbers', (values) => {
     const place = () => placeInOrder([values], { count: 1, dimensions: 2 });
     expect(place).toThrow(expect.objectContaining({ kind: 'transient', code: 'not_finite' }));
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-    'are refused with %d in their base64',
+    'vectors are refused with %d in their base64',
     (value) => {
       const place = () => placeInOrder([base64Of(Float32Array.of(value, 1))], { count: 1, dimensions: 2 });
       expect(place).toThrow(expect.objectContaining({ kind: 'transient', code: 'not_finite' }));
@@ -122,7 +122,7 @@ describe('vectors of an answer', () => {
   );
 
   it.each([undefined, null, '0', 0.5, -1, 2, 1e9, Number.NaN, 'length', 'toString', {}])(
-    'are refused with index %s',
+    'vectors are refused with index %s',
     (index) => {
       const data = [
         { index: 0, embedding: [1] },
