@@ -32,16 +32,16 @@ describe('analyse', () => {
     ['Han and kana in pairs', '東京タワー 山', '東京 京タ タワ ワー 山'],
     ['several scripts in a row', '삼성전자(三星電子) Samsung', '삼성 성전 전자 三星 星電 電子 samsung'],
     ['nothing to find', 'the of and ?!… \u0000 \ud800', ''],
-  ])('%s', (_, text, terms) => {
+  ])('analyse gives the expected terms: %s', (_, text, terms) => {
     expect(analyse(text).join(' ')).toBe(terms);
   });
 
-  it('brings decomposed and composed text to the same terms', () => {
+  it('decomposed and composed text have the same terms', () => {
     const text = 'Café 한국은행은 ガイド';
     expect(analyse(text.normalize('NFD'))).toEqual(analyse(text.normalize('NFC')));
   });
 
-  it('takes any string: terms without white space, short enough for the index, the same every time', () => {
+  it('every string gives terms without white space, short enough for the index, and always the same', () => {
     const words = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
@@ -73,13 +73,13 @@ describe('analyse', () => {
     ['marks in the wrong order', `x${'\u0301\u0316'.repeat(500_000)}`, 1],
     ['lone surrogates', '\ud800'.repeat(1_000_000), 0],
     ['NUL', '\u0000'.repeat(1_000_000), 0],
-  ])('gets through a megabyte of %s', (_, text, count) => {
+  ])('a megabyte of %s is analysed', (_, text, count) => {
     expect(analyse(text)).toHaveLength(count);
   });
 });
 
 describe('weighTerms', () => {
-  it('groups distinct terms by how often they occur', () => {
+  it('distinct terms of a query are grouped by their number of occurrences', () => {
     expect(weighTerms(['b', 'a', 'c', 'a', 'b', 'a'])).toEqual([
       { terms: ['a'], weight: 3 },
       { terms: ['b'], weight: 2 },
@@ -88,14 +88,14 @@ describe('weighTerms', () => {
     expect(weighTerms([])).toEqual([]);
   });
 
-  it('bounds the weight of a term and the number of terms', () => {
+  it('the weight of a term and the number of terms are bounded', () => {
     expect(weighTerms(Array(50).fill('a'))).toEqual([{ terms: ['a'], weight: 8 }]);
     const [group] = weighTerms(Array.from({ length: 5_000 }, (_, i) => `t${i}`));
     expect(group?.terms).toHaveLength(1_024);
   });
 });
 
-describe('in the index', () => {
+describe('terms in the index', () => {
   const directory = mkdtempSync(join(tmpdir(), 'analyser-'));
   const texts = [
     'The tide tables list high water at dawn.',
@@ -127,13 +127,13 @@ describe('in the index', () => {
     return rows.map((found) => ({ row: Number(found.row), score: found._score as number }));
   }
 
-  it('finds a text by each of its terms, the longest too', async () => {
+  it('the index finds a text by each of its terms, even the longest', async () => {
     for (const [row, text] of texts.entries()) {
       for (const term of analyse(text)) expect((await find(term)).map((found) => found.row)).toContain(row);
     }
   });
 
-  it('multiplies the score of a term by its weight', async () => {
+  it('the weight of a term multiplies its score in the index', async () => {
     const query = weighTerms(analyse('tide tide tide water'));
     const clauses = query.map(({ terms, weight }) => new MatchQuery(terms.join(' '), 'tokens', { boost: weight }));
     const [weighted] = await find(new BooleanQuery(clauses.map((clause) => [Occur.Should, clause])));

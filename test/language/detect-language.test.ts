@@ -7,7 +7,7 @@ import { paragraphs } from '../models/varied-texts.ts';
 import { SEED } from '../support/random.ts';
 
 describe('detectLanguage before its detector is loaded', () => {
-  it('answers at once where the script tells, and later where words must', async () => {
+  it('detection is synchronous by script, and asynchronous by words until the detector is loaded', async () => {
     expect(detectLanguage('조석표를 발간한다')).toEqual({ language: 'ko', reliable: true });
     const later = detectLanguage('The harbour office publishes its tide tables every autumn.');
     expect(later).toBeInstanceOf(Promise);
@@ -40,7 +40,7 @@ describe('detectLanguage', () => {
     ['Управление порта публикует таблицы приливов каждую осень.', 'ru'],
     ['ينشر مكتب الميناء جداول المد والجزر كل خريف', 'ar'],
     ['Cảng vụ công bố bảng thủy triều vào mỗi mùa thu', 'vi'],
-  ])('%j is %s', (text, language) => {
+  ])('the language of %j is %s', (text, language) => {
     expect(detectLanguage(text)).toEqual({ language, reliable: true });
   });
 
@@ -57,33 +57,33 @@ describe('detectLanguage', () => {
     'AB-1234 XK-22',
     'https://example.com/a/b?c=d',
     'x@y.org',
-  ])('says nothing of %j', (text) => {
+  ])('the language of %j is not detected', (text) => {
     expect(detectLanguage(text)).toEqual({ language: null, reliable: false });
   });
 
   it.each(['reset password', 'I met 김민수 today', 'привет', 'WiFi 6E router', '東京', 'α', 'x = α + β'])(
-    'is not sure of %j',
+    'the detection of %j is not reliable',
     (text) => {
       expect(detectLanguage(text)).toMatchObject({ reliable: false });
     },
   );
 
-  it('reads a long text at its beginning and its middle only', () => {
+  it('only the beginning and the middle of a long text are read', () => {
     const [english = ''] = paragraphs('English prose', 1, 1);
     const [korean = ''] = paragraphs('Korean prose', 1, 1);
     const mostlyKorean = korean.repeat(40);
     expect(detectLanguage(`${mostlyKorean}${english.repeat(2)}`)).toMatchObject({ language: 'ko' });
-    // A short notice before a long text does not decide over it.
+    // A short notice before a long text does not determine its language.
     expect(detectLanguage(`${english.slice(0, 200)} ${mostlyKorean}`)).toMatchObject({ language: 'ko' });
     expect(detectLanguage(english.repeat(40))).toEqual({ language: 'en', reliable: true });
   });
 
-  it.each(['English prose', 'English news'])('%s is English', (register) => {
+  it.each(['English prose', 'English news'])('the language of %s is English', (register) => {
     for (const text of paragraphs(register, 30, 5))
       expect(detectLanguage(text)).toEqual({ language: 'en', reliable: true });
   });
 
-  it('lists of dates and names are English, or in a few cases unsure, and never of another language', () => {
+  it('lists of dates and names are English or, in a few cases, not detected, and never of another language', () => {
     const found = paragraphs('English list of dates and names', 200, 5).map((text) => detectLanguage(text));
     const sure = found.filter((each) => isDeepStrictEqual(each, { language: 'en', reliable: true }));
     expect(sure.length).toBeGreaterThanOrEqual(190);
@@ -99,7 +99,7 @@ describe('detectLanguage', () => {
     },
   );
 
-  it('takes any string, and always gives the same answer', () => {
+  it('every string is accepted and always gives the same result', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         const detection = detectLanguage(text);
@@ -112,7 +112,7 @@ describe('detectLanguage', () => {
     );
   });
 
-  it('reads little of a huge text', () => {
+  it('only a small part of a huge text is read', () => {
     for (const unit of ['a', 'ab ', ' ', '가', 'a.b@', '\ud800', "'"]) {
       expect(detectLanguage(unit.repeat(2_000_000))).toBeDefined();
     }
@@ -120,20 +120,20 @@ describe('detectLanguage', () => {
 });
 
 describe('detectByScript', () => {
-  it('agrees with detectLanguage on every language that a script tells', () => {
+  it('detectByScript agrees with detectLanguage on every language that a script determines', () => {
     for (const text of ['안녕', 'Samsung Galaxy 사용 설명서', '東京', 'ケース', 'สวัสดี', '', '123']) {
       expect(detectByScript(text)).toEqual(detectLanguage(text));
     }
   });
 
-  it('names no language for a script that several share, and is sure from 4 words on', () => {
+  it('detectByScript detects no language in a shared script, and is reliable from 4 words on', () => {
     expect(detectByScript('hello there')).toEqual({ language: null, reliable: false });
     expect(detectByScript('The harbour office publishes tables')).toEqual({ language: null, reliable: true });
     expect(detectByScript('Управление порта публикует таблицы')).toEqual({ language: null, reliable: true });
     expect(detectByScript('AB-1234 XK-22 Z9 Q7 R2D2')).toEqual({ language: null, reliable: false });
   });
 
-  it('tells only languages of one script', () => {
+  it('detectByScript detects only languages with a script of their own', () => {
     expect([...SCRIPT_LANGUAGES]).toEqual(expect.arrayContaining(['ko', 'ja', 'zh', 'th', 'el', 'he']));
     for (const shared of ['en', 'fr', 'ru', 'ar', 'hi']) expect(SCRIPT_LANGUAGES.has(shared)).toBe(false);
   });

@@ -37,7 +37,7 @@ describe('stemEnglish', () => {
     ['compression', 'compress'],
     ['rolling', 'roll'],
     ['youth', 'youth'],
-  ])('%s -> %s', (word, stem) => {
+  ])('the English stem of %s is %s', (word, stem) => {
     expect(stemEnglish(word)).toBe(stem);
   });
 });

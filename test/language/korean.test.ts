@@ -12,30 +12,31 @@ describe('stemKorean', () => {
     ['주도하는', '주도'],
     ['회사입니다', '회사'],
     ['물은', '물'],
-  ])('%s -> %s', (eojeol, stem) => {
+  ])('the Korean stem of %s is %s', (eojeol, stem) => {
     expect(stemKorean(eojeol)).toEqual([stem]);
   });
 
-  it('takes a particle only where the sound before it allows', () => {
-    // 은 follows a consonant, 는 a vowel; 나이 and 국가 end in what could be a particle after the other kind.
+  it('a particle is removed only after a sound that allows it', () => {
+    // 은 follows a consonant, 는 a vowel; the last syllables of 나이 and 국가 would be particles after the other kind of
+    // sound.
     expect(stemKorean('나이')).toEqual(['나이']);
     expect(stemKorean('국가')).toEqual(['국가']);
     expect(stemKorean('책은')).toEqual(['책']);
     expect(stemKorean('배는')).toEqual(['배']);
   });
 
-  it('keeps the word beside the stem where the ending may belong to it', () => {
+  it('a word is kept beside its stem if the ending may belong to the word', () => {
     for (const word of ['휴가', '회의', '결과', '종이', '도로']) {
       expect(stemKorean(word)).toEqual([word.slice(0, 1), word]);
     }
     expect(stemKorean('휴가를')).toContain('휴가');
   });
 
-  it('leaves short nouns alone whose last syllable is also a verb ending', () => {
+  it('short nouns whose last syllable is also a verb ending are not changed', () => {
     for (const word of ['경기', '토지', '광고', '지도', '불만']) expect(stemKorean(word)).toEqual([word]);
   });
 
-  it('drops question words and bare verbs, and particles glued to a foreign word', () => {
+  it('question words, verbs without a noun and particles after a foreign word are dropped', () => {
     for (const word of ['무엇을', '누구인가', '있는', '하였다', '대한']) expect(stemKorean(word)).toEqual([]);
     expect(stemKorean('는', true)).toEqual([]);
     expect(stemKorean('년', true)).toEqual(['년']);

@@ -8,7 +8,7 @@ import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
 let countText: CountText;
 const count = (text: string) => countText(text, Number.POSITIVE_INFINITY);
-/** Another implementation, quadratic in the length of a word. */
+/** Count by another implementation, which is quadratic in the length of a word. */
 const reference = (text: string) => countByLibrary(text, { disallowedSpecial: new Set() });
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 describe('cl100k', () => {
-  it('counts as published examples do', () => {
+  it('cl100k counts are equal to published examples', () => {
     expect(count('')).toBe(0);
     expect(count('tiktoken is great!')).toBe(6);
     expect(count('antidisestablishmentarianism')).toBe(6);
@@ -24,11 +24,11 @@ describe('cl100k', () => {
     expect(count('2 + 2 = 4')).toBe(7);
   });
 
-  it.each(REGISTER_NAMES)('agrees with another implementation on %s', (register) => {
+  it.each(REGISTER_NAMES)('cl100k counts agree with another implementation on %s', (register) => {
     for (const text of paragraphs(register, 20, 3)) expect(count(text)).toBe(reference(text));
   });
 
-  it('agrees with another implementation on any text', () => {
+  it('cl100k counts agree with another implementation on any text', () => {
     const fragment = fc.oneof(
       fc.constantFrom(
         'a',
@@ -64,7 +64,7 @@ describe('cl100k', () => {
       fc.string({ unit: 'binary', maxLength: 12 }),
       fc.string({ unit: 'grapheme', maxLength: 12 }),
     );
-    // One reads U+0085 and U+FEFF as white space, the other does not; Unicode's property decides here.
+    // The implementations differ on U+0085 and U+FEFF as white space; Unicode's property is used here.
     const text = fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('').replace(/[\u0085\ufeff]/g, ''));
     fc.assert(
       fc.property(text, (any) => {
@@ -75,7 +75,7 @@ describe('cl100k', () => {
   });
 
   it.each(['ab', 'aaaa', '가나다', '😀', '=-', '  ', '0'])(
-    'agrees on runs of %j of any length up to a heap of pairs',
+    'cl100k counts agree on runs of %j of any length, by scan and by heap',
     (unit) => {
       for (const times of [1, 2, 3, 9, 31, 32, 33, 64, 65, 100, 333]) {
         expect(count(unit.repeat(times))).toBe(reference(unit.repeat(times)));
@@ -83,7 +83,7 @@ describe('cl100k', () => {
     },
   );
 
-  it('agrees on long words of random letters', () => {
+  it('cl100k counts agree on long words of random letters', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'etaoinshr'), minLength: 60, maxLength: 400 }), (word) => {
         expect(count(word)).toBe(reference(word));
@@ -92,18 +92,18 @@ describe('cl100k', () => {
     );
   });
 
-  it('counts names of control tokens as text', () => {
+  it('names of control tokens are counted as text', () => {
     expect(count('<|endoftext|>')).toBeGreaterThan(1);
     expect(count('before <|endoftext|> after')).toBe(reference('before <|endoftext|> after'));
   });
 
-  it('counts a lone surrogate as the replacement character', () => {
+  it('a lone surrogate is counted as the replacement character', () => {
     for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800', '한\ud83d']) {
       expect(count(text)).toBe(count(text.toWellFormed()));
     }
   });
 
-  it('counts long runs without a space, of any kind of character', () => {
+  it('long runs without a space are counted, for any kind of character', () => {
     expect(count('a'.repeat(1_000_000))).toBe(125_000);
     expect(count('1'.repeat(1_000_000))).toBe(333_334);
     const length = 120_000;
@@ -114,7 +114,7 @@ describe('cl100k', () => {
     }
   });
 
-  it('stops soon after the number that is enough', () => {
+  it('a cl100k count stops soon after `stopAfter`', () => {
     const text = 'one two three '.repeat(1000);
     expect(countText(text, 10)).toBe(11);
     expect(countText(text, 1e6)).toBe(count(text));

@@ -11,7 +11,7 @@ import { BPE, UNIGRAM, WORD_PIECE, writeTokenizer } from './tokenizer-files.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'count-tokens-'));
 const pool = openThreads();
-/** Names of the thread functions that were called. */
+/** Names of the called thread functions. */
 let called: string[] = [];
 const threads: Threads = {
   run(module, name, argument, options) {
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe('TokenCounters', () => {
-  it('counts exactly with the vocabulary of OpenAI models, at once when it is loaded', async () => {
+  it('counts with the vocabulary of OpenAI models are exact, and synchronous once it is loaded', async () => {
     expect(counters.isExact(openai)).toBe(true);
     const texts = ['tiktoken is great!', '', '<|endoftext|>'];
     expect(await counters.count(openai, texts)).toEqual([6, 0, 7]);
@@ -60,19 +60,19 @@ describe('TokenCounters', () => {
     expect(called).toEqual([]);
   });
 
-  it('counts large amounts on a thread, with the same result', async () => {
+  it('large texts are counted on a thread, with the same result', async () => {
     const text = 'The harbour office publishes its tide tables every autumn. '.repeat(400);
     const parts = text.match(/[^.]+\. /g) ?? [];
     const [whole] = await counters.count(openai, [text]);
     expect(called).toEqual(['countOnThread']);
     let sum = 0;
     for (const part of parts) for (const count of await counters.count(openai, [part.trimEnd()])) sum += count;
-    // Within the text a full stop's token is followed by a word with its space; only the last space stands alone.
+    // Within the text each space belongs to the token of the next word; only the last space is a token of its own.
     expect(whole).toBe(sum + 1);
     expect(called).toHaveLength(1);
   });
 
-  it('estimates where it has no tokenizer, on a thread when there is much', async () => {
+  it('tokens without a tokenizer are estimated, for large texts on a thread', async () => {
     expect(counters.isExact(estimated)).toBe(false);
     expect(counters.count(estimated, ['some text', ''])).toEqual([countTokens('some text'), 0]);
     const long = manyWords(50_000);
@@ -84,18 +84,21 @@ describe('TokenCounters', () => {
     ['bpe.json', BPE, [2, 1, 0]],
     ['word-piece.json', WORD_PIECE, [4, 3, 2]],
     ['unigram.json', UNIGRAM, [4, 3, 2]],
-  ])('counts by %s on a thread, and at once when it was prepared', async (name, tokenizer, expected) => {
-    const model = withFile(name, tokenizer);
-    const texts = ['lower', 'low', ''];
-    expect(counters.isExact(model)).toBe(true);
-    expect(await counters.count(model, texts)).toEqual(expected);
-    expect(called).toEqual(['countOnThread']);
-    await counters.prepare([model, openai, estimated]);
-    expect(counters.count(model, texts)).toEqual(expected);
-    expect(called).toHaveLength(1);
-  });
+  ])(
+    'tokens by %s are counted on a thread, and synchronously once it is prepared',
+    async (name, tokenizer, expected) => {
+      const model = withFile(name, tokenizer);
+      const texts = ['lower', 'low', ''];
+      expect(counters.isExact(model)).toBe(true);
+      expect(await counters.count(model, texts)).toEqual(expected);
+      expect(called).toEqual(['countOnThread']);
+      await counters.prepare([model, openai, estimated]);
+      expect(counters.count(model, texts)).toEqual(expected);
+      expect(called).toHaveLength(1);
+    },
+  );
 
-  it('counts no further than 4 times the limit by much', async () => {
+  it('a count stops soon after 4 times the limit', async () => {
     const model = withFile('stops.json', BPE, 100);
     expect(await counters.count(model, [manyWords(400), manyWords(100_000)])).toEqual([400, expect.any(Number)]);
     const [, long = 0] = await counters.count(model, ['low', manyWords(100_000)]);
@@ -118,7 +121,7 @@ describe('TokenCounters', () => {
     }
   });
 
-  it('reads a file that was put right', async () => {
+  it('a repaired tokenizer file is read again', async () => {
     const file = writeTokenizer(folder, 'repaired.json', 'not yet');
     const model: Model = { ...estimated, tokenizer: { kind: 'file', path: file } };
     await expect(counters.prepare([model])).rejects.toThrow(AppError);
@@ -127,16 +130,16 @@ describe('TokenCounters', () => {
     expect(counters.count(model, ['lower'])).toEqual([2]);
   });
 
-  it('ends with the reason of its signal', async () => {
-    const gone = new Error('the client went away');
-    expect(() => counters.count(openai, ['text'], AbortSignal.abort(gone))).toThrow(gone);
+  it('a count rejects with the reason of its signal', async () => {
+    const abortReason = new Error('the client went away');
+    expect(() => counters.count(openai, ['text'], AbortSignal.abort(abortReason))).toThrow(abortReason);
     const controller = new AbortController();
     const counting = counters.count(openai, [manyWords(200_000)], controller.signal);
-    controller.abort(gone);
+    controller.abort(abortReason);
     await expect(Promise.resolve(counting)).rejects.toThrow();
   });
 
-  it('counts lone surrogates with every kind of tokenizer', async () => {
+  it('lone surrogates are counted with every kind of tokenizer', async () => {
     for (const model of [openai, estimated, withFile('surrogates.json', WORD_PIECE)]) {
       for (const count of await counters.count(model, ['\ud800', 'a\udfffb'])) expect(count).toBeGreaterThan(0);
     }
@@ -144,8 +147,8 @@ describe('TokenCounters', () => {
 });
 
 describe('checkTokenLimit', () => {
-  /** Counters that note what they were asked to count. */
-  function watched(): { counters: TokenCounters; counted: string[] } {
+  /** Create counters that record the texts that they count. */
+  function recordingCounters(): { counters: TokenCounters; counted: string[] } {
     const counted: string[] = [];
     const count: TokenCounters['count'] = (model, texts, signal) => {
       counted.push(...texts);
@@ -154,9 +157,9 @@ describe('checkTokenLimit', () => {
     return { counters: { ...counters, count }, counted };
   }
 
-  it('counts only texts whose bytes are more than the tokens allowed', async () => {
+  it('only texts with more bytes than allowed tokens are counted', async () => {
     const model = { ...openai, maxTokens: 10 };
-    const { counters, counted } = watched();
+    const { counters, counted } = recordingCounters();
     const long = 'antidisestablishmentarianism';
     expect(await checkTokenLimit(counters, model, ['0123456789', long, '한국어', '한국어다'])).toEqual([
       null,
@@ -167,7 +170,7 @@ describe('checkTokenLimit', () => {
     expect(counted).toEqual([long, '한국어다']);
   });
 
-  it('lets a text of exactly the limit through, and names one of a token more with its place and its count', async () => {
+  it('a text of exactly the limit is accepted; one with a token more is refused with its position and its count', async () => {
     const limit = 3000;
     const model = { ...openai, maxTokens: limit };
     await checkTokenLimit(counters, model, [manyWords(limit)]);
@@ -176,31 +179,35 @@ describe('checkTokenLimit', () => {
     expect(error.message).toBe(`input[2] has 3001 tokens; ${model.id} takes at most 3000; shorten or split the text`);
   });
 
-  it('names the place in the request where it is told', async () => {
+  it('the error names the position in the request if indexes are given', async () => {
     const model = { ...openai, maxTokens: 5 };
     const work = checkTokenLimit(counters, model, ['a', manyWords(20)], { indexes: [4, 9] });
     expect(await errorOf(work)).toMatchObject({ param: 'input[9]' });
   });
 
-  it('says that an estimate is one', async () => {
+  it('the error marks an estimate as one', async () => {
     const model = { ...estimated, maxTokens: 50 };
     const error = await errorOf(checkTokenLimit(counters, model, [manyWords(60)]));
-    expect(error.message).toMatch(/^input\[0\] has about \d+ tokens; vendor-e\/embeddings-v3 takes at most 50; shorten or split the text$/);
+    expect(error.message).toMatch(
+      /^input\[0\] has about \d+ tokens; vendor-e\/embeddings-v3 takes at most 50; shorten or split the text$/,
+    );
   });
 
-  it('says no exact number of a text that is far too long', async () => {
+  it('the error has no exact count of a text that is far too long', async () => {
     const error = await errorOf(checkTokenLimit(counters, openai, [manyWords(100_000)]));
-    expect(error.message).toBe(`input[0] has more than 32764 tokens; ${openai.id} takes at most 8191; shorten or split the text`);
+    expect(error.message).toBe(
+      `input[0] has more than 32764 tokens; ${openai.id} takes at most 8191; shorten or split the text`,
+    );
   });
 
-  it('refuses a text that is plainly too long without counting it', async () => {
-    const { counters, counted } = watched();
+  it('a text that is certainly too long is refused without a count', async () => {
+    const { counters, counted } = recordingCounters();
     const error = await errorOf(checkTokenLimit(counters, openai, ['a'.repeat(8191 * 4 * 128 + 129)]));
     expect(error).toMatchObject({ code: 'token_limit_exceeded', param: 'input[0]' });
     expect(counted).toEqual([]);
   });
 
-  it('counts by a tokenizer file whatever the length, since its normaliser may make a text longer', async () => {
+  it('texts of any length are counted with a tokenizer file, since its normaliser may lengthen a text', async () => {
     const model = withFile('short.json', WORD_PIECE, 3);
     expect(await checkTokenLimit(counters, model, ['a'])).toEqual([3]);
     expect(await errorOf(checkTokenLimit(counters, model, ['a', 'ab']))).toMatchObject({ param: 'input[1]' });

@@ -21,26 +21,26 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('loadTokenizerFile', () => {
-  it('counts byte-pair encoding by its merges', () => {
+  it('a byte-pair encoding file counts by its merges', () => {
     expect(bpe('', ALL)).toBe(0);
     expect(bpe('low', ALL)).toBe(1);
     expect(bpe('lower low', ALL)).toBe(3);
     expect(bpe('slow 7', ALL)).toBe(3);
   });
 
-  it('counts word pieces, with the tokens around a text', () => {
+  it('a WordPiece file counts with the tokens around a text', () => {
     expect(wordPiece('', ALL)).toBe(2);
     expect(wordPiece('Lower', ALL)).toBe(4);
     expect(wordPiece('low, lower', ALL)).toBe(2 + 1 + 1 + 2);
     expect(wordPiece('x'.repeat(101), ALL)).toBe(3);
   });
 
-  it('counts a unigram model, with the tokens around a text', () => {
+  it('a Unigram file counts with the tokens around a text', () => {
     expect(unigram('low', ALL)).toBe(3);
     expect(unigram('lower 항구의', ALL)).toBe(2 + 2 + 2);
   });
 
-  it('counts a long text as the sum of its words, whatever their number', () => {
+  it('the count of a long text is the sum of the counts of its words', () => {
     for (const words of [10, 500, 20_000]) {
       const text = Array.from({ length: words }, () => 'lower').join(' ');
       expect(bpe(text, ALL)).toBe(2 * words);
@@ -49,13 +49,13 @@ describe('loadTokenizerFile', () => {
     }
   });
 
-  it('never counts less for a word without end than one of its merges allow', () => {
+  it('the count of an endless word is never lower than its merges allow', () => {
     const letters = 300_000;
     expect(bpe('low'.repeat(letters / 3), ALL)).toBeGreaterThanOrEqual(letters / 3);
     expect(unigram('z'.repeat(letters), ALL)).toBeGreaterThanOrEqual(letters);
   });
 
-  it('takes unknown characters without end, and lone surrogates', () => {
+  it('long runs of unknown characters and lone surrogates are counted', () => {
     for (const unit of ['\ud800', '😀', '7', '\n', ' ', '\u0301', '\ufdfa']) {
       for (const count of [bpe, wordPiece, unigram]) {
         expect(Number.isSafeInteger(count(unit.repeat(20_000), ALL))).toBe(true);
@@ -63,7 +63,7 @@ describe('loadTokenizerFile', () => {
     }
   });
 
-  it('stops soon after the number that is enough', () => {
+  it('a count by a tokenizer file stops soon after `stopAfter`', () => {
     const text = 'low '.repeat(100_000);
     expect(bpe(text, 1000)).toBeGreaterThan(1000);
     expect(bpe(text, 1000)).toBeLessThan(2000);
@@ -78,7 +78,7 @@ describe('loadTokenizerFile', () => {
     ['a model without its merges', JSON.stringify({ ...BPE, model: { type: 'BPE', vocab: { a: 0 } } })],
     ['a model without a vocabulary', JSON.stringify({ ...BPE, model: { type: 'BPE', merges: [] } })],
     ['an unknown part', JSON.stringify({ ...BPE, pre_tokenizer: { type: 'Magic' } })],
-  ])('refuses %s', async (_, content) => {
+  ])('a tokenizer file with %s is refused', async (_, content) => {
     await expect(loadTokenizerFile(writeTokenizer(folder, 'broken.json', content))).rejects.toThrow();
   });
 });

@@ -7,8 +7,8 @@ const NO_PARTS = { normalizer: null, pre_tokenizer: null, post_processor: null, 
 
 const special = (id: number, content: string) => ({ id, content, special: true, normalized: false });
 
-/** [CLS] text [SEP], as BERT has it. */
-function around(first: string, last: string) {
+/** Post-processor that adds tokens as BERT does: [CLS] text [SEP]. */
+function template(first: string, last: string) {
   return {
     type: 'TemplateProcessing',
     single: [
@@ -24,7 +24,7 @@ function around(first: string, last: string) {
   };
 }
 
-/** Letters, and the merges l+o, lo+w, e+r: `low` is one token, `lower` two. */
+/** BPE tokenizer of letters with the merges l+o, lo+w, e+r: `low` is one token, `lower` two. */
 export const BPE = {
   ...NO_PARTS,
   pre_tokenizer: { type: 'WhitespaceSplit' },
@@ -40,7 +40,10 @@ export const BPE = {
   },
 };
 
-/** `low` and `##er` are words' parts; what is not of letters is [UNK]. Every text has [CLS] and [SEP] around it. */
+/**
+ * WordPiece tokenizer with the parts `low` and `##er`; words with other characters are [UNK]. Every text gets [CLS] and
+ * [SEP].
+ */
 export const WORD_PIECE = {
   ...NO_PARTS,
   added_tokens: [special(0, '[CLS]'), special(1, '[SEP]'), special(2, '[UNK]')],
@@ -52,7 +55,7 @@ export const WORD_PIECE = {
     lowercase: true,
   },
   pre_tokenizer: { type: 'BertPreTokenizer' },
-  post_processor: around('[CLS]', '[SEP]'),
+  post_processor: template('[CLS]', '[SEP]'),
   model: {
     type: 'WordPiece',
     unk_token: '[UNK]',
@@ -66,13 +69,13 @@ export const WORD_PIECE = {
   },
 };
 
-/** Whole words with the mark of a space, syllables of Korean, letters. Every text has <s> and </s> around it. */
+/** Unigram tokenizer of words with a space mark, Korean syllables and letters. Every text gets <s> and </s>. */
 export const UNIGRAM = {
   ...NO_PARTS,
   added_tokens: [special(0, '<s>'), special(1, '</s>')],
   normalizer: { type: 'NFKC' },
   pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
-  post_processor: around('<s>', '</s>'),
+  post_processor: template('<s>', '</s>'),
   model: {
     type: 'Unigram',
     unk_id: 2,
@@ -90,7 +93,7 @@ export const UNIGRAM = {
   },
 };
 
-/** @returns path of a `tokenizer.json` with this in it */
+/** Write a `tokenizer.json`. @returns its path */
 export function writeTokenizer(folder: string, name: string, tokenizer: unknown): string {
   const file = path.join(folder, name);
   writeFileSync(file, typeof tokenizer === 'string' ? tokenizer : JSON.stringify(tokenizer));

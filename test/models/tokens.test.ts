@@ -6,14 +6,14 @@ import { type CountText, countTokens, tokenUpperBound } from '../../src/models/t
 import { SEED } from '../support/random.ts';
 import { paragraphs, REGISTER_NAMES } from './varied-texts.ts';
 
-/** Retrieval collections of real texts, beside the checkout where there are any. */
+/** Retrieval collections of real texts, which may be beside the checkout. */
 const CORPORA = ['cranfield', 'korquad-a'].map((name) => ({
   name,
   file: new URL(`../../../shared/data/retrieval/${name}/docs.jsonl`, import.meta.url),
 }));
 const PASSAGE_WORDS = 50;
 
-/** Passages of exactly 50 words, one after the other. */
+/** Read consecutive passages of exactly 50 words. */
 function passagesOf(file: URL): string[] {
   return readFileSync(file, 'utf8')
     .trim()
@@ -27,7 +27,7 @@ function passagesOf(file: URL): string[] {
     });
 }
 
-/** Texts and their length in tokens of cl100k_base, counted with its own vocabulary. */
+/** Texts with their tokens in cl100k_base, counted with its own vocabulary. */
 const COUNTED: [name: string, tokens: number, text: string][] = [
   [
     'English prose',
@@ -62,17 +62,17 @@ const COUNTED: [name: string, tokens: number, text: string][] = [
 ];
 
 describe('countTokens', () => {
-  it.each(COUNTED)('%s: not more than 10 %% below, not 40 %% above', (_, tokens, text) => {
+  it.each(COUNTED)('the estimate of %s is at most 10 %% below and 40 %% above the count', (_, tokens, text) => {
     expect(countTokens(text) / tokens).toBeGreaterThan(0.9);
     expect(countTokens(text) / tokens).toBeLessThan(1.4);
   });
 
-  it('counts nothing as nothing and anything as something', () => {
+  it('the estimate is 0 for the empty text and at least 1 for any other', () => {
     expect(countTokens('')).toBe(0);
     for (const text of ['a', '.', '한', '\n', '1', '\ud800']) expect(countTokens(text)).toBeGreaterThan(0);
   });
 
-  it('never shrinks when words are added', () => {
+  it('the estimate never shrinks when words are added', () => {
     const words = fc.array(fc.constantFrom('tide', 'Harbour', '항구의', '2024', 'AB-1234', '…', '東京'), {
       minLength: 2,
     });
@@ -94,14 +94,14 @@ describe('countTokens against cl100k_base', () => {
 
   const ratio = (text: string) => countTokens(text) / exact(text, Number.POSITIVE_INFINITY);
 
-  it.each(REGISTER_NAMES)('%s: no paragraph is undercounted by more than 10 %%', (register) => {
+  it.each(REGISTER_NAMES)('no paragraph of %s is undercounted by more than 10 %%', (register) => {
     const ratios = paragraphs(register, 200, 7).map(ratio);
     expect(Math.min(...ratios)).toBeGreaterThanOrEqual(0.9);
     expect(Math.max(...ratios)).toBeLessThan(1.3);
   });
 
-  it.for(CORPORA)('real texts, $name: no passage is undercounted by more than 10 %', ({ file }, { skip }) => {
-    skip(!existsSync(file), '../shared/data/retrieval is not there');
+  it.for(CORPORA)('no real passage of $name is undercounted by more than 10 %', ({ file }, { skip }) => {
+    skip(!existsSync(file), '../shared/data/retrieval does not exist');
     const ratios = passagesOf(file).map(ratio);
     expect(ratios.length).toBeGreaterThan(500);
     expect(Math.min(...ratios)).toBeGreaterThanOrEqual(0.9);
@@ -110,11 +110,11 @@ describe('countTokens against cl100k_base', () => {
 });
 
 describe('tokenUpperBound', () => {
-  it.each(COUNTED)('%s: not exceeded', (_, tokens, text) => {
+  it.each(COUNTED)('the count of %s does not exceed the upper bound', (_, tokens, text) => {
     expect(tokenUpperBound(text)).toBeGreaterThanOrEqual(tokens);
   });
 
-  it('is the length in UTF-8 bytes', () => {
+  it('the upper bound is the length in UTF-8 bytes', () => {
     expect(tokenUpperBound('aé한😀')).toBe(1 + 2 + 3 + 4);
   });
 });

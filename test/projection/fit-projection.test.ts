@@ -83,7 +83,7 @@ const model = (id: string): Model => catalog.find(id);
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, x, i) => sum + x * (b[i] as number), 0);
 
 describe('fitProjection', () => {
-  it('makes the space from the reference, maps another model into it, and both can be compared', async () => {
+  it('the space is created from the reference, another model is mapped into it, and both can be compared', async () => {
     const { report: reference } = await fitModel(request(REFERENCE, { reference: true }));
     expect(reference).toMatchObject({ model: REFERENCE, space: 'canon-v1', pairs: 600, grade: 'good', active: true });
     const { report: other } = await fitModel(request(OTHER));
@@ -106,7 +106,7 @@ describe('fitProjection', () => {
     expect(audit).toHaveLength(2);
   });
 
-  it('goes on where an interrupted run stopped, and pays for nothing twice', async () => {
+  it('a fit resumes an interrupted run without paying twice', async () => {
     const stop = new AbortController();
     let left = 3;
     const whole = embed;
@@ -126,7 +126,7 @@ describe('fitProjection', () => {
     expect(kept).toEqual([]);
   });
 
-  it('embeds texts that the space does not know with the reference, too', async () => {
+  it('texts that are not in the space are embedded with the reference, too', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     calls.length = 0;
     const foreign = syntheticTexts(560, 3);
@@ -150,7 +150,7 @@ describe('fitProjection', () => {
       }),
       'too_few_pairs',
     ],
-  ])('refuses %s, before anything is embedded', async (_, asked, code) => {
+  ])('a fit refuses %s before any text is embedded', async (_, asked, code) => {
     await expect(fitModel(asked)).rejects.toMatchObject({ code });
     expect(calls).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('fitProjection', () => {
       (vectors: Float32Array) => vectors.map((_, i) => (i % 64) + 1),
       'vectors_not_distinct',
     ],
-  ])('refuses %s, and the map in use stays', async (_, spoil, code) => {
+  ])('a fit refuses %s, and the active map stays', async (_, spoil, code) => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report } = await fitModel(request(OTHER));
     const whole = embed;
@@ -175,18 +175,18 @@ describe('fitProjection', () => {
     ]);
   });
 
-  it('never makes a space twice', async () => {
+  it('a space is never created twice', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     await expect(fitModel(request(OTHER, { reference: true }))).rejects.toMatchObject({ code: 'space_exists' });
   });
 
-  it('does not put a map that fails in the place of one in use', async () => {
+  it('a map that fails does not replace the active one', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report: good } = await fitModel(request(OTHER));
     const whole = embed;
     embed = async (call) => {
       const vectors = await whole(call);
-      // Another meaning for every text: nothing to align.
+      // Every text gets another meaning, so that the models cannot be aligned.
       return call.model.id === OTHER ? vectors.toReversed() : vectors;
     };
     const { report: bad } = await fitModel(request(OTHER));
@@ -200,7 +200,7 @@ describe('fitProjection', () => {
 });
 
 describe('maps', () => {
-  it('are activated, retired, and taken over by running processes', async () => {
+  it('maps are activated and retired, and running processes use them', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report: first } = await fitModel(request(OTHER));
     const { report: second } = await fitModel(request(OTHER, { method: 'ridge', activate: false }));
@@ -222,7 +222,7 @@ describe('maps', () => {
     });
   });
 
-  it('of another revision of the model are not used, and cannot be activated', async () => {
+  it('maps of another revision of the model are not used, and cannot be activated', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report } = await fitModel(request(OTHER));
     const projections = registry();
@@ -235,7 +235,7 @@ describe('maps', () => {
     );
   });
 
-  it('whose artifact is damaged leave the one in use in its place', async () => {
+  it('a map whose artifact is damaged does not replace the active one', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report: first } = await fitModel(request(OTHER));
     const projections = registry();
@@ -257,7 +257,7 @@ describe('maps', () => {
     });
   });
 
-  it('are evaluated again without any call, with the same figures', async () => {
+  it('maps are evaluated again without any call, with the same figures', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const { report } = await fitModel(request(OTHER));
     calls.length = 0;
@@ -269,7 +269,7 @@ describe('maps', () => {
 });
 
 describe('canaries', () => {
-  it('mark a map as stale once the vendor serves another model', async () => {
+  it('canaries mark a map as stale once the vendor serves another model', async () => {
     await fitModel(request(REFERENCE, { reference: true }));
     const options = { olderThanMs: 0, signal: new AbortController().signal };
     const canaries = { ...context, isServed: () => true };

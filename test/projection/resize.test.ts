@@ -13,7 +13,7 @@ function unit(values: number[]): Float32Array {
 
 const vectors = fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 1, maxLength: 64 }).map(unit);
 
-it('gives the normalised prefix for every smaller dimension, and zeros beyond the own one', () => {
+it('a resized vector is the normalised prefix for smaller dimensions, with zeros beyond its own', () => {
   fc.assert(
     fc.property(vectors, fc.integer({ min: 1, max: 128 }), (vector, to) => {
       const resized = resizeVectors(vector, vector.length, to);
@@ -29,7 +29,7 @@ it('gives the normalised prefix for every smaller dimension, and zeros beyond th
   );
 });
 
-it('never gives a zero vector, and leaves an unchanged dimension alone', () => {
+it('a resized vector is never zero, and is unchanged for the same dimension', () => {
   expect(resizeVectors(Float32Array.of(0, 0, 1), 3, 2)).toEqual(Float32Array.of(1, 0));
   const same = Float32Array.of(0.6, 0.8);
   expect(resizeVectors(same, 2, 2)).toBe(same);

@@ -38,7 +38,7 @@ describe('decoding an image', () => {
     { format: 'jpeg', file: encodeJpeg(bitmap), width: bitmap.width * 8, height: bitmap.height * 8 },
     { format: 'gif', file: encodeGif([bitmap, bitmap]), ...size },
     { format: 'webp', file: encodeAnimatedWebp([bitmap, bitmap]), ...size },
-  ])('tells $format and its size by the bytes alone', ({ format, file, width, height }) => {
+  ])('the format $format and the size are read from the bytes alone', ({ format, file, width, height }) => {
     const decoded = decodeImage(file.toString('base64'));
     expect(decoded).toMatchObject({ format, width, height, orientation: 1 });
     expect(file.equals(decoded.bytes)).toBe(true);
@@ -51,13 +51,13 @@ describe('decoding an image', () => {
     },
   );
 
-  it('keeps the file in memory of its own, which can be moved to another thread', () => {
+  it('the decoded file has memory of its own, which can be transferred to another thread', () => {
     const { bytes } = decodeImage(pngOf(1, 1, 0, Buffer.alloc(0)).toString('base64'));
     expect(bytes.buffer.byteLength).toBe(bytes.length);
     expect(structuredClone(bytes, { transfer: [bytes.buffer] }).length).toBeGreaterThan(0);
   });
 
-  it('refuses what is not strict base64', () => {
+  it('a string that is not strict base64 is refused', () => {
     const good = png.toString('base64');
     const invalid = /^is not valid base64/;
     for (const bad of [
@@ -80,16 +80,16 @@ describe('decoding an image', () => {
     }
   });
 
-  it('refuses an empty string, also behind a prefix', () => {
+  it('an empty string is refused, also after a prefix', () => {
     expect(faultOf('')).toBe('must not be empty');
     expect(faultOf('data:image/png;base64,')).toBe('must not be empty');
   });
 
-  it('says that addresses are not fetched', () => {
+  it('the error of an address explains that addresses are not fetched', () => {
     expect(faultOf('https://example.com/cat.png')).toContain('addresses are not fetched');
   });
 
-  it('refuses a data: URL that is not base64', () => {
+  it('a data: URL that is not base64 is refused', () => {
     expect(faultOf('data:image/svg+xml,<svg/>')).toContain('data:image/png;base64');
     expect(faultOf(`data:image/png;x=${'y'.repeat(500)};base64,${png.toString('base64')}`)).toContain('data:image/png');
   });
@@ -102,24 +102,24 @@ describe('decoding an image', () => {
     ['<svg xmlns="x"/>', 'SVG or XML'],
     ['<!DOCTYPE html>', 'HTML'],
     ['hello, world', 'an unknown format'],
-  ])('says what %j is, and what is accepted', (start, name) => {
+  ])('the error of %j names its format and the accepted ones', (start, name) => {
     expect(faultOfBytes(Buffer.from(start, 'latin1'))).toBe(`is ${name}; PNG, JPEG, WebP and GIF are accepted`);
   });
 
-  it('takes an image of exactly the largest size, and refuses one byte more', () => {
+  it('an image of exactly the largest size is accepted, and one byte more is refused', () => {
     const largest = Buffer.concat([png, Buffer.alloc(IMAGE_BYTES_MAX - png.length)]);
     expect(decodeImage(largest.toString('base64')).bytes.length).toBe(IMAGE_BYTES_MAX);
     expect(faultOfBytes(Buffer.concat([largest, Buffer.alloc(1)]))).toBe('is larger than 10 MB');
   });
 
-  it('refuses declared sizes beyond 50 megapixels, and sizes of nothing', () => {
+  it('declared sizes beyond 50 megapixels, and sizes of zero, are refused', () => {
     const header = (width: number, height: number) => faultOfBytes(pngOf(width, height, 0, Buffer.alloc(10)));
     expect(header(100_000, 100_000)).toBe('has 100000 x 100000 pixels; up to 50 megapixels are accepted');
     expect(header(0, 100)).toBe('has a damaged header');
     expect(decodeImage(pngOf(50_000, 1_000, 0, Buffer.alloc(10)).toString('base64')).width).toBe(50_000);
   });
 
-  it('looks at the first frame, not only at the canvas', () => {
+  it('the size of the first frame counts besides that of the canvas', () => {
     const gif = encodeGif([bitmap]);
     const place = gif.indexOf(Buffer.from([0x21, 0xf9])) + 8;
     gif.writeUInt16LE(60_000, place + 5);
@@ -132,7 +132,7 @@ describe('decoding an image', () => {
     ['JPEG', encodeJpeg(bitmap), 80],
     ['GIF', encodeGif([bitmap]), 13],
     ['WebP', encodeWebp(bitmap), 24],
-  ])('refuses a %s that is cut off within its header', (_name, file, headerLength) => {
+  ])('a %s that is truncated within its header is refused', (_name, file, headerLength) => {
     for (let length = 12; length < headerLength; length++) {
       expect(faultOfBytes(file.subarray(0, length))).toBe('has a damaged header');
     }
@@ -143,15 +143,15 @@ describe('decoding an image', () => {
     ['JPEG with fill bytes', encodeJpeg(bitmap), 2, Buffer.from([0xff])],
     ['GIF', encodeGif([bitmap]), 13 + 3 * 128, Buffer.from([0x21, 0xfe, 0])],
     ['WebP', encodeWebp(bitmap), 12, Buffer.from('XXXX\0\0\0\0', 'latin1')],
-  ])('does not search without end for the first frame of a %s', (_name, file, start, part) => {
+  ])('the search for the first frame of a %s is bounded', (_name, file, start, part) => {
     const withParts = (count: number) =>
       Buffer.concat([file.subarray(0, start), ...new Array<Buffer>(count).fill(part), file.subarray(start)]);
     expect(decodeImage(withParts(5_000).toString('base64')).width).toBeGreaterThan(0);
     expect(faultOfBytes(withParts(20_000))).toBe('has a damaged header');
   });
 
-  it('survives headers of random bytes', () => {
-    const random = createTestRandom('headers of random bytes');
+  it('headers of random bytes are read or refused', () => {
+    const dice = throwDice('headers of random bytes');
     for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
       for (let round = 0; round < 300; round++) {
         const broken = Buffer.from(file);
@@ -168,7 +168,7 @@ describe('decoding an image', () => {
     }
   });
 
-  it('reads the EXIF orientation of a photograph, in both byte orders', () => {
+  it('the EXIF orientation of a photograph is read in both byte orders', () => {
     const jpeg = encodeJpeg(bitmap);
     for (const order of ['II', 'MM'] as const) {
       for (const orientation of [1, 3, 6, 8]) {

@@ -10,9 +10,9 @@ import { keepLogs } from '../support/logs.ts';
 export const never = new AbortController().signal;
 export const english = drawText(['HELLO WORLD', 'VECTOR SEARCH 2047']);
 export const korean = drawText(['한국어 문서', '검색 엔진 서울 도시']);
-/** A JPEG of it is eight times as large. */
+/** Page of text as PNG; a JPEG of it is eight times as large. */
 export const small = drawText(['HELLO WORLD'], { letterPx: 20, marginPx: 16 });
-/** No text, but so much like it that the recogniser looks twice. */
+/** Image without text that resembles text, so that the recogniser runs a second pass. */
 export const waves = grey(
   ...([800, 600] as const),
   (x, y) => 128 + 100 * Math.sin(x / 17 + 3 * Math.sin(y / 40)) * Math.cos(y / 23),
@@ -24,14 +24,14 @@ export function grey(width: number, height: number, shade: (x: number, y: number
   return { width, height, pixels };
 }
 
-/** 7000 x 7000 pixels in a few kilobytes. */
+/** Create an image of 7000 x 7000 pixels in a few kilobytes. */
 export const large = () => pngOf(7000, 7000, 2, deflateSync(Buffer.alloc(7000 * 21_001)));
 
 export function read(ocr: Transcriber, file: Buffer, signal = never): Promise<string> {
   return ocr.transcribe(decodeImage(file.toString('base64')), signal);
 }
 
-/** With one process, which ends with the test. */
+/** Open OCR with one process, which ends with the test. */
 export function open(options: OcrOptions = {}): Transcriber {
   const ocr = openOcr(keepLogs().logger, { processesMax: 1, ...options });
   onTestFinished(() => ocr.close());

@@ -24,7 +24,7 @@ it.each([
   expect(await read(ocr, encodePng(bitmap))).toBe('');
 });
 
-it('reads or refuses cut-off and damaged files, and never more than that', async () => {
+it('OCR reads or refuses truncated and damaged files, without any other failure', async () => {
   for (const file of [encodePng(english), encodeJpeg(small), encodeGif([english]), encodeWebp(english)]) {
     const broken = [0.3, 0.9].map((share) => file.subarray(0, Math.floor(file.length * share)));
     for (const step of [97, 1013]) {
@@ -40,13 +40,13 @@ it('reads or refuses cut-off and damaged files, and never more than that', async
   expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
 });
 
-it('reads on after sizes that the recogniser does not take', async () => {
+it('OCR continues after sizes that the recogniser does not accept', async () => {
   const outcome = await read(ocr, encodePng(grey(40_000, 30, () => 255))).catch((error) => error.code);
   expect(['', 'image_unreadable']).toContain(outcome);
   expect(await read(ocr, encodePng(korean))).toContain('한국어');
 });
 
-it('reads on after an image that unpacks to 150 MB', async () => {
+it('OCR continues after an image that unpacks to 150 MB', async () => {
   expect(await read(ocr, large())).toBe('');
   expect(await read(ocr, encodePng(english))).toContain('HELLO');
 }, 60_000);

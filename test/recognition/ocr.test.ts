@@ -21,7 +21,7 @@ import { english, grey, korean, large, never, open, read, small, waves } from '.
 
 const other = drawText(['SECOND FRAME']);
 
-/** Our child processes, where the system tells (Linux). */
+/** List our child processes (Linux only). */
 function children(): number[] {
   const threads = readdirSync('/proc/self/task');
   return threads.flatMap((thread) =>
@@ -43,29 +43,29 @@ describe('reading text in images on this machine', () => {
     ['animated GIF, its first frame', encodeGif([english, other])],
     ['WebP', encodeWebp(english)],
     ['animated WebP, its first frame', encodeAnimatedWebp([english, other])],
-  ])('reads English in a %s', async (_name, file) => {
+  ])('OCR reads English in a %s', async (_name, file) => {
     expect(await read(ocr, file)).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
 
-  it('reads a JPEG', async () => {
+  it('OCR reads a JPEG', async () => {
     expect(await read(ocr, encodeJpeg(small))).toBe('HELLO WORLD');
   });
 
-  it('turns a photograph as its EXIF data say', async () => {
-    expect(await read(ocr, withExifOrientation(encodeJpeg(rotateLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
+  it('OCR rotates a photograph by its EXIF orientation', async () => {
+    expect(await read(ocr, withExifOrientation(encodeJpeg(turnLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
   });
 
-  it('reads Korean with the spaces where they are', async () => {
+  it('OCR reads Korean with its spaces', async () => {
     expect(await read(ocr, encodePng(korean))).toBe('한국어 문서\n검색 엔진 서울 도시');
   });
 
-  it('reads Korean and English in one image', async () => {
+  it('OCR reads Korean and English in one image', async () => {
     expect(await read(ocr, encodePng(drawText(['SEOUL 서울 도시', 'OPEN 서울 2024'])))).toBe(
       'SEOUL 서울 도시\nOPEN 서울 2024',
     );
   });
 
-  it('reads light text on a dark ground', async () => {
+  it('OCR reads light text on a dark background', async () => {
     const inverted = { ...english, pixels: english.pixels.map((shade) => 255 - shade) };
     expect(await read(ocr, encodePng(inverted))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
@@ -73,11 +73,11 @@ describe('reading text in images on this machine', () => {
   it.each([
     ['a white image', grey(400, 300, () => 255)],
     ['an image of one pixel', grey(1, 1, () => 0)],
-  ])('finds no text in %s', async (_name, bitmap) => {
+  ])('OCR finds no text in %s', async (_name, bitmap) => {
     expect(await read(ocr, encodePng(bitmap))).toBe('');
   });
 
-  it('refuses a file without pixels, and reads the next image', async () => {
+  it('OCR refuses a file without pixels, and reads the next image', async () => {
     const files = [pngOf(100, 100, 0, Buffer.alloc(0)), pngOf(100, 100, 6, Buffer.from('no zlib data at all'))];
     for (const file of files) {
       await expect(read(ocr, file)).rejects.toMatchObject({ code: 'image_unreadable', status: 400 });
@@ -85,7 +85,7 @@ describe('reading text in images on this machine', () => {
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
   });
 
-  it('reads or refuses a cut-off file, and reads the next image', async () => {
+  it('OCR reads or refuses a truncated file, and reads the next image', async () => {
     const file = encodePng(english);
     const outcome = await read(ocr, file.subarray(0, file.length / 2)).catch((error) => error.code);
     expect(outcome).toBeTypeOf('string');
@@ -94,26 +94,26 @@ describe('reading text in images on this machine', () => {
 });
 
 describe('the bounds of reading', () => {
-  it('refuses an image that needs more memory than a process may have', async () => {
+  it('OCR refuses an image that needs more memory than a process may use', async () => {
     const ocr = open({ memoryBytesMax: 128 * 1024 * 1024 });
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
     await expect(read(ocr, large())).rejects.toMatchObject({ code: 'image_unreadable', status: 400 });
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
   }, 60_000);
 
-  it('gives up on an image that takes too long, and ends the process', async () => {
+  it('OCR refuses an image that takes too long, and ends the process', async () => {
     const ocr = open({ imageMs: 1 });
     await expect(read(ocr, encodePng(english))).rejects.toMatchObject({ code: 'image_too_slow', status: 400 });
     if (isLinux) await until(async () => children().length === 0, { what: 'the end of the process' });
   });
 
-  it('is content with its first look where a second one takes too long', async () => {
+  it('OCR returns the result of the first pass if the second one takes too long', async () => {
     const ocr = open({ secondPassMs: 1 });
     expect(await read(ocr, encodePng(waves))).toBe('');
     expect(await read(ocr, encodePng(english))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
   });
 
-  it('gives up when nobody waits any more', async () => {
+  it('OCR stops when its signal is aborted', async () => {
     const ocr = open();
     const gone = new AbortController();
     const reading = read(ocr, large(), gone.signal);
@@ -123,7 +123,7 @@ describe('the bounds of reading', () => {
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
   });
 
-  it('refuses more waiting images than it has room for', async () => {
+  it('OCR refuses more waiting images than its bound', async () => {
     const ocr = open({ waitingMax: 1 });
     const file = encodePng(english);
     const outcomes = await Promise.allSettled([read(ocr, file), read(ocr, file), read(ocr, file)]);
@@ -131,27 +131,27 @@ describe('the bounds of reading', () => {
     expect(outcomes[2]).toMatchObject({ reason: { code: 'images_overloaded', status: 503, retryable: true } });
   });
 
-  it('says so where the recogniser does not start', async () => {
+  it('OCR reports a recogniser that does not start', async () => {
     const ocr = open({ startMs: 1 });
     await expect(read(ocr, encodePng(english))).rejects.toMatchObject({ code: 'provider_unavailable', status: 502 });
   });
 
-  it('starts nothing before the first image', () => {
+  it('OCR starts no process before the first image', () => {
     const before = isLinux ? children() : [];
     open();
     expect(isLinux ? children() : []).toEqual(before);
   });
 });
 
-describe.runIf(isLinux)('the processes of reading', () => {
-  it('end when they are idle, and start again', async () => {
+describe.runIf(isLinux)('OCR processes', () => {
+  it('OCR processes end when they are idle, and start again', async () => {
     const ocr = open({ idleMs: 1 });
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
     await until(async () => children().length === 0, { what: 'the end of the process' });
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
   });
 
-  it('stay for the next image', async () => {
+  it('an OCR process is reused for the next image', async () => {
     const ocr = open();
     await read(ocr, encodePng(english));
     const before = children();
@@ -160,7 +160,7 @@ describe.runIf(isLinux)('the processes of reading', () => {
     expect(children()).toEqual(before);
   });
 
-  it('are replaced when they are killed, also in the middle of an image', async () => {
+  it('an OCR process that is killed is replaced, also in the middle of an image', async () => {
     const ocr = open();
     expect(await read(ocr, encodePng(english))).toContain('HELLO');
     for (const pid of children()) process.kill(pid, 'SIGKILL');
@@ -170,7 +170,7 @@ describe.runIf(isLinux)('the processes of reading', () => {
     expect(await reading).toContain('HELLO WORLD AGAIN');
   });
 
-  it('run without environment, and may reach their own files only', async () => {
+  it('OCR processes have no environment, and can read only their own files', async () => {
     const ocr = open();
     await read(ocr, encodePng(english));
     const [pid] = children();
@@ -182,7 +182,7 @@ describe.runIf(isLinux)('the processes of reading', () => {
     );
   });
 
-  it('end with the pool', async () => {
+  it('OCR processes end with the pool', async () => {
     const ocr = openOcr(keepLogs().logger, { processesMax: 2 });
     const reading = Promise.allSettled([read(ocr, large()), read(ocr, large()), read(ocr, large())]);
     await until(async () => children().length === 2, { what: 'two processes' });
@@ -194,7 +194,7 @@ describe.runIf(isLinux)('the processes of reading', () => {
 });
 
 describe('an image reader without a vision model', () => {
-  it('reads several images at a time, in their order', async () => {
+  it('an image reader without a vision model reads several images at a time, in their order', async () => {
     const reader = openImageReader({ vision: null, logger: keepLogs().logger, ocr: { processesMax: 2 } });
     onTestFinished(() => reader.close());
     const files = ['ALPHA 1', '문서 서울', '', 'GAMMA 3', '주차 금지'].map((line) => encodePng(drawText([line])));

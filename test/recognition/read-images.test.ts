@@ -7,7 +7,7 @@ import { pngOf } from '../support/encode-image.ts';
 
 const never = new AbortController().signal;
 
-/** Images that tell which one they are by their width. */
+/** Create images that are identified by their width. */
 function images(count: number): DecodedImage[] {
   return Array.from({ length: count }, (_, index) =>
     decodeImage(pngOf(index + 1, 1, 0, Buffer.alloc(1)).toString('base64')),
@@ -24,7 +24,7 @@ async function textOf(found: string): Promise<string> {
 }
 
 describe('an image reader', () => {
-  it('keeps the order, whichever image is done first', async () => {
+  it('texts are in the order of the images, whichever image is read first', async () => {
     const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
     const reader = readerOf(
       transcriberOf(async (index) => {
@@ -37,21 +37,21 @@ describe('an image reader', () => {
     expect(await reading).toEqual([{ text: 'text 0' }, { text: 'text 1' }, { text: 'text 2' }, { text: 'text 3' }]);
   });
 
-  it('collapses white space, composes characters and drops what is invisible', async () => {
+  it('the text of an image has collapsed white space, composed characters and no invisible ones', async () => {
     expect(await textOf('  A\n\n B\t\u00a0C\u0000D\u200b \n')).toBe('A B C D');
     expect(await textOf('한국'.normalize('NFD'))).toBe('한국');
     expect(await textOf('lone \ud800 surrogate')).toBe('lone surrogate');
     expect(await textOf(' \n\t\u0000\u200b ')).toBe('');
   });
 
-  it('cuts a text at 20,000 characters, and no character in two', async () => {
+  it('the text of an image is cut at 20,000 characters, and no character is split', async () => {
     expect(await textOf('a'.repeat(50_000))).toHaveLength(20_000);
     const cut = await textOf(`a${'😀'.repeat(15_000)}`);
     expect(cut).toHaveLength(19_999);
     expect(cut.isWellFormed()).toBe(true);
   });
 
-  it('names the image that is at fault, and gives up the others', async () => {
+  it('the error names the faulty image, and the others are aborted', async () => {
     const given: number[] = [];
     const reader = readerOf(
       transcriberOf(async (index, signal) => {
@@ -74,13 +74,13 @@ describe('an image reader', () => {
     expect(given).toEqual([0, 1, 3]);
   });
 
-  it('passes on what is not the fault of an image as it is', async () => {
+  it('an error that no image caused is rethrown unchanged', async () => {
     const down = new AppError({ code: 'provider_unavailable', status: 502, message: 'down', retryable: true });
     const reader = readerOf(transcriberOf(() => Promise.reject(down)));
     await expect(reader.read(images(3), never)).rejects.toBe(down);
   });
 
-  it('gives up with the caller', async () => {
+  it('an image reader stops when the signal of the caller is aborted', async () => {
     const gone = new AbortController();
     const reader = readerOf(
       transcriberOf(

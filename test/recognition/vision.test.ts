@@ -23,7 +23,7 @@ function imageOf(file: Buffer): DecodedImage {
   return decodeImage(file.toString('base64'));
 }
 
-/** Images that tell which one they are by their width. */
+/** Create images that are identified by their width. */
 function numbered(index: number): DecodedImage {
   return imageOf(pngOf(index + 1, 1, 0, Buffer.alloc(1)));
 }
@@ -51,7 +51,7 @@ function open(protocol: Protocol, fields: Partial<VisionSettings> = {}): Transcr
 }
 
 describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) => {
-  it('sends the image, the prompt and nothing that the protocol does not know', async () => {
+  it('a request has the image, the prompt and only fields of the protocol', async () => {
     fake.answer = () => 'HELLO\nA letter on white.';
     expect(await open(protocol).transcribe(png, never)).toBe('HELLO\nA letter on white.');
     expect(fake.calls).toHaveLength(1);
@@ -62,12 +62,12 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(call?.mimeType).toBe(protocol === 'ollama' ? null : 'image/png');
   });
 
-  it('sends no credential where none is configured', async () => {
+  it('a request has no credential if none is configured', async () => {
     await open(protocol, { apiKey: null }).transcribe(png, never);
     expect(fake.calls[0]?.apiKey).toBeNull();
   });
 
-  it('sends the first frame of an animation', async () => {
+  it('the first frame of an animation is sent', async () => {
     const vision = open(protocol);
     await vision.transcribe(imageOf(encodeAnimatedWebp([bitmap, bitmap])), never);
     await vision.transcribe(imageOf(encodeGif([bitmap, bitmap])), never);
@@ -77,19 +77,19 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(still.length).toBeLessThan(encodeGif([bitmap, bitmap]).length / 1.5);
   });
 
-  it('takes an image of 10 MB', async () => {
+  it('an image of 10 MB is read', async () => {
     const large = imageOf(Buffer.concat([encodePng(bitmap), Buffer.alloc(10_000_000)]));
     await open(protocol).transcribe(large, never);
     expect(fake.calls[0]?.image.equals(large.bytes)).toBe(true);
   });
 
-  it.each([429, 500, 503])('tries again after a %i', async (status) => {
+  it.each([429, 500, 503])('a call is tried again after status %i', async (status) => {
     fake.answer = (_call, index) => (index < 2 ? { take: (response) => respond(response, status, {}) } : 'third time');
     expect(await open(protocol).transcribe(png, never)).toBe('third time');
     expect(fake.calls).toHaveLength(3);
   });
 
-  it('tries three times and no more', async () => {
+  it('a call is tried three times and no more', async () => {
     fake.answer = () => ({ take: (response) => respond(response, 503, {}) });
     await expect(open(protocol).transcribe(png, never)).rejects.toMatchObject({
       ...{ code: 'provider_unavailable', status: 502, details: { provider: 'vision', cause: 'http_503' } },
@@ -97,7 +97,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(fake.calls).toHaveLength(3);
   });
 
-  it.each([401, 402, 403, 404])('does not try again after a %i, which is no fault of the image', async (status) => {
+  it.each([401, 402, 403, 404])('status %i is not retried and is no fault of the image', async (status) => {
     fake.answer = () => ({ take: (response) => respond(response, status, { error: { message: `key ${CANARY}` } }) });
     await expect(open(protocol).transcribe(png, never)).rejects.toMatchObject({
       ...{ code: 'provider_unavailable', status: 502 },
@@ -105,7 +105,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(fake.calls).toHaveLength(1);
   });
 
-  it.each([400, 413, 422])('calls a %i a fault of the image', async (status) => {
+  it.each([400, 413, 422])('status %i is a fault of the image', async (status) => {
     fake.answer = () => ({ take: (response) => respond(response, status, { error: { message: 'bad image' } }) });
     await expect(open(protocol).transcribe(png, never)).rejects.toMatchObject({
       ...{ code: 'upstream_rejected', status: 400 },
@@ -125,7 +125,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     ['a reset', { take: (response) => response.socket?.resetAndDestroy() }],
     ['a gigabyte', { take: (response) => respond(response, 200, '', { 'content-length': 1e9 }) }],
   ];
-  it.each(faults)('answers %s with a typed error, after bounded tries', async (_name, answer) => {
+  it.each(faults)('a faulty answer (%s) gives a typed error after bounded attempts', async (_name, answer) => {
     fake.answer = () => answer;
     await expect(open(protocol).transcribe(png, never)).rejects.toMatchObject({
       ...{ code: 'provider_unavailable', status: 502 },
@@ -133,7 +133,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(fake.calls).toHaveLength(3);
   });
 
-  it('cuts off an answer without end', async () => {
+  it('an endless answer is aborted', async () => {
     fake.answer = () => ({
       take(response) {
         response.writeHead(200);
@@ -147,14 +147,14 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     await expect(open(protocol).transcribe(png, never)).rejects.toMatchObject({ code: 'provider_unavailable' });
   });
 
-  it('gives up on a model that does not answer', async () => {
+  it('a model that does not answer runs into the timeout', async () => {
     fake.answer = () => ({ take: () => {} });
     await expect(open(protocol, { timeoutMs: 50 }).transcribe(png, never)).rejects.toMatchObject({
       ...{ code: 'provider_unavailable', details: { cause: 'timeout' } },
     });
   });
 
-  it('gives up with the caller', async () => {
+  it('a call is aborted with the signal of the caller', async () => {
     const gone = new AbortController();
     fake.answer = () => {
       gone.abort(new Error('client gone'));
@@ -164,12 +164,12 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(fake.calls).toHaveLength(1);
   });
 
-  it('asks for no more at a time than is configured, and keeps the order', async () => {
+  it('no more calls than configured run at a time, and the order is kept', async () => {
     const reader = openImageReader({ vision: settingsOf(protocol, { concurrencyMax: 3 }), logger: keepLogs().logger });
     onTestFinished(() => reader.close());
     const held: (() => void)[] = [];
     fake.answer = async ({ image }) => {
-      // Three wait for each other, and are let go in reverse.
+      // Three calls wait for each other and are answered in reverse order.
       await new Promise<void>((resolve) => {
         held.push(resolve);
         if (held.length === 3) for (const release of held.splice(0).toReversed()) release();
@@ -182,7 +182,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
     expect(fake.concurrencySeen).toBe(3);
   });
 
-  it('never shows its key', async () => {
+  it('the key of the vision model is never shown', async () => {
     const { logger, lines } = keepLogs();
     const vision = openVision(settingsOf(protocol), logger, { retry: { baseMs: 1, capMs: 1 } });
     onTestFinished(() => vision.close());
@@ -197,7 +197,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
 });
 
 describe('reading images by a vision model', () => {
-  it('learns which optional fields a model refuses, also while several images are under way', async () => {
+  it('optional fields that a model refuses are left out afterwards, also while several images are in progress', async () => {
     const unknown = (param: string): VisionAnswer => ({
       take: (response) =>
         respond(response, 400, { error: { message: `no ${param}`, param, code: 'unsupported_parameter' } }),
@@ -217,7 +217,7 @@ describe('reading images by a vision model', () => {
     expect(fake.calls.at(-1)?.body).toHaveProperty('max_completion_tokens');
   });
 
-  it('does not go round in circles with a model that refuses whatever it is sent', async () => {
+  it('a model that refuses every field is not retried endlessly', async () => {
     fake.answer = () => ({
       take: (response) => respond(response, 400, { error: { message: 'no', param: 'temperature' } }),
     });
@@ -225,7 +225,7 @@ describe('reading images by a vision model', () => {
     expect(fake.calls).toHaveLength(2);
   });
 
-  it('names the image that the model refuses', async () => {
+  it('the error names the image that the model refuses', async () => {
     const reader = openImageReader({ vision: settingsOf('gemini'), logger: keepLogs().logger });
     onTestFinished(() => reader.close());
     fake.answer = ({ image }) =>
@@ -237,13 +237,13 @@ describe('reading images by a vision model', () => {
     });
   });
 
-  it('leaves out what a model only thinks', async () => {
+  it('the thoughts of a model are left out of the text', async () => {
     const parts = [{ text: 'Let me see.', thought: true }, { text: 'HELLO ' }, { text: 'WORLD' }];
     fake.answer = () => ({ take: (response) => respond(response, 200, { candidates: [{ content: { parts } }] }) });
     expect(await open('gemini').transcribe(png, never)).toBe('HELLO WORLD');
   });
 
-  it('reads an answer in parts, and a refusal', async () => {
+  it('an answer in parts and a refusal are read', async () => {
     const vision = open('openai');
     const say = (message: object): void => {
       fake.answer = () => ({ take: (response) => respond(response, 200, { choices: [{ message }] }) });
@@ -259,7 +259,7 @@ describe('reading images by a vision model', () => {
     await expect(vision.transcribe(png, never)).rejects.toMatchObject({ code: 'upstream_rejected', status: 400 });
   });
 
-  it('leaves a model alone that fails again and again', async () => {
+  it('a model that fails repeatedly is not called for a while', async () => {
     fake.answer = () => ({ take: (response) => respond(response, 500, {}) });
     const vision = open('ollama');
     await vision.transcribe(png, never).catch(() => {});
@@ -269,7 +269,7 @@ describe('reading images by a vision model', () => {
     expect(fake.calls).toHaveLength(before);
   });
 
-  it('ends what is under way when it closes', async () => {
+  it('closing aborts the calls in progress', async () => {
     const asked = Promise.withResolvers<void>();
     fake.answer = () => {
       asked.resolve();

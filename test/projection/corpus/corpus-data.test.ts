@@ -21,7 +21,7 @@ describe('readCorpusData', () => {
     writeFileSync(file, change(readFileSync(file, 'utf8')));
   };
 
-  it('reads domains by file name, which is their order', () => {
+  it('domains are read in the order of their file names', () => {
     const names = read().domains.map(({ name }) => name);
     expect(names).toContain('customer-support');
     expect(names).toEqual(names.toSorted());
@@ -33,12 +33,12 @@ describe('readCorpusData', () => {
     ['a list that is not known', 'domains/retail.json', (text) => text.replace('"who"', '"whom"')],
     ['an amount without numbers', 'domains/retail.json', (text) => text.replace('2-90 euros off', 'some euros off')],
     ['a number for a word', 'forms/irregular-plurals.json', (text) => text.replace('"analyses"', '1')],
-  ])('refuses %s and names the file', (_, path, change) => {
+  ])('corpus data with %s are refused, and the error names the file', (_, path, change) => {
     edit(path, change);
     expect(read).toThrow(join(dir, path));
   });
 
-  it('refuses a task without templates', () => {
+  it('corpus data with a task without templates are refused', () => {
     rmSync(join(dir, 'templates/ko/howto.txt'));
     expect(read).toThrow(/howto/);
   });

@@ -11,7 +11,7 @@ describe('English forms', () => {
     ['knife', 'knives'],
     ['potato', 'potatoes'],
     ['photo', 'photos'],
-  ])('plural of %s is %s', (one, many) => {
+  ])('the plural of %s is %s', (one, many) => {
     expect(forms.pluralOf(one)).toBe(many);
   });
 
@@ -25,7 +25,7 @@ describe('English forms', () => {
     ['water the plants', 'watered the plants', 'watered the plants', 'watering the plants'],
     ['tie a rope', 'tied a rope', 'tied a rope', 'tying a rope'],
     ['refer a patient', 'referred a patient', 'referred a patient', 'referring a patient'],
-  ])('past, participle and gerund of %s', (base, past, participle, gerund) => {
+  ])('the past, participle and gerund of %s are correct', (base, past, participle, gerund) => {
     expect([forms.pastOf(base), forms.participleOf(base), forms.gerundOf(base)]).toEqual([past, participle, gerund]);
   });
 
@@ -43,7 +43,7 @@ describe('English forms', () => {
     expect(forms.articleOf(following)).toBe(article);
   });
 
-  it('makes identifiers of phrases', () => {
+  it('phrases are converted to identifiers', () => {
     const phrase = "women's first-class ticket";
     expect(forms.snakeCase(phrase)).toBe('women_s_first_class_ticket');
     expect(forms.camelCase(phrase)).toBe('womenSFirstClassTicket');

@@ -11,27 +11,27 @@ const shareOf = (test: (entry: CorpusText) => boolean) => corpus.filter(test).le
 
 describe('generateCorpus', () => {
   /**
-   * The texts are an input of the canonical space. If a change of words or templates is meant, write the new hash here: new
-   * spaces will be made from other texts than old ones.
+   * The texts are an input of the canonical space. If a change of words or templates is intended, write the new hash
+   * here: new spaces are then created from other texts than old ones.
    */
-  it('gives the same texts on every machine and in every version', () => {
+  it('the corpus has the same texts on every machine and in every version', () => {
     const hash = createHash('sha256').update(JSON.stringify(corpus)).digest('hex');
     expect(hash).toBe('b970afb9c8629e9cac3c159f930b5b075b90b6f8902685487099358118e8470b');
     expect(generateCorpus(1)).toEqual(corpus);
   });
 
-  it('gives other texts for another seed', () => {
+  it('another seed gives other texts', () => {
     const texts = new Set(corpus.map((entry) => entry.text));
     const common = generateCorpus(2).filter((entry) => texts.has(entry.text)).length;
     expect(common).toBeLessThan(CORPUS_TEXTS * 0.05);
   });
 
-  it('has 6,000 texts, none twice', () => {
+  it('the corpus has 6,000 distinct texts', () => {
     expect(corpus).toHaveLength(6000);
     expect(checkCorpus(corpus.map((entry) => entry.text))).toMatchObject({ duplicates: 0 });
   });
 
-  it('is half English and half Korean, with one text in twenty in both', () => {
+  it('the corpus is half English and half Korean, with one text in twenty in both', () => {
     expect(shareOf((entry) => entry.language === 'en')).toBeCloseTo(0.5, 1);
     expect(shareOf((entry) => entry.language === 'ko')).toBeCloseTo(0.5, 1);
     const mixed = shareOf(({ text }) => /\p{sc=Hangul}/u.test(text) && /[a-z]{3}/i.test(text.replace(/\S+@\S+/g, '')));
@@ -40,7 +40,7 @@ describe('generateCorpus', () => {
     expect(corpus.every(({ text, language }) => language === 'en' || /\p{sc=Hangul}/u.test(text))).toBe(true);
   });
 
-  it('has all domains in equal parts in both languages', () => {
+  it('the corpus has all domains in equal parts in both languages', () => {
     expect(domains.length).toBeGreaterThanOrEqual(20);
     for (const language of ['en', 'ko']) {
       for (const { name } of domains) {
@@ -51,12 +51,12 @@ describe('generateCorpus', () => {
     }
   });
 
-  it('has queries and passages, each at least two fifths', () => {
+  it('queries and passages are each at least two fifths of the corpus', () => {
     expect(shareOf((entry) => entry.kind === 'query')).toBeGreaterThan(0.4);
     expect(shareOf((entry) => entry.kind === 'passage')).toBeGreaterThan(0.4);
   });
 
-  it('has texts of 3 to 60 words, most of them short', () => {
+  it('texts of the corpus have 3 to 60 words, and most are short', () => {
     const lengths = corpus.map((entry) => wordsOf(entry.text).length).toSorted((a, b) => a - b);
     const quantile = (share: number) => lengths[Math.floor(share * (lengths.length - 1))];
     expect(quantile(0)).toBeGreaterThanOrEqual(3);
@@ -67,7 +67,7 @@ describe('generateCorpus', () => {
     expect(Math.max(...corpus.map((entry) => entry.text.length))).toBeLessThanOrEqual(512);
   });
 
-  it('uses thousands of different words in each language', () => {
+  it('the corpus uses thousands of different words in each language', () => {
     for (const [language, pattern, distinctMin] of [
       ['en', /[a-z]{2,}/g, 5500],
       ['ko', /\p{sc=Hangul}{2,}/gu, 8000],
@@ -80,7 +80,7 @@ describe('generateCorpus', () => {
     }
   });
 
-  it('uses nearly every word of its lists', () => {
+  it('the corpus uses nearly every word of its lists', () => {
     const all = corpus.map((entry) => entry.text.toLowerCase()).join('\n');
     for (const { name, en, ko } of domains) {
       const things = [...en.thing, ...en.topic, ...ko.thing, ...ko.topic];
@@ -89,7 +89,7 @@ describe('generateCorpus', () => {
     }
   });
 
-  it('begins no more than one text in fifty alike', () => {
+  it('no more than one text in fifty has the same beginning', () => {
     const openings = new Map<string, number>();
     for (const { text } of corpus) {
       const opening = wordsOf(text).slice(0, 3).join(' ');
@@ -98,7 +98,7 @@ describe('generateCorpus', () => {
     expect(Math.max(...openings.values())).toBeLessThan(corpus.length / 50);
   });
 
-  it('leaves no slot, marker or broken form in a text', () => {
+  it('no text contains a slot, a marker or a broken form', () => {
     for (const { text } of corpus) {
       expect(text).not.toMatch(/\{[\p{L}#-]+(?:\.[\p{L}]+)*\}|\p{Cc}(?<!\n)|undefined|↵|\|\||q>/u);
       expect(text).not.toMatch(/[ㄱ-ㅣ]/u);
@@ -107,7 +107,7 @@ describe('generateCorpus', () => {
     }
   });
 
-  it('puts the right particle behind every word of its Korean lists', () => {
+  it('every word of the Korean lists gets the right particle', () => {
     const particles = [
       ['은', '는'],
       ['을', '를'],

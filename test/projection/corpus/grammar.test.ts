@@ -16,35 +16,35 @@ const vocabulary: Vocabulary = {
 const expanded = (source: string) => expand(parseTemplate(source), vocabulary);
 
 describe('expand', () => {
-  it('fills slots, applies forms in turn and expands rules', () => {
+  it('a template is expanded with filled slots, forms in order and rules', () => {
     expect(expanded('{word} {word.pl} {word.pl.up} {rule}')).toBe('cat cats CATS cat and cat');
   });
 
-  it('says again what was remembered', () => {
+  it('a stored word is repeated by its register', () => {
     expect(expanded('{word#1}, {#1.pl}')).toBe('cat, cats');
     expect(() => expanded('{#1}')).toThrow(RangeError);
   });
 
-  it('chooses one way and goes on behind the choice', () => {
+  it('one option of a choice is taken, and the text after it follows', () => {
     expect(expanded('<no {word}|one {word.pl}> here {word}')).toBe('one cats here cat');
     expect(expanded('<one|>!')).toBe('!');
   });
 
-  it('tells a slot what stands before it', () => {
+  it('a slot gets the text before it', () => {
     expect(expanded('abc {length}')).toBe('abc 4');
   });
 
-  it('leaves braces and angle brackets of code alone', () => {
+  it('braces and angle brackets of code are not changed', () => {
     const code = 'if (a < 3) { return {}; } else { b: Map<string, number> }';
     expect(expanded(code)).toBe(code);
   });
 });
 
 describe('createSampler', () => {
-  it('draws all before any comes again', () => {
-    const deck = createSampler([1, 2, 3, 4, 5], rollDice(3).real);
+  it('a sampler draws all items before it repeats one', () => {
+    const next = createSampler([1, 2, 3, 4, 5], rollDice(3).real);
     for (let round = 0; round < 4; round++) {
-      expect(Array.from({ length: 5 }, deck).toSorted()).toEqual([1, 2, 3, 4, 5]);
+      expect(Array.from({ length: 5 }, next).toSorted()).toEqual([1, 2, 3, 4, 5]);
     }
   });
 });

@@ -32,11 +32,11 @@ describe('particleAfter', () => {
     ['컵(유리)', '을', '를'],
     ['민준', '아', '아'],
     ['지우', '아', '야'],
-  ])('%s takes %s as %s', (word, name, expected) => {
+  ])('the word %s takes the particle %s as %s', (word, name, expected) => {
     expect(particleAfter(word, name)).toBe(expected);
   });
 
-  it('goes by the final consonant of any syllable, as Unicode decomposes it', () => {
+  it('particles follow the final consonant of any syllable, as Unicode decomposes it', () => {
     const syllable = fc.integer({ min: 0xac00, max: 0xd7a3 }).map((code) => String.fromCharCode(code));
     fc.assert(
       fc.property(fc.string(), syllable, fc.constantFrom(...PARTICLE_NAMES), (before, last, name) => {
@@ -69,7 +69,7 @@ describe('verbForm', () => {
     ['집을 짓/지어', '는다 는 ㄴ ㄹ 었다 면 지', '짓는다 짓는 지은 지을 지었다 지으면 짓지'],
     ['머리를 자르/잘라', '는다 는 ㄴ ㄹ 었다 면 어서', '자른다 자르는 자른 자를 잘랐다 자르면 잘라서'],
     ['옷을 벗/벗어', '는다 ㄴ ㄹ 면', '벗는다 벗은 벗을 벗으면'],
-  ])('%s', (entry, endings, expected) => {
+  ])('the verb %s has the expected forms: %s', (entry, endings, expected) => {
     expect(
       endings
         .split(' ')
@@ -78,7 +78,7 @@ describe('verbForm', () => {
     ).toBe(expected);
   });
 
-  it('knows no other endings', () => {
+  it('an unknown verb ending is refused', () => {
     expect(() => verbForm('밥을 먹/먹어', '더라')).toThrow(RangeError);
   });
 });
@@ -93,7 +93,7 @@ describe('adjectiveForm', () => {
     ['만성적이/만성적이어', 'ㄴ 었다 어요 습니다', '만성적인 만성적이었다 만성적이에요 만성적입니다'],
     ['무효이/무효여', 'ㄴ 었다 어요', '무효인 무효였다 무효예요'],
     ['좁/좁아', 'ㄴ 면 ㅁ', '좁은 좁으면 좁음'],
-  ])('%s', (entry, endings, expected) => {
+  ])('the adjective %s has the expected forms: %s', (entry, endings, expected) => {
     expect(
       endings
         .split(' ')

@@ -26,13 +26,13 @@ function refusal(call: () => unknown): AppError {
 }
 
 describe('pairs to fit on', () => {
-  it('are all kept when they are sound', () => {
+  it('valid pairs are all kept', () => {
     const checked = checkPairs(makePairs(1000));
     expect(checked).toMatchObject({ duplicates: 0, warnings: [] });
     expect([...checked.kept]).toEqual(Array.from({ length: 1000 }, (_, i) => i));
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('are refused with %s in them', (value) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('pairs with %s are refused', (value) => {
     for (const side of ['vectors', 'canonical'] as const) {
       const pairs = makePairs(600);
       pairs[side][50] = value;
@@ -40,7 +40,7 @@ describe('pairs to fit on', () => {
     }
   });
 
-  it('are refused with a vector of zeros, naming the text', () => {
+  it('pairs with a vector of zeros are refused, and the error names the text', () => {
     const pairs = makePairs(600);
     pairs.vectors.fill(0, 17 * DIMENSIONS, 18 * DIMENSIONS);
     const error = refusal(() => checkPairs(pairs));
@@ -48,28 +48,28 @@ describe('pairs to fit on', () => {
     expect(error.message).toContain('text 17');
   });
 
-  it('are refused when lengths disagree', () => {
+  it('pairs whose lengths do not match are refused', () => {
     const pairs = makePairs(600);
     const short = { ...pairs, vectors: pairs.vectors.subarray(1) };
     const fewer = { ...pairs, vectors: pairs.vectors.subarray(DIMENSIONS) };
     for (const wrong of [short, fewer]) expect(refusal(() => checkPairs(wrong)).code).toBe('pairs_mismatch');
   });
 
-  it('are refused below 500, unless few are allowed, and below 20 always', () => {
+  it('pairs below 500 are refused unless few are allowed, and below 20 always', () => {
     expect(refusal(() => checkPairs(makePairs(499)))).toMatchObject({ code: 'too_few_pairs' });
     expect(refusal(() => checkPairs(makePairs(499))).message).toContain('--allow-few-pairs');
     expect(checkPairs({ ...makePairs(499), allowFewPairs: true }).kept).toHaveLength(499);
     expect(refusal(() => checkPairs({ ...makePairs(19), allowFewPairs: true })).code).toBe('too_few_pairs');
   });
 
-  it('earn a warning below 1,000 or twice the native dimension', () => {
+  it('pairs below 1,000, or below twice the native dimension, cause a warning', () => {
     expect(checkPairs(makePairs(999)).warnings).toHaveLength(1);
     const wide = { vectors: Float32Array.from(gaussians(1100 * 600, 3)), nativeDimension: 600 };
     const [warning] = checkPairs({ ...makePairs(1100), ...wide }).warnings;
     expect(warning).toContain('1200');
   });
 
-  it('leave out repetitions of both vectors', () => {
+  it('pairs that repeat both vectors are left out', () => {
     const pairs = makePairs(600);
     for (let row = 590; row < 600; row++) {
       pairs.vectors.copyWithin(row * DIMENSIONS, 0, DIMENSIONS);
@@ -80,7 +80,7 @@ describe('pairs to fit on', () => {
     expect(checked.kept.at(-1)).toBe(589);
   });
 
-  it('are refused when one pair is there 5,000 times', () => {
+  it('pairs that are one pair 5,000 times are refused', () => {
     const pair = makePairs(1);
     const repeat = (values: Float32Array) =>
       Float32Array.from({ length: 5000 * values.length }, (_, i) => values[i % values.length] as number);
@@ -91,7 +91,7 @@ describe('pairs to fit on', () => {
     expect(error.message).toContain('there are 1 (5000 were given');
   });
 
-  it('are refused when a model answers all texts alike', () => {
+  it('pairs of a model that gives all texts the same vector are refused', () => {
     const pairs = makePairs(600);
     const alike = pairs.vectors.map((value, i) => 1 + (i % DIMENSIONS) + value * 1e-6);
     expect(refusal(() => checkPairs({ ...pairs, vectors: alike })).code).toBe('vectors_not_distinct');
@@ -101,13 +101,13 @@ describe('pairs to fit on', () => {
 describe('texts to embed', () => {
   const texts = Array.from({ length: 600 }, (_, i) => `text number ${i}`);
 
-  it('are taken once each, however they are spaced, and not when blank', () => {
+  it('texts are embedded once each, for any white space, and not if they are blank', () => {
     const checked = checkCorpus([...texts, 'text  number\n5 ', ' ', '']);
     expect(checked.kept).toHaveLength(600);
     expect(checked.duplicates).toBe(3);
   });
 
-  it('are refused when one text is there 5,000 times', () => {
+  it('texts that are one text 5,000 times are refused', () => {
     const error = refusal(() => checkCorpus(new Array<string>(5000).fill('the same')));
     expect(error).toMatchObject({ code: 'too_few_pairs', status: 400 });
     expect(refusal(() => checkCorpus(new Array<string>(5000).fill('x'), { allowFewPairs: true })).code).toBe(

@@ -15,39 +15,39 @@ function variances(corpus: Float32Array, rank: number): number[] {
   return sums;
 }
 
-const isFalling = (values: readonly number[]) =>
+const isDescending = (values: readonly number[]) =>
   values.every((value, i) => i === 0 || value <= (values[i - 1] as number) + 1e-5 * (values[0] as number));
 
 describe('a canonical space', () => {
-  it('has axes by variance and an orthonormal rotation, whatever the native axes are', () => {
+  it('a canonical space has axes in order of variance and an orthonormal rotation, for any native axes', () => {
     const space = createSpace({ vectors: otherModel(latent, RANK, 64, { cone: 2 }), nativeDimension: 64 });
     expect(space).toMatchObject({ dimensions: 4096, nativeDimension: 64, rank: 64 });
-    expect(isFalling(variances(space.corpus, 64))).toBe(true);
+    expect(isDescending(variances(space.corpus, 64))).toBe(true);
     expect(deviationOfRows(space.rotation, 64, 64)).toBeLessThan(1e-5);
   });
 
-  it('keeps the canonical vectors that the reference model gets through its own map', () => {
+  it('a canonical space stores the canonical vectors that the map of the reference model gives', () => {
     const vectors = otherModel(latent, RANK, RANK);
     const space = createSpace({ vectors, nativeDimension: RANK });
     const projected = projectRows(mapOfReference(space), vectors, RANK);
     expect(difference(projected, normaliseRows(space.corpus, RANK))).toBeLessThan(1e-5);
   });
 
-  it('is complete with fewer texts than dimensions', () => {
+  it('a canonical space is complete with fewer texts than dimensions', () => {
     const space = createSpace({ vectors: latentVectors(25, 90, 2), nativeDimension: 90 });
     expect(deviationOfRows(transpose(space.rotation, 90, 90), 90, 90)).toBeLessThan(1e-5);
     const beyond = variances(space.corpus, 90).slice(25);
     expect(Math.max(...beyond)).toBeLessThan(1e-8);
   });
 
-  it('orders axes by the pooled second moment when further models are aligned', () => {
+  it('the axes are ordered by the pooled second moment if further models are aligned', () => {
     const reference = { vectors: latent, nativeDimension: RANK };
-    // The other model sees most of its variance where the reference has least.
+    // The other model has most of its variance along the axes where the reference has least.
     const turned = latent.map((value, i) => value * (1 + (i % RANK)));
     const alone = createSpace(reference);
     const pooled = createSpace(reference, [{ vectors: turned, nativeDimension: RANK }]);
-    expect(isFalling(variances(alone.corpus, RANK))).toBe(true);
-    expect(isFalling(variances(pooled.corpus, RANK))).toBe(false);
+    expect(isDescending(variances(alone.corpus, RANK))).toBe(true);
+    expect(isDescending(variances(pooled.corpus, RANK))).toBe(false);
     expect(deviationOfRows(pooled.rotation, RANK, RANK)).toBeLessThan(1e-5);
   });
 });

@@ -7,7 +7,7 @@ const RANK = 32;
 const TEXTS = 200;
 const canonical = latentVectors(TEXTS, RANK, 5);
 
-/** The identity, or another rotation. */
+/** Create a map of the identity or another rotation. */
 function mapBy(weights: ArrayLike<number>) {
   return {
     method: 'procrustes' as const,
@@ -21,7 +21,7 @@ function mapBy(weights: ArrayLike<number>) {
 const identity = mapBy(Array.from({ length: RANK * RANK }, (_, i) => (i % (RANK + 1) === 0 ? 1 : 0)));
 
 describe('the evaluation of a map', () => {
-  it('of a model onto itself is perfect', () => {
+  it('the evaluation of a model mapped onto itself is perfect', () => {
     const evaluation = evaluateMap({ map: identity, vectors: canonical, canonical, rank: RANK });
     expect(evaluation).toMatchObject({ heldOut: TEXTS, score: 1, grade: 'good' });
     expect(evaluation.scores.map((at) => at.dimensions)).toEqual([64, 256, 1024, 4096]);
@@ -35,7 +35,7 @@ describe('the evaluation of a map', () => {
     }
   });
 
-  it('of a rotation into nowhere fails, though the model keeps its own neighbours', () => {
+  it('the evaluation of an unrelated rotation fails, although the model keeps its own neighbours', () => {
     const map = mapBy(orthonormalRows(RANK, RANK, 9));
     const evaluation = evaluateMap({ map, vectors: canonical, canonical, rank: RANK });
     expect(evaluation.grade).toBe('fail');
@@ -45,7 +45,7 @@ describe('the evaluation of a map', () => {
     expect(full?.mixedIndexShare.forward).toBeGreaterThan(0.6);
   });
 
-  it('grades by the worse direction at 1,024 dimensions', () => {
+  it('the grade depends on the worse direction at 1,024 dimensions', () => {
     const noise = gaussians(canonical.length, 6);
     const grades = [0.05, 0.8].map((level) => {
       const vectors = canonical.map((value, i) => value + level * (noise[i] as number));
@@ -57,7 +57,7 @@ describe('the evaluation of a map', () => {
     expect(grades).toEqual(['good', 'fail']);
   });
 
-  it('sees fewer neighbours in a shorter prefix', () => {
+  it('a shorter prefix keeps fewer neighbours', () => {
     const { scores } = evaluateMap({
       map: identity,
       vectors: canonical,
@@ -70,12 +70,12 @@ describe('the evaluation of a map', () => {
     expect(kept[0]).toBeLessThan(0.6);
   });
 
-  it('does not call vectors that are all alike found', () => {
+  it('equal vectors do not count as found', () => {
     const alike = new Float32Array(canonical.length).fill(1);
     expect(evaluateMap({ map: identity, vectors: alike, canonical: alike, rank: RANK }).score).toBe(0);
   });
 
-  it('has histograms that add up to one, same texts right of different ones', () => {
+  it('histograms add up to one, with same texts to the right of different ones', () => {
     const noise = gaussians(canonical.length, 6);
     const vectors = canonical.map((value, i) => value + 0.1 * (noise[i] as number));
     const { sameText, otherText } = evaluateMap({ map: identity, vectors, canonical, rank: RANK }).cosines;
@@ -86,7 +86,7 @@ describe('the evaluation of a map', () => {
     expect(mean(sameText)).toBeGreaterThan(mean(otherText) + 5);
   });
 
-  it('is the same for the same seed, and works with two texts', () => {
+  it('the evaluation is the same for the same seed, and works with two texts', () => {
     const map = mapBy(orthonormalRows(RANK, RANK, 9));
     const once = evaluateMap({ map, vectors: canonical, canonical, rank: RANK, seed: 3 });
     expect(evaluateMap({ map, vectors: canonical, canonical, rank: RANK, seed: 3 })).toEqual(once);
@@ -94,7 +94,7 @@ describe('the evaluation of a map', () => {
     expect(evaluateMap({ map: identity, vectors: two, canonical: two, rank: RANK }).score).toBe(1);
   });
 
-  it('refuses vectors that do not go with each other, and a single text', () => {
+  it('the evaluation refuses vectors that do not match, and a single text', () => {
     const one = canonical.subarray(0, RANK);
     expect(() => evaluateMap({ map: identity, vectors: one, canonical, rank: RANK })).toThrow(RangeError);
     expect(() => evaluateMap({ map: identity, vectors: one, canonical: one, rank: RANK })).toThrow(RangeError);
@@ -102,7 +102,7 @@ describe('the evaluation of a map', () => {
 });
 
 describe('neighbours', () => {
-  it('are those of a full sort, across blocks of rows', () => {
+  it('neighbours are those of a full sort, across blocks of rows', () => {
     const n = 700;
     const vectors = latentVectors(n, 6, 8);
     const nearest = nearestOthers(vectors, vectors, 6, 10);
@@ -120,7 +120,7 @@ describe('neighbours', () => {
     }
   });
 
-  it('count ties against a text, and keep their order among equals', () => {
+  it('ties count against a text, and neighbours with ties keep their order', () => {
     const similarities = Float32Array.of(0.5, 0.9, 0.5, 0.1);
     expect(rankOf(similarities, 0)).toBe(2);
     expect(rankOf(similarities, 1)).toBe(0);

@@ -10,7 +10,7 @@ const RANK = 48;
 const FITTED = 400;
 const TEXTS = 500;
 
-/** A reference of RANK dimensions and a model of `columns`, on fitted and on held-out texts. */
+/** Create a reference of RANK dimensions and a model of `columns`, with fitted and held-out texts. */
 function fitOn(
   columns: number,
   options: { noise?: number; cone?: number; method?: 'procrustes' | 'ridge'; n?: number },
@@ -34,14 +34,14 @@ const cosines = (vectors: Float32Array, columns: number) =>
   multiply(vectors, transpose(vectors, vectors.length / columns, columns), columns, vectors.length / columns);
 
 describe('a map by centred Procrustes', () => {
-  it('recovers a known rotation', () => {
+  it('a Procrustes map recovers a known rotation', () => {
     const { map, vectors, canonical } = fitOn(RANK, {});
     expect(map).toMatchObject({ method: 'procrustes', nativeDimension: RANK, rank: RANK });
-    // Means differ by what normalisation does to vectors of different length, hence not to the last digit.
+    // Not exact, since the normalisation of vectors of different length changes the means.
     expect(evaluateMap({ map, vectors, canonical, rank: RANK }).scores.at(-1)?.meanCosine).toBeGreaterThan(0.999);
   });
 
-  it('finds the same text first under noise, and in a narrow cone', () => {
+  it('a Procrustes map finds the same text first with noise and in a narrow cone', () => {
     for (const cone of [0, 5]) {
       const { map, vectors, canonical } = fitOn(RANK, { noise: 0.5, cone });
       const at = evaluateMap({ map, vectors, canonical, rank: RANK }).scores.at(-1);
@@ -57,7 +57,7 @@ describe('a map by centred Procrustes', () => {
     ['more dimensions than pairs', 80, { noise: 0.3, n: 30 }],
     ['fewer pairs than any dimension', RANK, { noise: 0.3, n: 15 }],
     ['ridge', 80, { noise: 0.3, method: 'ridge' as const }],
-  ])('keeps every angle between centred vectors: %s', (_, columns, options) => {
+  ])('a Procrustes map keeps every angle between centred vectors: %s', (_, columns, options) => {
     const { map, vectors } = fitOn(columns, options);
     expect(map.rank).toBe(Math.max(columns, RANK));
     expect(deviationOfRows(map.weights, columns, map.rank)).toBeLessThan(1e-5);
@@ -66,7 +66,7 @@ describe('a map by centred Procrustes', () => {
     expect(difference(cosines(projected, map.rank), cosines(native, columns))).toBeLessThan(1e-5);
   });
 
-  it('puts leftover directions into private axes by variance, behind those of the reference', () => {
+  it('remaining directions become private axes in order of variance, after those of the reference', () => {
     const columns = 80;
     const { map, model } = fitOn(columns, { noise: 1 });
     const fitted = centreRows(model.subarray(0, FITTED * columns), columns, map.mean);
@@ -81,14 +81,14 @@ describe('a map by centred Procrustes', () => {
     expect(own.at(-1)).toBeGreaterThan(0);
   });
 
-  it('loses neighbours without private axes, and none with them', () => {
+  it('a map loses neighbours without private axes, and none with them', () => {
     const { map, vectors, canonical } = fitOn(120, { noise: 2 });
     const scores = evaluateMap({ map, vectors, canonical, rank: RANK, dimensions: [RANK, 120] }).scores;
     expect(scores[0]?.retention).toBeLessThan(0.95);
     expect(scores[1]?.retention).toBeGreaterThan(0.999);
   });
 
-  it('copes with a native dimension that is always zero', () => {
+  it('a map can be fitted if a native dimension is always zero', () => {
     const columns = RANK + 4;
     const { model, space } = fitOn(columns, { noise: 0.3 });
     const dead = model.map((value, i) => (i % columns < 8 ? 0 : value));
@@ -96,7 +96,7 @@ describe('a map by centred Procrustes', () => {
     expect(deviationOfRows(map.weights, columns, map.rank)).toBeLessThan(1e-5);
   });
 
-  it('is the same for the same pairs, and for the same vectors at another length', () => {
+  it('a map is the same for the same pairs, and for the same vectors at another length', () => {
     const { map, model, space } = fitOn(20, { noise: 0.3 });
     const pairs = { nativeDimension: 20, canonical: space.corpus.subarray(0, FITTED * RANK), rank: RANK };
     expect(fitMap({ ...pairs, vectors: model.slice(0, FITTED * 20) })).toEqual(map);
@@ -104,7 +104,7 @@ describe('a map by centred Procrustes', () => {
     expect(difference(longer.weights, map.weights)).toBeLessThan(1e-4);
   });
 
-  it('refuses vectors that do not go with each other', () => {
+  it('a map is not fitted on vectors that do not match', () => {
     const canonical = new Float32Array(10 * RANK);
     expect(() => fitMap({ vectors: new Float32Array(9 * 4), nativeDimension: 4, canonical, rank: RANK })).toThrow(
       RangeError,
@@ -116,7 +116,7 @@ describe('a map by centred Procrustes', () => {
 });
 
 describe('projected rows', () => {
-  it('of fewer dimensions are the normalised prefix, beyond the rank zeros', () => {
+  it('projected rows of fewer dimensions are the normalised prefix, with zeros beyond the rank', () => {
     const { map, vectors } = fitOn(20, { noise: 0.3 });
     const full = projectRows(map, vectors, 100);
     const short = projectRows(map, vectors, 7);

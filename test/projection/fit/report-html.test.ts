@@ -32,7 +32,7 @@ function makeReport(noise: number, changes: Partial<FitReport> = {}): FitReport 
 }
 
 describe('the report page', () => {
-  it('is well-formed and loads nothing', () => {
+  it('the report page is well-formed and loads nothing', () => {
     const html = renderReport(makeReport(0.1));
     const errors: string[] = [];
     parse(html, { onParseError: (error) => errors.push(error.code) });
@@ -42,7 +42,7 @@ describe('the report page', () => {
     expect(html).toContain('prefers-color-scheme: dark');
   });
 
-  it('says the verdict, the score and every figure', () => {
+  it('the report page shows the verdict, the score and every figure', () => {
     const report = makeReport(0.1);
     const html = renderReport(report);
     expect(html).toContain('class="verdict good"');
@@ -54,7 +54,7 @@ describe('the report page', () => {
     expect(renderReport(makeReport(3))).toContain('class="verdict fail"');
   });
 
-  it('escapes what others wrote, and shows warnings', () => {
+  it('the report page escapes foreign text, and shows warnings', () => {
     const html = renderReport(makeReport(0.1, { model: '<b>&"', warnings: ['600 pairs < 1000'], mapVersion: null }));
     expect(html).toContain('&lt;b&gt;&amp;&quot;');
     expect(html).not.toContain('<b>');
@@ -62,7 +62,7 @@ describe('the report page', () => {
     expect(html).toContain('not stored');
   });
 
-  it('draws no coordinate that is not a number, even of a single dimension', () => {
+  it('the charts have only numeric coordinates, even for a single dimension', () => {
     const report = makeReport(0.1);
     const single = { ...report.evaluation, scores: report.evaluation.scores.slice(0, 1) };
     for (const html of [renderReport(report), renderReport({ ...report, evaluation: single })]) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { symmetricEigen } from '../../../src/projection/fit/symmetric-eigen.ts';
 import { deviationOfRows, difference, gaussians, multiply, transpose } from './synthetic.ts';
 
-/** X Xᵀ of n x m normal numbers: rank min(n, m). */
+/** Compute X Xᵀ of n x m normal numbers, of rank min(n, m). */
 function gramMatrix(n: number, m: number): Float32Array {
   const x = gaussians(n * m, n);
   return multiply(x, transpose(x, n, m), m, n);
@@ -23,7 +23,7 @@ function expectEigen(a: Float32Array, n: number): void {
 }
 
 describe('eigenvectors of a symmetric matrix', () => {
-  it.each([1, 2, 3, 10, 47, 48, 49, 97, 130, 200])('are orthonormal and exact for %i dimensions', (n) => {
+  it.each([1, 2, 3, 10, 47, 48, 49, 97, 130, 200])('eigenvectors of %i dimensions are orthonormal and exact', (n) => {
     expectEigen(gramMatrix(n, 2 * n), n);
     expectEigen(mixedSigns(n), n);
   });
@@ -32,14 +32,14 @@ describe('eigenvectors of a symmetric matrix', () => {
     [60, 1],
     [130, 7],
     [200, 50],
-  ])('of %i dimensions are complete where the rank is only %i', (n, rank) => {
+  ])('eigenvectors of %i dimensions are complete if the rank is only %i', (n, rank) => {
     const a = gramMatrix(n, rank);
     expectEigen(a, n);
     const { values } = symmetricEigen(a, n);
     expect(Math.abs(values[rank] as number) / (values[0] as number)).toBeLessThan(1e-6);
   });
 
-  it('cope with zeros, equal eigenvalues, a diagonal and extreme sizes', () => {
+  it('eigenvectors are correct for zeros, equal eigenvalues, a diagonal and extreme magnitudes', () => {
     const n = 120;
     const identity = Float32Array.from({ length: n * n }, (_, i) => (i % (n + 1) === 0 ? 3 : 0));
     expectEigen(new Float32Array(n * n), n);
@@ -56,12 +56,12 @@ describe('eigenvectors of a symmetric matrix', () => {
     }
   });
 
-  it('are the same for the same input', () => {
+  it('eigenvectors are the same for the same input', () => {
     const a = gramMatrix(100, 120);
     expect(symmetricEigen(a, 100)).toEqual(symmetricEigen(a, 100));
   });
 
-  it('are refused for what is not square', () => {
+  it('eigenvectors of a matrix that is not square are refused', () => {
     expect(() => symmetricEigen(new Float32Array(5), 2)).toThrow(RangeError);
   });
 });

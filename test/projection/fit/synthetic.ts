@@ -1,6 +1,6 @@
 import { createRandom } from '../../support/random.ts';
 
-/** Standard normal numbers (Box and Muller), the same for the same seed. */
+/** Generate standard normal numbers (Box and Muller); a seed always gives the same ones. */
 export function gaussians(count: number, seed: number): Float64Array {
   const random = createRandom(seed).real;
   return Float64Array.from(
@@ -9,12 +9,15 @@ export function gaussians(count: number, seed: number): Float64Array {
   );
 }
 
-/** Vectors [n x columns] whose variance falls from column to column, as a model's principal components do. */
+/**
+ * Generate vectors [n x columns] whose variance decreases from column to column, as in the principal components of a
+ * model.
+ */
 export function latentVectors(n: number, columns: number, seed: number): Float32Array {
   return Float32Array.from(gaussians(n * columns, seed), (value, i) => value / Math.sqrt(1 + (i % columns)));
 }
 
-/** Orthonormal rows [rows x columns], rows <= columns, by Gram and Schmidt in double precision. */
+/** Generate orthonormal rows [rows x columns], rows <= columns, by Gram and Schmidt in double precision. */
 export function orthonormalRows(rows: number, columns: number, seed: number): Float64Array {
   const basis = gaussians(rows * columns, seed);
   for (let i = 0; i < rows; i++) {
@@ -32,7 +35,7 @@ export function orthonormalRows(rows: number, columns: number, seed: number): Fl
   return basis;
 }
 
-/** a [n x inner] · b [inner x columns], plainly. */
+/** Compute a [n x inner] · b [inner x columns] without optimisation. */
 export function multiply(a: ArrayLike<number>, b: ArrayLike<number>, inner: number, columns: number): Float32Array {
   const n = a.length / inner;
   const product = new Float32Array(n * columns);
@@ -47,8 +50,8 @@ export function multiply(a: ArrayLike<number>, b: ArrayLike<number>, inner: numb
 }
 
 /**
- * A second model of the same texts: the latent vectors turned into `columns` dimensions, with noise of this share and
- * a mean that all its vectors have in common, of this length (a tight cone, as anisotropic models have).
+ * Create a second model of the same texts: the latent vectors rotated into `columns` dimensions, with noise of the
+ * given share and a common mean of the given length (a narrow cone, as in anisotropic models).
  */
 export function otherModel(
   latent: Float32Array,
@@ -76,7 +79,7 @@ export function transpose(m: ArrayLike<number>, rows: number, columns: number): 
   );
 }
 
-/** Largest deviation of m · mᵀ from the identity. */
+/** Compute the largest deviation of m · mᵀ from the identity. */
 export function deviationOfRows(m: ArrayLike<number>, rows: number, columns: number): number {
   const gram = multiply(m, transpose(m, rows, columns), columns, rows);
   return gram.reduce((most, value, i) => {
@@ -85,7 +88,7 @@ export function deviationOfRows(m: ArrayLike<number>, rows: number, columns: num
   }, 0);
 }
 
-/** Largest difference between two arrays of the same length. */
+/** Compute the largest difference between two arrays of equal length. */
 export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) return Number.POSITIVE_INFINITY;
   let most = 0;

@@ -10,7 +10,7 @@ const K = 512;
 const D = 520;
 const packed = packPanels(randomValues(K * D, 1), K, D);
 const mean = randomValues(K, 2);
-/** More than is made at once: 512 * 520 * 2 operations a row. */
+/** Rows of a product that is too large for inline computation: 512 * 520 * 2 operations per row. */
 const native = randomValues(1003 * K, 3);
 
 let threads: Threads;
@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => threads.close());
 
-/** Counts what goes to the threads. */
+/** Create a thread pool that counts its tasks. */
 function counted() {
   const calls: unknown[] = [];
   const run: Threads['run'] = (module, name, argument, options) => {
@@ -32,7 +32,7 @@ function counted() {
 describe.each(KERNEL_BUILDS)('rows on threads with %s', (build) => {
   const map = loadMap({ nativeDimension: K, dimensions: D, packed, mean }, { module: compileFirstValid([build]) });
 
-  it('gives large products slice by slice to threads, and the same bits come back', async () => {
+  it('large products are computed in slices on threads, with the same bits', async () => {
     const counting = counted();
     const result = projectRows(counting, map, native, 515);
     expect(result).toBeInstanceOf(Promise);
@@ -40,20 +40,20 @@ describe.each(KERNEL_BUILDS)('rows on threads with %s', (build) => {
     expect(counting.calls.length).toBeGreaterThan(2);
   });
 
-  it('makes small products at once', () => {
+  it('small products are computed inline', () => {
     const counting = counted();
     const few = native.subarray(0, 9 * K);
     expect(projectRows(counting, map, few, D)).toEqual(project(map, few, D));
     expect(counting.calls).toHaveLength(0);
   });
 
-  it('keeps products that run at the same time apart', async () => {
+  it('concurrent products do not affect each other', async () => {
     const inputs = Array.from({ length: 6 }, (_, i) => randomValues(600 * K, 10 + i));
     const results = await Promise.all(inputs.map((input) => projectRows(threads, map, input, D)));
     for (const [i, input] of inputs.entries()) expect(results[i]).toEqual(project(map, input, D));
   });
 
-  it('names the faulty row of the whole product', async () => {
+  it('the error names the faulty row of the whole product', async () => {
     const faulty = native.slice();
     faulty[777 * K + 5] = Number.NaN;
     await expect(projectRows(threads, map, faulty, D)).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe.each(KERNEL_BUILDS)('rows on threads with %s', (build) => {
   });
 });
 
-it('stops when it is told to, and the map works on', async () => {
+it('a product stops when its signal is aborted, and the map remains usable', async () => {
   const map = loadMap({ nativeDimension: K, dimensions: D, packed, mean }, { threadsMax: 1 });
   await expect(projectRows(threads, map, native, D, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   const controller = new AbortController();
@@ -74,7 +74,7 @@ it('stops when it is told to, and the map works on', async () => {
   expect(await projectRows(threads, map, native, D)).toEqual(project(map, native, D));
 });
 
-it('frees its working area when a thread fails', async () => {
+it('a working area is released when a thread fails', async () => {
   const map = loadMap({ nativeDimension: K, dimensions: D, packed, mean }, { threadsMax: 1 });
   const broken = { run: () => Promise.reject(new Error('thread ended')) };
   await expect(projectRows(broken, map, native, D)).rejects.toThrow('thread ended');

@@ -23,7 +23,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     centred: fc.boolean(),
   });
 
-  it('agrees with float64, whatever the shape', () => {
+  it('a projection agrees with float64 for any shape', () => {
     fc.assert(
       fc.property(shapes, fc.nat(), ({ rows, k, columns, seed, centred }, pick) => {
         const d = 1 + (pick % columns);
@@ -31,7 +31,8 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
         const mean = centred ? randomValues(k, seed + 1) : null;
         const native = unitRows(randomValues(rows * k, seed + 2), k);
         const expected = projection(native, weights, mean, k, d);
-        // Where the sum of the kept axes cancels out, the direction is rounding noise: scale to what was summed.
+        // If the terms of the kept axes cancel out, the direction is rounding noise: the error is relative to the
+        // terms.
         const noisy = relativeNorms(native, weights, mean, k, d).some((length) => length < 0.05);
         fc.pre(!noisy);
         expect(largestError(project(load(weights, k, mean), native, d), expected)).toBeLessThan(1e-5);
@@ -44,7 +45,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     [101, 1536, 1024, 1024],
     [7, 1537, 200, 131],
     [25, 4096, 96, 96],
-  ])('agrees with float64 to 1e-6 at %i x %i by %i, %i kept', (rows, k, columns, d) => {
+  ])('a projection agrees with float64 to 1e-6 at %i x %i by %i, %i kept', (rows, k, columns, d) => {
     const weights = randomValues(k * columns, 1);
     const mean = randomValues(k, 2).map((x) => x / 50);
     const native = unitRows(randomValues(rows * k, 3), k);
@@ -52,7 +53,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     expect(largestError(projected, projection(native, weights, mean, k, d))).toBeLessThan(1e-6);
   });
 
-  it('gives the normalised prefix for every smaller dimension', () => {
+  it('a projection to a smaller dimension is the normalised prefix', () => {
     fc.assert(
       fc.property(shapes, fc.nat(), fc.nat(), ({ rows, k, columns, seed }, pickSmall, pickLarge) => {
         const large = 1 + (pickLarge % columns);
@@ -73,7 +74,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     );
   });
 
-  it('leaves axes beyond those of the map at zero', () => {
+  it('axes beyond those of the map are zero', () => {
     const map = load(randomValues(5 * 11, 1), 5);
     const native = randomValues(3 * 5, 2);
     const own = project(map, native, 11);
@@ -84,7 +85,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     }
   });
 
-  it('gives a row the same values, to the last bit, whatever rows are beside it', () => {
+  it('a row has exactly the same values, whatever the other rows are', () => {
     const [k, d] = [700, 61];
     const map = load(randomValues(k * 64, 1), k, randomValues(k, 2));
     const native = randomValues(103 * k, 3);
@@ -95,7 +96,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     }
   });
 
-  it('makes a row without direction the first axis', () => {
+  it('a row of zeros becomes the unit vector of the first axis', () => {
     const mean = Float32Array.of(0.5, -0.25, 1);
     const map = load(randomValues(3 * 10, 1), 3, mean);
     const native = Float32Array.from([...mean, 1, 0, 0, ...mean]);
@@ -108,7 +109,7 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     }
   });
 
-  it.each([1e-42, 1e-30, 1e30])('brings rows of size %d to unit length', (size) => {
+  it.each([1e-42, 1e-30, 1e30])('rows of magnitude %d are normalised to unit length', (size) => {
     const map = load(
       Float32Array.from({ length: 36 }, (_, i) => (i % 7 === 0 ? 1 : 0)),
       6,
@@ -119,18 +120,21 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     expect(projected[5]).toBeGreaterThan(0.79);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuses %d and names the row', (value) => {
-    const map = load(randomValues(20 * 12, 1), 20, randomValues(20, 2));
-    for (const row of [0, 5, 99, 129]) {
-      const native = randomValues(130 * 20, 3);
-      native[row * 20 + 13] = value;
-      expect(() => project(map, native, 3)).toThrow(
-        expect.objectContaining({ code: 'embedding_not_finite', details: { row } }),
-      );
-    }
-  });
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    'a row with %d is refused, and the error names the row',
+    (value) => {
+      const map = load(randomValues(20 * 12, 1), 20, randomValues(20, 2));
+      for (const row of [0, 5, 99, 129]) {
+        const native = randomValues(130 * 20, 3);
+        native[row * 20 + 13] = value;
+        expect(() => project(map, native, 3)).toThrow(
+          expect.objectContaining({ code: 'embedding_not_finite', details: { row } }),
+        );
+      }
+    },
+  );
 
-  it('works again after a row that was refused', () => {
+  it('a map remains usable after a refused row', () => {
     const map = load(randomValues(4 * 4, 1), 4);
     const native = randomValues(8, 2);
     const before = project(map, native, 4);
@@ -163,7 +167,7 @@ function relativeNorms(
   });
 }
 
-it('gives nothing for no rows', () => {
+it('a projection of no rows is empty', () => {
   const map = loadMap({
     nativeDimension: 2,
     dimensions: 1,
@@ -173,7 +177,7 @@ it('gives nothing for no rows', () => {
   expect(project(map, new Float32Array(0), 1)).toHaveLength(0);
 });
 
-it('refuses rows and dimensions that make no sense', () => {
+it('a projection refuses invalid rows and dimensions', () => {
   const map = loadMap({
     nativeDimension: 2,
     dimensions: 1,
@@ -185,7 +189,7 @@ it('refuses rows and dimensions that make no sense', () => {
   expect(() => project(map, new Float32Array(2), 1.5)).toThrow(RangeError);
 });
 
-it('refuses weights of the wrong length or with a value that is not finite', () => {
+it('a map refuses weights of the wrong length or with a value that is not finite', () => {
   const packed = packPanels(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
   const weights = { nativeDimension: 2, dimensions: 3, packed, mean: Float32Array.of(1, 2) };
   expect(() => loadMap(weights)).not.toThrow();
@@ -197,7 +201,7 @@ it('refuses weights of the wrong length or with a value that is not finite', () 
   expect(() => loadMap({ ...weights, packed: packed.with(3, Number.POSITIVE_INFINITY) })).toThrow(/finite/);
 });
 
-it('packs columns in panels of eight and fills the last one up with zeros', () => {
+it('columns are packed in panels of eight, the last one padded with zeros', () => {
   const packed = packPanels(
     Float32Array.from({ length: 20 }, (_, i) => i + 1),
     2,

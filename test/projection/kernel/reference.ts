@@ -1,13 +1,13 @@
-/** Slow and exact: everything in float64. Matrices are row-major. */
-import { createRandom } from '../../support/random.ts';
+/** Slow reference implementation in float64. Matrices are row-major. */
+import { rollDice } from '../../support/dice.ts';
 
-/** A random Float32Array of values in (-1, 1), the same for the same seed. */
+/** Generate a random Float32Array of values in (-1, 1); a seed always gives the same one. */
 export function randomValues(length: number, seed: number): Float32Array {
   const { real } = createRandom(seed);
   return new Float32Array(length).map(() => 2 * real() - 1);
 }
 
-/** Rows of unit length. */
+/** Normalise rows to unit length. */
 export function unitRows(values: Float32Array, columns: number): Float32Array {
   const rows = values.slice();
   for (let from = 0; from < rows.length; from += columns) {
@@ -18,7 +18,7 @@ export function unitRows(values: Float32Array, columns: number): Float32Array {
   return rows;
 }
 
-/** [m x n] = A [m x k] · B [k x n]. */
+/** Compute [m x n] = A [m x k] · B [k x n]. */
 export function product(a: ArrayLike<number>, b: ArrayLike<number>, m: number, k: number, n: number): Float64Array {
   const c = new Float64Array(m * n);
   for (let i = 0; i < m; i++) {
@@ -30,7 +30,7 @@ export function product(a: ArrayLike<number>, b: ArrayLike<number>, m: number, k
   return c;
 }
 
-/** [columns x rows] of [rows x columns]. */
+/** Transpose [rows x columns]. */
 export function transposed(values: Float32Array, rows: number, columns: number): Float32Array {
   const result = new Float32Array(values.length);
   for (let row = 0; row < rows; row++) {
@@ -47,7 +47,7 @@ export function norm(vector: Float32Array): number {
   return Math.sqrt(squares);
 }
 
-/** Mean off, product, first d axes, unit length. `weights` is [k x D], D >= d. */
+/** Project: subtract the mean, multiply, keep the first d axes, normalise. `weights` is [k x D], D >= d. */
 export function projection(
   native: Float32Array,
   weights: Float32Array,
@@ -71,7 +71,7 @@ export function projection(
   return projected;
 }
 
-/** Largest difference between a value and its reference. */
+/** Compute the largest difference between a value and its reference. */
 export function largestError(values: ArrayLike<number>, reference: ArrayLike<number>): number {
   if (values.length !== reference.length) return Number.POSITIVE_INFINITY;
   let worst = 0;
