@@ -1,5 +1,5 @@
 /** Paragraphs of at least 50 words in several registers of English and Korean, composed from a vocabulary. */
-import { type Dice, rollDice } from '../support/dice.ts';
+import { createRandom, type SeededRandom } from '../support/random.ts';
 
 const words = (list: string) => list.trim().split(/\s+/);
 
@@ -41,8 +41,8 @@ function pick(random: SeededRandom, list: readonly string[]): string {
   return random.pick(list);
 }
 
-function integer(dice: Dice, from: number, to: number): number {
-  return from + dice.int(to - from + 1);
+function integer(random: SeededRandom, from: number, to: number): number {
+  return from + random.int(to - from + 1);
 }
 
 function koPhrase(random: SeededRandom): string {
@@ -65,29 +65,29 @@ const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1
 const camel = (random: SeededRandom) => pick(random, EN.verb) + upperFirst(pick(random, EN.noun));
 
 /** Generators of one sentence, line or row of each register. */
-const REGISTERS: Readonly<Record<string, (dice: Dice) => string>> = {
-  'English prose': (dice) =>
-    `${upperFirst(enClause(dice))}, ${pick(dice, ['and', 'but', 'although', 'so that'])} ${enClause(dice)}. `,
-  'English news': (dice) =>
-    `${pick(dice, EN.name)} ${pick(dice, EN.name)}, ${integer(dice, 19, 84)}, told reporters in ${pick(dice, EN.place)} on ${pick(dice, EN.month)} ${integer(dice, 1, 28)}, ${integer(dice, 1950, 2025)} that ${enClause(dice)} for $${integer(dice, 1, 900)}.${integer(dice, 1, 9)} million, up ${integer(dice, 1, 40)} percent. `,
-  'English code comments': (dice) =>
-    `  // ${upperFirst(enClause(dice))}, see ${camel(dice)}() and the ${pick(dice, EN.noun)} above\n  const ${camel(dice)} = await ${pick(dice, EN.noun)}.${camel(dice)}(${pick(dice, EN.noun)}, ${integer(dice, 0, 512)});\n`,
-  'English table': (dice) =>
-    `| ${pick(dice, EN.noun)} | ${pick(dice, EN.adjective)} ${pick(dice, EN.noun)} | ${integer(dice, 1, 9999)} | ${dice.real().toFixed(2)} | 20${integer(dice, 10, 25)}-0${integer(dice, 1, 9)}-${integer(dice, 10, 28)} |\n`,
-  'English list of dates and names': (dice) =>
-    `- ${pick(dice, EN.month)} ${integer(dice, 1, 28)}: ${pick(dice, EN.name)} ${pick(dice, EN.name)} (${pick(dice, EN.place)}) ${pick(dice, EN.verb)}d the ${pick(dice, EN.noun)}\n`,
-  'Korean prose': (dice) => `${koClause(dice)}. `,
-  'Korean news': (dice) =>
-    `${pick(dice, KO.name)} ${pick(dice, KO.title)}${pick(dice, ['은', '는', '이'])} ${integer(dice, 1950, 2025)}년 ${integer(dice, 1, 12)}월 ${integer(dice, 1, 28)}일 ${pick(dice, KO.place)}에서 열린 ${pick(dice, KO.noun)} 회의에서 “${koClause(dice)}”라며 ${koPhrase(dice)} ${integer(dice, 2, 90)}.${integer(dice, 1, 9)}% 늘었다고 밝혔다. `,
-  'Korean office': (dice) =>
-    `제${integer(dice, 1, 90)}조(${pick(dice, KO.noun)}의 관리) ① 신청인은 ${koPhrase(dice)} 첨부하여 「${pick(dice, KO.noun)} 보호법」 제${integer(dice, 1, 30)}항에 따라 ${integer(dice, 3, 60)}일 이내에 ${koPhrase(dice)} 제출하여야 한다. `,
-  'Korean table': (dice) =>
-    `| ${pick(dice, KO.noun)} | ${pick(dice, KO.place)} ${pick(dice, KO.noun)} | ${integer(dice, 1, 999)},${integer(dice, 100, 999)}원 | ${integer(dice, 1, 99)}% | 20${integer(dice, 10, 25)}.${integer(dice, 1, 12)}.${integer(dice, 1, 28)} |\n`,
-  'Korean list of names': (dice) => `${pick(dice, KO.name)} ${pick(dice, KO.title)}(${pick(dice, KO.place)}), `,
-  'Korean code comments': (dice) =>
-    `  // ${koClause(dice)}\n  const ${camel(dice)} = ${pick(dice, EN.noun)}.${camel(dice)}(${integer(dice, 0, 99)}); // ${koPhrase(dice)} ${pick(dice, KO.verb)}\n`,
-  'Korean and English mixed': (dice) =>
-    `${pick(dice, EN.noun)} ${upperFirst(pick(dice, EN.noun))}의 ${koPhrase(dice)} ${pick(dice, ['API', 'JSON', 'GPU', 'Samsung Galaxy', 'Kubernetes', 'README'])} ${koClause(dice)} (${pick(dice, EN.adjective)} ${pick(dice, EN.noun)}). `,
+const REGISTERS: Readonly<Record<string, (random: SeededRandom) => string>> = {
+  'English prose': (random) =>
+    `${upperFirst(enClause(random))}, ${pick(random, ['and', 'but', 'although', 'so that'])} ${enClause(random)}. `,
+  'English news': (random) =>
+    `${pick(random, EN.name)} ${pick(random, EN.name)}, ${integer(random, 19, 84)}, told reporters in ${pick(random, EN.place)} on ${pick(random, EN.month)} ${integer(random, 1, 28)}, ${integer(random, 1950, 2025)} that ${enClause(random)} for $${integer(random, 1, 900)}.${integer(random, 1, 9)} million, up ${integer(random, 1, 40)} percent. `,
+  'English code comments': (random) =>
+    `  // ${upperFirst(enClause(random))}, see ${camel(random)}() and the ${pick(random, EN.noun)} above\n  const ${camel(random)} = await ${pick(random, EN.noun)}.${camel(random)}(${pick(random, EN.noun)}, ${integer(random, 0, 512)});\n`,
+  'English table': (random) =>
+    `| ${pick(random, EN.noun)} | ${pick(random, EN.adjective)} ${pick(random, EN.noun)} | ${integer(random, 1, 9999)} | ${random.real().toFixed(2)} | 20${integer(random, 10, 25)}-0${integer(random, 1, 9)}-${integer(random, 10, 28)} |\n`,
+  'English list of dates and names': (random) =>
+    `- ${pick(random, EN.month)} ${integer(random, 1, 28)}: ${pick(random, EN.name)} ${pick(random, EN.name)} (${pick(random, EN.place)}) ${pick(random, EN.verb)}d the ${pick(random, EN.noun)}\n`,
+  'Korean prose': (random) => `${koClause(random)}. `,
+  'Korean news': (random) =>
+    `${pick(random, KO.name)} ${pick(random, KO.title)}${pick(random, ['은', '는', '이'])} ${integer(random, 1950, 2025)}년 ${integer(random, 1, 12)}월 ${integer(random, 1, 28)}일 ${pick(random, KO.place)}에서 열린 ${pick(random, KO.noun)} 회의에서 “${koClause(random)}”라며 ${koPhrase(random)} ${integer(random, 2, 90)}.${integer(random, 1, 9)}% 늘었다고 밝혔다. `,
+  'Korean office': (random) =>
+    `제${integer(random, 1, 90)}조(${pick(random, KO.noun)}의 관리) ① 신청인은 ${koPhrase(random)} 첨부하여 「${pick(random, KO.noun)} 보호법」 제${integer(random, 1, 30)}항에 따라 ${integer(random, 3, 60)}일 이내에 ${koPhrase(random)} 제출하여야 한다. `,
+  'Korean table': (random) =>
+    `| ${pick(random, KO.noun)} | ${pick(random, KO.place)} ${pick(random, KO.noun)} | ${integer(random, 1, 999)},${integer(random, 100, 999)}원 | ${integer(random, 1, 99)}% | 20${integer(random, 10, 25)}.${integer(random, 1, 12)}.${integer(random, 1, 28)} |\n`,
+  'Korean list of names': (random) => `${pick(random, KO.name)} ${pick(random, KO.title)}(${pick(random, KO.place)}), `,
+  'Korean code comments': (random) =>
+    `  // ${koClause(random)}\n  const ${camel(random)} = ${pick(random, EN.noun)}.${camel(random)}(${integer(random, 0, 99)}); // ${koPhrase(random)} ${pick(random, KO.verb)}\n`,
+  'Korean and English mixed': (random) =>
+    `${pick(random, EN.noun)} ${upperFirst(pick(random, EN.noun))}의 ${koPhrase(random)} ${pick(random, ['API', 'JSON', 'GPU', 'Samsung Galaxy', 'Kubernetes', 'README'])} ${koClause(random)} (${pick(random, EN.adjective)} ${pick(random, EN.noun)}). `,
 };
 
 export const REGISTER_NAMES: readonly string[] = Object.keys(REGISTERS);
@@ -98,7 +98,7 @@ export function paragraphs(register: string, count: number, seed: number): strin
   const next = REGISTERS[register];
   if (!next) throw new Error(`no register ${register}`);
   return Array.from({ length: count }, () => {
-    const wanted = integer(dice, 50, 200);
+    const wanted = integer(random, 50, 200);
     let text = '';
     while (text.split(/\s+/).length <= wanted) text += next(random);
     return text;

@@ -151,7 +151,7 @@ describe('decoding an image', () => {
   });
 
   it('headers of random bytes are read or refused', () => {
-    const dice = throwDice('headers of random bytes');
+    const random = createTestRandom('headers of random bytes');
     for (const file of [png, encodeJpeg(bitmap), encodeGif([bitmap]), encodeAnimatedWebp([bitmap])]) {
       for (let round = 0; round < 300; round++) {
         const broken = Buffer.from(file);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSampler, expand, parseTemplate, type Vocabulary } from '../../../src/projection/corpus/grammar.ts';
-import { rollDice } from '../../support/dice.ts';
+import { createRandom } from '../../support/random.ts';
 
 const vocabulary: Vocabulary = {
   random: () => 0.99,
@@ -42,7 +42,7 @@ describe('expand', () => {
 
 describe('createSampler', () => {
   it('a sampler draws all items before it repeats one', () => {
-    const next = createSampler([1, 2, 3, 4, 5], rollDice(3).real);
+    const next = createSampler([1, 2, 3, 4, 5], createRandom(3).real);
     for (let round = 0; round < 4; round++) {
       expect(Array.from({ length: 5 }, next).toSorted()).toEqual([1, 2, 3, 4, 5]);
     }

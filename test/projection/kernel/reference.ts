@@ -1,5 +1,5 @@
 /** Slow reference implementation in float64. Matrices are row-major. */
-import { rollDice } from '../../support/dice.ts';
+import { createRandom } from '../../support/random.ts';
 
 /** Generate a random Float32Array of values in (-1, 1); a seed always gives the same one. */
 export function randomValues(length: number, seed: number): Float32Array {
