@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { cancelJob, type JobOperations, reprocessJob } from '../jobs/operations.ts';
 import { oneLine } from '../platform/printable.ts';
-import type { JobActions } from '../tui/jobs-watch.ts';
+import type { JobActions } from '../tui/jobs-watch-state.ts';
 
 /** Make the actions that keys of the job table trigger; they act as the operator. */
 export function jobActions(operations: JobOperations, operator: Caller): JobActions {

@@ -1,7 +1,8 @@
 import { createElement } from 'react';
 import { type JobsSelector, type JobsSnapshot, type WatchOptions, watchJobs } from '../jobs/watch.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { type JobActions, JobsWatch } from '../tui/jobs-watch.ts';
+import { JobsWatch } from '../tui/jobs-watch.ts';
+import type { JobActions } from '../tui/jobs-watch-state.ts';
 import { describeChanges, overview } from './job-changes.ts';
 import { hasColours } from './output.ts';
 import { type ScreenRun, showOnScreen } from './show-on-screen.ts';

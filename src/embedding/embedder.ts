@@ -42,7 +42,7 @@ export interface EmbedRequest {
    * comparable.
    */
   readonly forIndex?: boolean;
-  /** With `forIndex`: return the model's native vectors, too. */
+  /** Return the model's native vectors, too; only with `forIndex`. */
   readonly keepNative?: boolean;
   /** Keep the vectors out of the caches: a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;

@@ -5,15 +5,10 @@ import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
 import type { CacheMetrics } from './cache/cache-metrics.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
-import {
-  type CallFailure,
-  PendingCalls,
-  type SharedCall,
-  type Subscription,
-  Subscriptions,
-} from './cache/pending-calls.ts';
+import { type CallFailure, PendingCalls, type SharedCall, type Subscription } from './cache/pending-calls.ts';
 import type { RedisCache } from './cache/redis-cache.ts';
-import type { Provider, ProviderReply } from './providers/provider.ts';
+import type { Provider } from './providers/provider.ts';
+import { Resolution } from './resolve-texts.ts';
 
 export interface NativeRequest {
   readonly model: Model;
@@ -62,36 +57,116 @@ export interface NativeVectors {
 /** Replies of more numbers than this are assembled after an event-loop yield. */
 const INLINE_FLOATS_MAX = 40_000;
 
-/** @param options.cacheBytes bound of the memory cache with all overhead; 0 turns it off */
+/**
+ * Open the caches in front of the providers.
+ *
+ * @param options.cacheBytes bound of the memory cache with all overhead; 0 turns it off
+ */
 export function openNativeVectors(options: {
   cacheBytes: number;
   redis: RedisCache | null;
   metrics?: CacheMetrics;
 }): NativeVectors {
-  const { redis, metrics } = options;
-  const memory = new MemoryCache(options.cacheBytes);
-  const pending = new PendingCalls();
-  const running = new Set<Promise<void>>();
-  let isClosed = false;
-  metrics?.watchBytes(() => memory.bytes);
+  return new CachedNativeVectors(options);
+}
 
-  function store(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>, isBulk = false): void {
-    if (vectors.size === 0) return;
-    if (!isClosed && !isBulk) for (const [key, vector] of vectors) memory.set(key, vector);
-    call.resolveTexts(vectors);
+class CachedNativeVectors implements NativeVectors {
+  readonly #redis: RedisCache | null;
+  readonly #metrics: CacheMetrics | undefined;
+  readonly #memory: MemoryCache;
+  readonly #pending = new PendingCalls();
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: { cacheBytes: number; redis: RedisCache | null; metrics?: CacheMetrics }) {
+    this.#redis = options.redis;
+    this.#metrics = options.metrics;
+    this.#memory = new MemoryCache(options.cacheBytes);
+    this.#metrics?.watchBytes(() => this.#memory.bytes);
+  }
+
+  async embed(request: NativeRequest): Promise<NativeReply> {
+    const { model, texts, signal } = request;
+    if (this.#isClosed) throw shuttingDown();
+    signal.throwIfAborted();
+    const { nativeDimension } = model;
+    const keys = cacheKeys(model, request.taskType, texts);
+    const wanted = new Map<string, string>();
+    const missing: number[] = [];
+    const tokens = new Array<number>(keys.length).fill(0);
+    let vectors: Float32Array | null = null;
+    for (const [index, key] of keys.entries()) {
+      if (this.#memory.has(key)) {
+        vectors ??= new Float32Array(keys.length * nativeDimension);
+        tokens[index] = this.#memory.read(key, vectors, index * nativeDimension) as number;
+      } else {
+        missing.push(index);
+        wanted.set(key, texts[index] as string);
+      }
+    }
+    this.#metrics?.count('memory', keys.length - missing.length, missing.length);
+    if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
+    this.#metrics?.count('in_flight', missing.length - wanted.size, 0);
+    const resolved = await this.#resolve(wanted, request);
+    // One reply has all texts and no other request shares it: it is returned as it is.
+    if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
+    if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();
+    vectors ??= new Float32Array(keys.length * nativeDimension);
+    for (const index of missing) {
+      const row = resolved.vectors.get(keys[index] as string) as CachedVector;
+      vectors.set(row.vector, index * nativeDimension);
+      tokens[index] = row.tokens;
+    }
+    return { vectors, tokens, hits: keys.length - resolved.sent };
+  }
+
+  stats(): NativeVectorsStats {
+    return {
+      memoryEntries: this.#memory.size,
+      memoryBytes: this.#memory.bytes,
+      textsInFlight: this.#pending.texts,
+      callsInFlight: this.#pending.calls,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#pending.cancelAll(shuttingDown());
+    this.#memory.clear();
+    await Promise.all(this.#running);
+    await this.#redis?.close();
+  }
+
+  /** Get the vectors of texts that are not in memory; each text occurs once. */
+  async #resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolution> {
+    const resolution = new Resolution(texts, {
+      find: (key) => this.#pending.find(key),
+      start: (own) => this.#start(own, request),
+      onJoin: (joined, own) => this.#metrics?.count('in_flight', joined, own),
+    });
+    await resolution.run(request.signal);
+    return resolution;
+  }
+
+  #start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; subscription: Subscription } {
+    const call = this.#pending.open([...texts.keys()]);
+    const subscription = call.subscribe(call.keys);
+    const done = this.#run(call, texts, request).finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    return { call, subscription };
   }
 
   /** Resolve every text of the call, or fail the call; never rejects. */
-  async function run(call: SharedCall, texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<void> {
+  async #run(call: SharedCall, texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<void> {
     const { model, provider, taskType } = request;
     let concerns: CallFailure['concerns'] = 'initiator';
     try {
       let keys = call.keys;
-      if (redis) {
-        const found = await redis.get(keys, model.nativeDimension);
+      if (this.#redis) {
+        const found = await this.#redis.get(keys, model.nativeDimension);
         const missing = keys.filter((_, index) => found[index] === undefined);
-        metrics?.count('redis', keys.length - missing.length, missing.length);
-        store(call, present(keys, found), request.isBulk);
+        this.#metrics?.count('redis', keys.length - missing.length, missing.length);
+        this.#store(call, present(keys, found), request.isBulk);
         keys = missing;
         if (keys.length === 0 || call.signal.aborted) return;
       }
@@ -103,153 +178,19 @@ export function openNativeVectors(options: {
       const reply = await provider.embed({ model, texts: sent, counts, taskType, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
       if (keys === call.keys) call.reply = reply;
-      if (!request.isBulk) redis?.set(vectors);
-      store(call, vectors, request.isBulk);
+      if (!request.isBulk) this.#redis?.set(vectors);
+      this.#store(call, vectors, request.isBulk);
     } catch (error) {
       if (error instanceof AppError && error.code === 'upstream_rejected') concerns = 'input';
       call.fail({ error, concerns });
     }
   }
 
-  function start(
-    texts: ReadonlyMap<string, string>,
-    request: NativeRequest,
-  ): { call: SharedCall; subscription: Subscription } {
-    const call = pending.open([...texts.keys()]);
-    const subscription = call.subscribe(call.keys);
-    const done = run(call, texts, request).finally(() => running.delete(done));
-    running.add(done);
-    return { call, subscription };
+  #store(call: SharedCall, vectors: ReadonlyMap<string, CachedVector>, isBulk = false): void {
+    if (vectors.size === 0) return;
+    if (!this.#isClosed && !isBulk) for (const [key, vector] of vectors) this.#memory.set(key, vector);
+    call.resolveTexts(vectors);
   }
-
-  /** Get the vectors of texts that are not in memory; each text occurs once. */
-  async function resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolved> {
-    const subscriptions = new Subscriptions();
-    const vectors = new Map<string, CachedVector>();
-    let sent = 0;
-    let wholeReply: ProviderReply | null = null;
-
-    const receive = async (call: SharedCall, subscription: Subscription, keys: readonly string[]) => {
-      await subscriptions.add(subscription);
-      for (const key of keys) vectors.set(key, call.vectorOf(key) as CachedVector);
-    };
-    const send = async (own: ReadonlyMap<string, string>) => {
-      const { call, subscription } = start(own, request);
-      await receive(call, subscription, call.keys);
-      sent += call.sent;
-      if (own.size === texts.size && call.reply && !call.isShared) wholeReply = call.reply;
-    };
-    const join = async (call: SharedCall, part: ReadonlyMap<string, string>, attempt: number) => {
-      const keys = [...part.keys()];
-      try {
-        await receive(call, call.subscribe(keys), keys);
-      } catch (error) {
-        if (subscriptions.isCancelled || !concernsOthers(call, texts)) throw error;
-        await collect(part, attempt + 1);
-      }
-    };
-    /** Attempt 0 joins any call, attempt 1 only calls that carry no text of another request, attempt 2 none. */
-    const collect = async (wanted: ReadonlyMap<string, string>, attempt: number): Promise<void> => {
-      const own = new Map<string, string>();
-      const joined = new Map<SharedCall, Map<string, string>>();
-      for (const [key, text] of wanted) {
-        const call = attempt < 2 ? pending.find(key) : undefined;
-        if (call && (attempt === 0 || isWithin(call, texts))) {
-          const part = joined.get(call) ?? new Map<string, string>();
-          joined.set(call, part.set(key, text));
-        } else {
-          own.set(key, text);
-        }
-      }
-      if (attempt === 0) metrics?.count('in_flight', wanted.size - own.size, own.size);
-      const parts: Promise<void>[] = [];
-      for (const [call, part] of joined) parts.push(join(call, part, attempt));
-      if (own.size > 0) parts.push(send(own));
-      await Promise.all(parts);
-    };
-
-    const onAbort = () => subscriptions.cancelAll(request.signal.reason);
-    request.signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      await collect(texts, 0);
-    } catch (error) {
-      subscriptions.cancelAll(error);
-      throw error;
-    } finally {
-      request.signal.removeEventListener('abort', onAbort);
-    }
-    return { vectors, sent, wholeReply };
-  }
-
-  return {
-    async embed(request) {
-      const { model, texts, signal } = request;
-      if (isClosed) throw shuttingDown();
-      signal.throwIfAborted();
-      const { nativeDimension } = model;
-      const keys = cacheKeys(model, request.taskType, texts);
-      const wanted = new Map<string, string>();
-      const missing: number[] = [];
-      const tokens = new Array<number>(keys.length).fill(0);
-      let vectors: Float32Array | null = null;
-      for (const [index, key] of keys.entries()) {
-        if (memory.has(key)) {
-          vectors ??= new Float32Array(keys.length * nativeDimension);
-          tokens[index] = memory.read(key, vectors, index * nativeDimension) as number;
-        } else {
-          missing.push(index);
-          wanted.set(key, texts[index] as string);
-        }
-      }
-      metrics?.count('memory', keys.length - missing.length, missing.length);
-      if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
-      metrics?.count('in_flight', missing.length - wanted.size, 0);
-      const resolved = await resolve(wanted, request);
-      // One reply has all texts and no other request shares it: it is returned as it is.
-      if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
-      if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();
-      vectors ??= new Float32Array(keys.length * nativeDimension);
-      for (const index of missing) {
-        const row = resolved.vectors.get(keys[index] as string) as CachedVector;
-        vectors.set(row.vector, index * nativeDimension);
-        tokens[index] = row.tokens;
-      }
-      return { vectors, tokens, hits: keys.length - resolved.sent };
-    },
-    stats: () => ({
-      memoryEntries: memory.size,
-      memoryBytes: memory.bytes,
-      textsInFlight: pending.texts,
-      callsInFlight: pending.calls,
-    }),
-    async close() {
-      isClosed = true;
-      pending.cancelAll(shuttingDown());
-      memory.clear();
-      await Promise.all(running);
-      await redis?.close();
-    },
-  };
-}
-
-interface Resolved {
-  readonly vectors: ReadonlyMap<string, CachedVector>;
-  /** Texts sent to the provider. */
-  readonly sent: number;
-  /** Reply that has all the texts in their order and was given to no other request. */
-  readonly wholeReply: ProviderReply | null;
-}
-
-/** Return true if the call carries only these texts, so that a text refused in it is one of them. */
-function isWithin(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
-  return call.keys.every((key) => texts.has(key));
-}
-
-/** Return true if the call may have failed because of another request. */
-function concernsOthers(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
-  const concerns = call.failure?.concerns;
-  if (concerns === 'input') return !isWithin(call, texts);
-  return concerns === 'initiator';
 }
 
 function present(keys: readonly string[], found: readonly (CachedVector | undefined)[]): Map<string, CachedVector> {

@@ -7,7 +7,7 @@ export interface BytePairVocabulary {
   readonly tokenBytesMax: number;
 }
 
-/** Up to this length a linear search for the lowest rank is faster than a heap. */
+/** Length up to which a linear search for the lowest rank is faster than a heap. */
 const SCANNED_BYTES_MAX = 64;
 /** Factor above every position, so that rank and position fit into one exact number. */
 const POSITIONS = 2 ** 26;

@@ -9,7 +9,10 @@ import type { CountText } from './tokens.ts';
  * divided by it.
  */
 export const CL100K_TOKEN_BYTES_MAX = 128;
-/** Longer pre-tokens are cut. A text with one is beyond the limit of every model with this vocabulary (8,191). */
+/**
+ * Length above which a pre-token is cut. A text with one is beyond the limit of every model with this vocabulary
+ * (8,191).
+ */
 const PRETOKEN_BYTES_MAX = CL100K_TOKEN_BYTES_MAX * 8192;
 /** Lines read between two event-loop yields: under 1 ms, 5 ms while the code is cold. */
 const LINES_PER_SLICE = 1024;

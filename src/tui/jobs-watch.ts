@@ -1,52 +1,15 @@
 import { Static, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useReducer, useRef } from 'react';
-import { isTerminal, JOB_STATUSES, type JobStatus } from '../jobs/schema.ts';
+import { isTerminal, type JobStatus } from '../jobs/schema.ts';
 import type { JobsSelection, JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
 import { formatClock, formatCount, formatDuration, formatPerSecond } from './figures.ts';
 import { jobDetails, jobsHelp } from './jobs-details.ts';
+import { handleKey } from './jobs-keys.ts';
 import { describeDone, describeLive, finishedLine, jobsTable } from './jobs-table.ts';
+import { FILTERS, findSelected, type JobsWatchProps, type Mode, type Notice, type State } from './jobs-watch-state.ts';
 import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 
-/** Actions of the user on a job. Each returns a message about its result, or throws an error with a message. */
-export interface JobActions {
-  cancel(job: WatchedJob, options: { force: boolean }): Promise<string>;
-  reprocess(job: WatchedJob): Promise<string>;
-}
-
-export interface JobsWatchProps {
-  readonly snapshot: JobsSnapshot;
-  /** Title of the view, such as `jobs of acme`. */
-  readonly title: string;
-  readonly isColoured: boolean;
-  /** True if keys can be read, because stdin is a terminal too. */
-  readonly hasKeys: boolean;
-  readonly actions: JobActions;
-  /** Jobs that the next snapshots should show. */
-  readonly selection: JobsSelection;
-  readonly onSelect: (change: Partial<JobsSelection>) => void;
-  readonly onRefresh: () => void;
-  readonly onLeave: (how: 'quit' | 'interrupt') => void;
-}
-
-type Mode =
-  | { readonly name: 'table' | 'help' | 'details' }
-  | { readonly name: 'filter'; readonly choice: number }
-  | { readonly name: 'confirm'; readonly job: WatchedJob; readonly back: 'table' | 'details' };
-
-interface Notice {
-  readonly text: string;
-  readonly isError: boolean;
-}
-
-interface State {
-  readonly mode: Mode;
-  readonly notice: Notice | null;
-  /** Highlighted job and its index in the list. */
-  readonly cursor: { readonly id: string | null; readonly index: number };
-}
-
-const FILTERS: readonly (JobStatus | null)[] = [null, ...JOB_STATUSES];
 /** Lines around the table: two of counts, one of headers, one for messages, one of keys. */
 const FRAME_LINES = 5;
 /** Largest share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
@@ -67,86 +30,11 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
     redraw();
   };
   const { mode, notice } = state.current;
-  const selectedNow = () => findSelected(snapshot.jobs, state.current.cursor);
-  const selected = selectedNow();
+  const selected = findSelected(snapshot.jobs, state.current.cursor);
   const opened = [snapshot.open, ...snapshot.jobs].find((job) => job?.id === selection.openId) ?? null;
 
-  const move = (to: (from: number) => number) => {
-    const job = selectedNow();
-    const index = Math.max(0, Math.min(snapshot.jobs.length - 1, to(job === null ? 0 : snapshot.jobs.indexOf(job))));
-    change({ cursor: { id: snapshot.jobs[index]?.id ?? null, index } });
-  };
-  const act = (description: string, work: () => Promise<string>) => {
-    change({ notice: { text: `${description} …`, isError: false } });
-    work()
-      .then((text) => change({ notice: { text, isError: false } }))
-      .catch((error: Error) => change({ notice: { text: error.message, isError: true } }))
-      .finally(props.onRefresh);
-  };
-  const open = (job: WatchedJob | null) => {
-    change({ mode: { name: job === null ? 'table' : 'details' } });
-    props.onSelect({ openId: job?.id ?? null });
-  };
-  const onJobKey = (key: string, job: WatchedJob | null, back: 'table' | 'details') => {
-    if (job === null) return;
-    if (key === 'c') change({ mode: { name: 'confirm', job, back } });
-    if (key === 'r') act(`reprocessing ${job.file_name}`, () => props.actions.reprocess(job));
-  };
-  const onKey = (key: string) => {
-    if (key === 'ctrl-c') return props.onLeave('interrupt');
-    const { mode } = state.current;
-    change({ notice: null });
-    switch (mode.name) {
-      case 'help':
-        return change({ mode: { name: 'table' } });
-      case 'confirm':
-        change({ mode: { name: mode.back } });
-        if (key !== 'y' && key !== 'F') return change({ notice: { text: 'not cancelled', isError: false } });
-        return act(`cancelling ${mode.job.file_name}`, () => props.actions.cancel(mode.job, { force: key === 'F' }));
-      case 'filter':
-        if (key === 'escape') return change({ mode: { name: 'table' } });
-        if (key !== 'return') return change({ mode: { name: 'filter', choice: nextChoice(mode.choice, key) } });
-        change({ mode: { name: 'table' }, cursor: { id: null, index: 0 } });
-        return props.onSelect({ status: FILTERS[mode.choice] ?? null });
-      case 'details':
-        if (['escape', 'return', 'backspace', 'q'].includes(key)) return open(null);
-        return onJobKey(key, opened, 'details');
-      case 'table':
-        return onTableKey(key);
-    }
-  };
-  const onTableKey = (key: string) => {
-    switch (key) {
-      case 'q':
-        return props.onLeave('quit');
-      case '?':
-        return change({ mode: { name: 'help' } });
-      case 'f':
-      case '/':
-        return change({ mode: { name: 'filter', choice: FILTERS.indexOf(selection.status) } });
-      case 'return':
-        return selectedNow() === null ? undefined : open(selectedNow());
-      case 'upArrow':
-      case 'k':
-        return move((from) => from - 1);
-      case 'downArrow':
-      case 'j':
-        return move((from) => from + 1);
-      case 'pageUp':
-        return move((from) => from - lines);
-      case 'pageDown':
-        return move((from) => from + lines);
-      case 'home':
-      case 'g':
-        return move(() => 0);
-      case 'end':
-      case 'G':
-        return move(() => snapshot.jobs.length - 1);
-      default:
-        return onJobKey(key, selectedNow(), 'table');
-    }
-  };
-  useKeyPresses(onKey, props.hasKeys);
+  const view = { props, lines, opened, change, current: () => state.current };
+  useKeyPresses((key) => handleKey(key, view), props.hasKeys);
 
   const body = () => {
     if (mode.name === 'help') return jobsHelp();
@@ -246,22 +134,4 @@ function keysOf(mode: Mode): string {
 function describeNone(status: JobStatus | null): string {
   if (status === null) return 'no jobs are queued or in progress';
   return `no jobs in the state ${status}${isTerminal(status) ? ' in the last day' : ''}`;
-}
-
-/** Find the selected job; if it has left the list, the job in its place. */
-function findSelected(jobs: readonly WatchedJob[], cursor: State['cursor']): WatchedJob | null {
-  const selected = jobs.find((job) => job.id === cursor.id);
-  return selected ?? jobs[Math.min(cursor.index, jobs.length - 1)] ?? null;
-}
-
-/** Return the next choice: left and right select the neighbours, a letter the next state that begins with it. */
-function nextChoice(choice: number, key: string): number {
-  const all = FILTERS.length;
-  if (key === 'leftArrow') return (choice + all - 1) % all;
-  if (key === 'rightArrow' || key === 'tab') return (choice + 1) % all;
-  for (let step = 1; step <= all; step++) {
-    const next = (choice + step) % all;
-    if ((FILTERS[next] ?? 'all').startsWith(key.toLowerCase())) return next;
-  }
-  return choice;
 }

@@ -52,7 +52,7 @@ describe('reading text in images on this machine', () => {
   });
 
   it('OCR rotates a photograph by its EXIF orientation', async () => {
-    expect(await read(ocr, withExifOrientation(encodeJpeg(turnLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
+    expect(await read(ocr, withExifOrientation(encodeJpeg(rotateLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
   });
 
   it('OCR reads Korean with its spaces', async () => {

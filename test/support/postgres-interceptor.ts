@@ -109,66 +109,7 @@ export async function openPostgresInterceptor(server: PostgresConnection): Promi
         other.destroy();
       });
     }
-    const prepared = new Map<string, string>();
-    /** Statements that were sent and are not done, in order. The last Bind names the statement of an Execute. */
-    const running: string[] = [];
-    let bound = '';
-    /** Name of the statement that was parsed last and not bound yet. */
-    let parsed: string | null = null;
-    const toServer = new Relay(upstream);
-    const toClient = new Relay(client);
-    const fromClient = new MessageReader(false);
-    const fromServer = new MessageReader(true);
-
-    client.on('data', (data) => {
-      for (const message of fromClient.take(data)) {
-        const type = String.fromCharCode(message[0] as number);
-        let text: string | null = null; // Text of a statement that begins with this message.
-        if (type === 'P') {
-          const name = textAt(message, 5);
-          text = textAt(message, name.end).text;
-          prepared.set(name.text, text);
-          parsed = name.text;
-        } else if (type === 'B') {
-          const name = textAt(message, textAt(message, 5).end).text;
-          bound = prepared.get(name) ?? '';
-          if (parsed !== name) text = bound;
-          parsed = null;
-        } else if (type === 'Q') {
-          text = textAt(message, 5).text;
-          running.push(text);
-        } else if (type === 'E') {
-          running.push(bound);
-        }
-        // The whole statement is delayed, so that the server waits between two statements as for a client that hangs.
-        const begun = text;
-        const delay = () =>
-          begun === null ? null : (interceptor.listener?.({ text: begun, connection, rows: null }, 'before') ?? null);
-        toServer.forward(message, delay, () => {
-          if (type === 'P') midStatement.add(client);
-          else if (type === 'S') midStatement.delete(client);
-        });
-      }
-    });
-    let done: InterceptedStatement | null = null;
-    upstream.on('data', (data) => {
-      for (const message of fromServer.take(data)) {
-        const type = String.fromCharCode(message[0] as number);
-        let delay: () => Promise<void> | null = () => null;
-        if (type === 'C') {
-          const rows = /(\d+)$/.exec(textAt(message, 5).text)?.[1];
-          done = { text: running.shift() ?? '', connection, rows: rows === undefined ? null : Number(rows) };
-        } else if (type === 'E') {
-          running.shift();
-        } else if (type === 'Z' && done !== null) {
-          // The server is ready for the next statement: this one is committed, unless it is in a transaction.
-          const statement = done;
-          done = null;
-          delay = () => interceptor.listener?.(statement, 'after') ?? null;
-        }
-        toClient.forward(message, delay);
-      }
-    });
+    relayConnection({ client, upstream }, connection, interceptor, midStatement);
   };
   const listener = createServer(onClient);
   await once(listener.listen(0, '127.0.0.1'), 'listening');
@@ -184,5 +125,74 @@ export async function openPostgresInterceptor(server: PostgresConnection): Promi
       for (const socket of sockets) socket.destroy();
       await closed;
     },
+  });
+}
+
+/** Relay one connection and call the listener at each statement. */
+function relayConnection(
+  { client, upstream }: { readonly client: Socket; readonly upstream: Socket },
+  connection: number,
+  interceptor: { readonly listener: InterceptListener | null },
+  midStatement: Set<Socket>,
+): void {
+  const prepared = new Map<string, string>();
+  /** Statements that were sent and are not done, in order. The last Bind names the statement of an Execute. */
+  const running: string[] = [];
+  let bound = '';
+  /** Name of the statement that was parsed last and not bound yet. */
+  let parsed: string | null = null;
+  const toServer = new Relay(upstream);
+  const toClient = new Relay(client);
+  const fromClient = new MessageReader(false);
+  const fromServer = new MessageReader(true);
+
+  client.on('data', (data) => {
+    for (const message of fromClient.take(data)) {
+      const type = String.fromCharCode(message[0] as number);
+      let text: string | null = null; // Text of a statement that begins with this message.
+      if (type === 'P') {
+        const name = textAt(message, 5);
+        text = textAt(message, name.end).text;
+        prepared.set(name.text, text);
+        parsed = name.text;
+      } else if (type === 'B') {
+        const name = textAt(message, textAt(message, 5).end).text;
+        bound = prepared.get(name) ?? '';
+        if (parsed !== name) text = bound;
+        parsed = null;
+      } else if (type === 'Q') {
+        text = textAt(message, 5).text;
+        running.push(text);
+      } else if (type === 'E') {
+        running.push(bound);
+      }
+      // The whole statement is delayed, so that the server waits between two statements as for a client that hangs.
+      const begun = text;
+      const delay = () =>
+        begun === null ? null : (interceptor.listener?.({ text: begun, connection, rows: null }, 'before') ?? null);
+      toServer.forward(message, delay, () => {
+        if (type === 'P') midStatement.add(client);
+        else if (type === 'S') midStatement.delete(client);
+      });
+    }
+  });
+  let done: InterceptedStatement | null = null;
+  upstream.on('data', (data) => {
+    for (const message of fromServer.take(data)) {
+      const type = String.fromCharCode(message[0] as number);
+      let delay: () => Promise<void> | null = () => null;
+      if (type === 'C') {
+        const rows = /(\d+)$/.exec(textAt(message, 5).text)?.[1];
+        done = { text: running.shift() ?? '', connection, rows: rows === undefined ? null : Number(rows) };
+      } else if (type === 'E') {
+        running.shift();
+      } else if (type === 'Z' && done !== null) {
+        // The server is ready for the next statement: this one is committed, unless it is in a transaction.
+        const statement = done;
+        done = null;
+        delay = () => interceptor.listener?.(statement, 'after') ?? null;
+      }
+      toClient.forward(message, delay);
+    }
   });
 }

@@ -2,7 +2,8 @@ import { createElement } from 'react';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { JobsSelection, JobsSnapshot, WatchedJob } from '../../src/jobs/watch.ts';
-import { type JobActions, JobsWatch } from '../../src/tui/jobs-watch.ts';
+import { JobsWatch } from '../../src/tui/jobs-watch.ts';
+import type { JobActions } from '../../src/tui/jobs-watch-state.ts';
 import { until } from '../support/until.ts';
 import { KEYS, showView } from './terminal.ts';
 

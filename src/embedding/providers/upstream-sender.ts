@@ -36,7 +36,7 @@ export interface SenderContext {
 
 /** Bytes of a decimal number on an indented line of its own; base64 needs a ninth of it. */
 const BYTES_PER_VALUE_MAX = 48;
-/** Larger answers take a millisecond or more to parse, after an event-loop yield. */
+/** Size above which an answer is parsed after an event-loop yield, since it takes a millisecond or more. */
 const INLINE_PARSE_BYTES_MAX = 200_000;
 const BYTES_PER_VECTOR_MAX = 1_024;
 const BYTES_PER_REPLY_MAX = 65_536;

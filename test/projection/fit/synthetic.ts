@@ -59,11 +59,11 @@ export function otherModel(
   columns: number,
   { noise = 0, cone = 0, seed = 7 }: { noise?: number; cone?: number; seed?: number } = {},
 ): Float32Array {
-  const turn =
+  const rotation =
     columns >= rank
       ? orthonormalRows(rank, columns, seed)
       : transpose(orthonormalRows(columns, rank, seed), columns, rank);
-  const vectors = multiply(latent, turn, rank, columns);
+  const vectors = multiply(latent, rotation, rank, columns);
   const disturbance = gaussians(vectors.length, seed + 1);
   const axis = orthonormalRows(1, columns, seed + 2);
   const perValue = noise / Math.sqrt(columns);
