@@ -9,8 +9,9 @@ export default defineConfig({
     setupFiles: ['test/support/report-seed.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Generous: a test that hangs is rare, a machine that is busy with something else is not.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // As `until` of test/support/until.ts; the default of a second is too short on a busy machine.
     expect: { poll: { timeout: 20_000, interval: 20 } },
     retry: 0,

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { readSeed } from './test/support/random.ts';
 
-/** What computes most, by name of the file: first and last, so that they run beside what mostly waits. */
+/** Names of the files that compute most: they run first and last, beside those that mostly wait. */
 const FIRST = 'kill-api';
 const LAST = 'kill-workers';
 

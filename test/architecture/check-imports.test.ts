@@ -9,7 +9,7 @@ import { ROOMS } from './rooms.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `npm run check` runs, on another root. */
+/** Run the check of `npm run check` on another root. */
 function check(root: string, ...flags: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const script = path.join(PROJECT, 'test/architecture/check-imports.ts');
   return new Promise((resolve) => {
