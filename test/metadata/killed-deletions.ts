@@ -62,6 +62,8 @@ export class KilledDeletions {
   /** Start a process and kill it at this step. The last row is locked until then, so that the process cannot finish. */
   async killAt(step: () => Promise<boolean>, ...args: string[]): Promise<void> {
     await this.test.appliance.sql.begin(async (tx) => {
+      // A process may take longer to start than a transaction may be idle.
+      await tx`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`;
       await tx`SELECT id FROM documents WHERE bucket_id = ${this.bucketId} ORDER BY id DESC LIMIT 1 FOR UPDATE`;
       await this.startProcess(...args);
       await until(step, { withinMs: STEP_MS_MAX, everyMs: 2, what: 'the step to kill at' });
