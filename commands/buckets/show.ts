@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class BucketsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show a bucket and its policy.';
+  static override description = 'Show a bucket, its policy and the model that embeds it.';
   static override examples = [
     '<%= config.bin %> buckets show manuals',
     '<%= config.bin %> buckets show manuals --json',
@@ -17,8 +17,8 @@ export default class BucketsShow extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsShow);
     return this.withOperator(flags, async ({ sql }, operator) => {
-      const { findBucket } = await import('../../src/documents/buckets.ts');
-      const bucket = await findBucket(sql, operator.orgId, args.bucket);
+      const { getBucketDetails } = await import('../../src/search/bucket-model.ts');
+      const bucket = await getBucketDetails(sql, operator.orgId, args.bucket);
       await this.showFields(bucket);
       return bucket;
     });

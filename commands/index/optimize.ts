@@ -14,11 +14,11 @@ export default class IndexOptimize extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexOptimize);
-    return this.withOperator(flags, async ({ sql, ingest: { reprojection } }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, ingest: { reindex } }, operator, signal) => {
       const { findBucket } = await import('../../src/documents/buckets.ts');
       const { id, name } = await findBucket(sql, operator.orgId, flags.bucket);
       const beganMs = performance.now();
-      await reprojection.index.optimize(id, signal);
+      await reindex.index.optimize(id, signal);
       const ms = Math.round(performance.now() - beganMs);
       this.log(`optimized the index of ${name} in ${ms} ms`);
       return { bucket_id: id, optimized: true, duration_ms: ms };

@@ -23,10 +23,10 @@ export default class IndexRebuild extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexRebuild);
-    return this.withOperator(flags, async ({ sql, ingest: { reprojection } }, operator, signal) => {
+    return this.withOperator(flags, async ({ sql, ingest: { reindex } }, operator, signal) => {
       const { findBucket } = await import('../../src/documents/buckets.ts');
       const { selectLiveGroups } = await import('../../src/search/index-store.ts');
-      const { rebuildIndex } = await import('../../src/ingest/rebuild-index.ts');
+      const { rebuildIndex } = await import('../../src/ingest/reindex/reindex-bucket.ts');
       const { openProgress } = await import('../../src/cli/progress.ts');
       const bucket = await findBucket(sql, operator.orgId, flags.bucket);
       const groups = await selectLiveGroups(sql, operator.orgId, bucket.id);
@@ -34,7 +34,7 @@ export default class IndexRebuild extends BaseCommand {
       const progress = await openProgress();
       try {
         progress.begin('indexing chunks', total);
-        const report = await rebuildIndex(reprojection, operator, bucket.id, {
+        const report = await rebuildIndex(reindex, operator, bucket.id, {
           leaveOutDamaged: flags['leave-out-damaged'],
           signal,
           onProgress: (done) => progress.update(done),

@@ -30,17 +30,17 @@ export default class IndexReproject extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReproject);
     const request = { bucket: flags.bucket, models: listOf(flags.model) };
-    return this.withOperator(flags, async ({ ingest: { reprojection } }, operator, signal) => {
-      const { planReprojection } = await import('../../src/ingest/reproject-plan.ts');
+    return this.withOperator(flags, async ({ ingest: { reindex } }, operator, signal) => {
+      const { planReprojection } = await import('../../src/ingest/reindex/plan-reprojection.ts');
       const { describeReprojection, showReprojection, viewOfPlan } = await import('../../src/cli/reprojection.ts');
-      const plan = await planReprojection(reprojection, operator, request);
+      const plan = await planReprojection(reindex, operator, request);
       for (const warning of plan.warnings) this.logToStderr(`warning: ${warning}`);
       this.logToStderr(describeReprojection(plan));
       if (flags['dry-run']) return viewOfPlan(plan);
-      if (plan.mode !== 'nothing') await confirm('Convert the vectors?', flags.yes, signal);
-      const { reprojectBucket } = await import('../../src/ingest/reproject-bucket.ts');
+      if (plan.mode !== 'nothing') await confirm('Go on?', flags.yes, signal);
+      const { reprojectBucket } = await import('../../src/ingest/reindex/reindex-bucket.ts');
       const report = await showReprojection(plan, (onProgress) =>
-        reprojectBucket(reprojection, operator, request, { signal, onProgress }),
+        reprojectBucket(reindex, operator, request, { signal, onProgress }),
       );
       this.log(`projected ${report.chunks} chunks of ${report.documents} documents`);
       return { ...report, dry_run: false };

@@ -22,6 +22,7 @@ export default class IndexStats extends BaseCommand {
       const stats = await listIndexStats(search, operator.orgId, flags.bucket ?? null);
       await this.showTable('buckets', stats, [
         ['bucket', (each) => each.bucket],
+        ['model', (each) => each.model],
         ['space', (each) => each.space],
         ['documents', (each) => each.documents],
         ['chunks', (each) => each.chunks],

@@ -16,7 +16,10 @@ export default class JobsWatch extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are shown', env: 'SERVICE_BUCKET' }),
-    kind: Flags.string({ description: 'only jobs of this kind: ingest, bulk or hard_delete', env: 'SERVICE_KIND' }),
+    kind: Flags.string({
+      description: 'only jobs of this kind: ingest, bulk, hard_delete or reindex',
+      env: 'SERVICE_KIND',
+    }),
     status: Flags.string({
       description:
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',

@@ -35,8 +35,11 @@ export default class RoutingSet extends BaseCommand {
       { primary: args.primary, fallback: flags.fallback, mode },
       { primary: 'PRIMARY', mode: '--routing-mode' },
     );
-    return this.withOperator(flags, async ({ embedding }, operator) => {
-      const { warnings, ...routing } = await embedding.routing.set(operator, request);
+    return this.withOperator(flags, async ({ sql, embedding }, operator) => {
+      const { warnOfOtherModels } = await import('../../src/search/bucket-model.ts');
+      const { warnings: own, ...routing } = await embedding.routing.set(operator, request);
+      const { backends } = embedding;
+      const warnings = [...own, ...(await warnOfOtherModels({ sql, backends }, operator.orgId, routing.primary))];
       await this.showFields(routing);
       for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
       return { ...routing, warnings };

@@ -16,7 +16,9 @@ import {
   EditBucket,
   EditedBucket,
 } from '../../src/documents/schema.ts';
+import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -25,7 +27,7 @@ const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id 
  * Routes of buckets and their collections.
  * @param purge starts removing what was marked as deleted; it goes on after the reply
  */
-export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
+export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -74,8 +76,8 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
       errors: 'detail',
       reads: 'none',
       params: BucketParams,
-      responses: { 200: { description: 'The bucket', schema: BucketView } },
-      handle: async ({ caller, params }) => ({ body: await findBucket(sql, caller.orgId, params.bucket) }),
+      responses: { 200: { description: 'The bucket', schema: BucketDetails } },
+      handle: async ({ caller, params }) => ({ body: await getBucketDetails(sql, caller.orgId, params.bucket) }),
     }),
     defineRoute({
       method: 'PATCH',
@@ -107,8 +109,33 @@ export function bucketRoutes(sql: Sql, purge: () => void): Route[] {
         return { body: { id, deleted: true } };
       },
     }),
+    reembedRoute(reembed),
     ...collectionRoutes(sql),
   ];
+}
+
+function reembedRoute(context: ReembedJobs): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/buckets/:bucket/reembed',
+    operationId: 'reembedBucket',
+    summary: 'Embed all chunks of a bucket by another model, while searches go on',
+    access: 'buckets:manage',
+    errors: 'detail',
+    reads: 'json',
+    idempotent: true,
+    params: BucketParams,
+    body: ReembedBody,
+    responses: {
+      202: { description: 'The job that does it', schema: ReembedReply },
+      200: { description: 'A dry run, or nothing was left to do', schema: ReembedReply },
+    },
+    async handle({ caller, params, body }) {
+      const request = { bucket: params.bucket, model: body.model };
+      const reply = await queueReembed(context, caller, request, { dryRun: body.dry_run });
+      return { status: reply.job_id === null ? 200 : 202, body: reply };
+    },
+  });
 }
 
 function collectionRoutes(sql: Sql): Route[] {

@@ -1,7 +1,10 @@
-import { RoutingRequest, type RoutingTable, RoutingView } from '../../src/embedding/routing.ts';
+import type { Embedding } from '../../src/embedding/open-embedding.ts';
+import { RoutingRequest, RoutingView } from '../../src/embedding/routing.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { warnOfOtherModels } from '../../src/search/bucket-model.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function routingRoutes(routing: RoutingTable): Route[] {
+export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, 'routing' | 'backends'>): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -27,7 +30,9 @@ export function routingRoutes(routing: RoutingTable): Route[] {
       body: RoutingRequest,
       responses: { 200: { description: 'The stored routing, with warnings', schema: RoutingView } },
       async handle({ body, caller }) {
-        return { body: await routing.set(caller, body) };
+        const view = await routing.set(caller, body);
+        const others = await warnOfOtherModels({ sql, backends }, caller.orgId, view.primary);
+        return { body: { ...view, warnings: [...view.warnings, ...others] } };
       },
     }),
   ];

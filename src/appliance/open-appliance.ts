@@ -50,9 +50,9 @@ export async function openAppliance(
     const documents = openDocuments({ ...base, index: search.removal });
     const bulk = openBulk({ ...base, embedder });
     const pictures = recognition.documents;
-    const ingest = opened.add(openIngest({ ...base, embedder, calibration, projections, pictures, search }));
+    const ingest = opened.add(openIngest({ ...base, embedding, calibration, projections, pictures, search }));
     const metadata = openMetadata({ ...base, removal: documents.removal });
-    const kinds = [ingest.jobs, bulk.jobs, metadata.jobs];
+    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
     const partsWithChores = [jobs, documents, search, access, bulk, calibration];

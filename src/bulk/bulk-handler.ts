@@ -1,5 +1,5 @@
 import type { JobHandler } from '../jobs/handler.ts';
-import { type Lease, LeaseLost } from '../jobs/lease.ts';
+import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import type { BulkContext } from './bulk.ts';
 import { settleBulkUsage } from './bulk-jobs.ts';
 import { embedChunks } from './embed-chunks.ts';
@@ -13,6 +13,7 @@ import {
   insertFinishedChunk,
   selectBulkJob,
   selectFinishedChunks,
+  updateBackend,
 } from './store.ts';
 import { findStoredChunk, listStoredChunks } from './store-chunk.ts';
 
@@ -35,9 +36,46 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
   const job = await selectBulkJob(context.sql, orgId, id);
   if (job === null || job.isSwept) throw inputGone();
   const done = await collectFinished(context, lease, job);
-  await embedChunks(context, lease, job, done);
+  try {
+    await embedChunks(context, lease, job, done);
+  } catch (error) {
+    const fallback = await switchToFallback(context, lease, job, error);
+    if (fallback === null) throw error;
+    await embedChunks(context, lease, { ...job, backend: fallback.backend }, fallback.keepsChunks ? done : new Map());
+  }
   await lease.advance('indexing');
   await finishResult(context, lease, job);
+}
+
+/** Failed attempts after which a model counts as unavailable for long. */
+const ATTEMPTS_BEFORE_FALLBACK = 2;
+
+/**
+ * Give a job whose model stays unavailable to the fallback of the routing, as a whole: chunks that cannot be compared
+ * with those of the fallback are embedded again. Null: the failure is another one, or there is no fallback.
+ */
+async function switchToFallback(
+  context: BulkContext,
+  lease: Lease,
+  job: BulkJob,
+  error: unknown,
+): Promise<{ backend: string; keepsChunks: boolean } | null> {
+  const isOutage = error instanceof JobError && error.failure.category === 'upstream_unavailable';
+  if (!isOutage || lease.job.retryCount < ATTEMPTS_BEFORE_FALLBACK) return null;
+  const fallback = await context.embedder.fallbackForJob(job.orgId, job.model);
+  if (fallback === null || fallback.model.id === job.backend) return null;
+  const { isComparable, model } = fallback;
+  if (!isComparable) {
+    const chunks = (await selectFinishedChunks(context.sql, job.id)).map(({ chunk }) => chunk);
+    if (!(await deleteFinishedChunks(context.sql, lease.held, chunks))) throw new LeaseLost(job.id);
+    for (const chunk of chunks) {
+      await lease.confirm();
+      await context.objects.delete(chunkKey(job.orgId, job.id, chunk));
+    }
+  }
+  if (!(await updateBackend(context.sql, lease.held, model.id))) throw new LeaseLost(job.id);
+  context.logger.warn({ job_id: job.id, from: job.backend, to: model.id }, 'the fallback finishes a bulk job');
+  return { backend: model.id, keepsChunks: isComparable };
 }
 
 /**

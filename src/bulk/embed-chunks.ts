@@ -69,6 +69,7 @@ async function embedChunk(
   if (texts.length !== textsOf(job, chunk)) throw inputGone();
   const embedded = await calls(() => {
     lease.signal.throwIfAborted();
+    const [first] = done.values();
     return context.embedder.embed({
       texts,
       model: job.backend,
@@ -76,7 +77,8 @@ async function embedChunk(
       taskType: job.taskType,
       orgId: job.orgId,
       charge: null, // reserved at submit
-      forIndex: true, // one model a chunk, and all chunks in one space
+      // One model a chunk, and all chunks in one space.
+      comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
       signal: lease.signal,
     });

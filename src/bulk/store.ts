@@ -1,12 +1,12 @@
 import type { JobStatus } from '../jobs/schema.ts';
-import { isFinished } from '../jobs/state-store.ts';
+import { isFinished, isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import type { TaskType } from '../models/task-types.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
 
-/** Specification of a bulk job; decided at submit and never changed. */
+/** Specification of a bulk job, decided at submit; only the backend may change, to the fallback. */
 export interface BulkSpec {
   readonly model: string;
   /** Backend of all texts: one model, or the alias if its backends are comparable. */
@@ -44,6 +44,15 @@ export async function insertBulkJob(sql: Sql, id: string, spec: BulkSpec): Promi
                            token_count, resumes_job_id)
     VALUES (${id}, ${spec.model}, ${spec.backend}, ${spec.dimensions}, ${spec.vectorDimensions}, ${spec.taskType},
             ${spec.inputCount}, ${spec.chunkSize}, ${spec.tokenCount}, ${spec.resumesJobId})`;
+}
+
+/** Have another model embed the rest of a held job. Return false if the job is no longer held. */
+export async function updateBackend(sql: Sql, held: HeldJob, backend: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE bulk_jobs SET backend = ${backend} FROM jobs
+    WHERE bulk_jobs.job_id = ${held.id} AND jobs.id = bulk_jobs.job_id AND jobs.fence = ${held.fence}
+      AND ${isInProgress(sql)} RETURNING 1`;
+  return rows.length > 0;
 }
 
 /** Read one snapshot of a job and its finished chunks; null if the organization has no such bulk job. */

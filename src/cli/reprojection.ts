@@ -1,11 +1,17 @@
-import type { ReprojectReport } from '../ingest/reproject-bucket.ts';
-import type { ReprojectPlan } from '../ingest/reproject-plan.ts';
+import type { ReprojectPlan } from '../ingest/reindex/plan-reprojection.ts';
+import type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
+import type { ReprojectReport } from '../ingest/reindex/reindex-bucket.ts';
 import { openProgress } from './progress.ts';
 
 /** Render a plan in the shape of the report of a run, as the answer of a dry run. */
 export function viewOfPlan(plan: ReprojectPlan): ReprojectReport & { dry_run: true } {
   return {
-    ...{ bucket_id: plan.bucketId, models: plan.targets.map(({ id }) => id), space: plan.space, mode: plan.mode },
+    ...{
+      bucket_id: plan.bucketId,
+      models: plan.targets.map(({ id }) => id),
+      space: plan.origin.space,
+      mode: plan.mode,
+    },
     map_versions: plan.targets.map(({ mapVersion }) => mapVersion),
     ...{ documents: plan.documents, chunks: plan.chunks, dry_run: true },
   };
@@ -17,16 +23,16 @@ const MODES = {
 } as const;
 
 /** Describe a run before it begins. */
-export function describeReprojection({ bucketName, targets, space, mode, documents, chunks }: ReprojectPlan): string {
+export function describeReprojection({ bucketName, targets, origin, mode, documents, chunks }: ReprojectPlan): string {
   const maps = targets.map(({ id, mapVersion }) => `map ${mapVersion} of ${id}`).join(', ');
-  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors were made with ${maps}`;
-  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${MODES[mode]}`;
+  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors went through ${maps}`;
+  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${origin.space} by ${maps}; ${MODES[mode]}`;
 }
 
 /** Run a reprojection with a progress bar. */
 export async function showReprojection(
   plan: ReprojectPlan,
-  run: (onProgress: (done: number, total: number) => void) => Promise<ReprojectReport>,
+  run: (onProgress: (done: number) => void) => Promise<ReprojectReport>,
 ): Promise<ReprojectReport> {
   const progress = await openProgress();
   try {
@@ -35,4 +41,15 @@ export async function showReprojection(
   } finally {
     progress.close();
   }
+}
+
+/** Describe what embedding a bucket anew will do, before it begins. */
+export function describeReembed(bucket: string, plan: ReembedReply): string {
+  const { from_model, model, documents, chunks, texts, estimated_tokens, estimated_cost } = plan;
+  const cost = estimated_cost > 0 ? `, about ${estimated_cost.toFixed(2)} at the configured price` : '';
+  const work =
+    texts === 0
+      ? 'no text is sent, their vectors are stored'
+      : `${texts} texts, about ${estimated_tokens} tokens${cost}`;
+  return `bucket ${bucket}: ${documents} documents, ${chunks} chunks from ${from_model} to ${model}; ${work}`;
 }

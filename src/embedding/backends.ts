@@ -1,7 +1,7 @@
 import { loadLanguageDetector } from '../language/detect-language.ts';
 import { ALIAS_ID, type Catalog, LEXICAL_ID, type Model } from '../models/catalog.ts';
 import { AppError } from '../platform/errors.ts';
-import { type Projections, spaceOf } from '../projection/projections.ts';
+import { mapInto, type Projections, spaceOf } from '../projection/projections.ts';
 import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';
 import type { Provider } from './providers/provider.ts';
 
@@ -22,12 +22,15 @@ export class Backends {
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #projections: Projections;
   readonly #alias: AliasSettings;
+  /** True if the operator has named the backends of the alias. */
+  readonly #isAliasSet: boolean;
 
   /** @throws AppError `config_invalid` if the alias names a model that is not in the catalog */
   constructor(context: BackendsContext) {
     this.catalog = context.catalog;
     this.#providers = context.providers;
     this.#projections = context.projections;
+    this.#isAliasSet = context.alias !== null;
     this.#alias = context.alias ?? this.#defaultAlias();
     for (const id of Object.values(this.#alias)) this.#checkBackend(id);
   }
@@ -75,6 +78,12 @@ export class Backends {
     return spaces.size <= 1;
   }
 
+  /** Return true if a model, or every backend of the alias, gives vectors of a latent space. */
+  gives(model: Model, space: string): boolean {
+    if (model.kind !== 'alias') return mapInto(this.#projections, model, space) !== undefined;
+    return Object.values(this.#alias).every((id) => this.gives(this.catalog.find(id), space));
+  }
+
   /** Return true if the model, or every backend of the alias, gives vectors of the canonical space. */
   isCalibrated(model: Model): boolean {
     const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
@@ -82,16 +91,43 @@ export class Backends {
   }
 
   /**
-   * Choose the backend of each text. With `forIndex` all texts get one backend, that of the most characters. Their
-   * vectors must be comparable with those of other calls too, so that the language of the texts decides only if all
-   * backends share a space.
+   * True if the alias has several backends whose vectors cannot be compared. Unless the operator has named them, one of
+   * them then embeds every language.
    */
-  async choose(model: Model, texts: readonly string[], forIndex: boolean): Promise<readonly BackendGroup[]> {
+  get isAliasUncalibrated(): boolean {
+    return new Set(Object.values(this.#alias)).size > 1 && !this.areComparable([ALIAS_ID]);
+  }
+
+  /** True if the alias has several backends of one space, among which the language decides. */
+  get isAliasMixed(): boolean {
+    return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
+  }
+
+  /**
+   * Models that embed for an index in place of `model`. The alias stays itself where its backends are comparable;
+   * otherwise its default backend embeds everything.
+   */
+  indexModelsOf(model: Model): { embedder: Model; models: readonly Model[] } {
+    if (model.kind !== 'alias') return { embedder: model, models: [model] };
+    if (!this.isAliasMixed) {
+      const backend = this.catalog.find(this.#alias.default);
+      return { embedder: backend, models: [backend] };
+    }
+    return { embedder: model, models: [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id)) };
+  }
+
+  /**
+   * Choose the backend of each text.
+   *
+   * @param asOne use one backend for all texts, that of the most characters. Vectors of other calls must be comparable
+   *   too, so that the language of these texts decides only if all backends share a space
+   */
+  async choose(model: Model, texts: readonly string[], asOne: boolean): Promise<readonly BackendGroup[]> {
     const all = (modelId: string) => [{ modelId, indexes: texts.map((_, index) => index) }];
     if (model.kind !== 'alias') return all(model.id);
-    if (forIndex && !this.areComparable([ALIAS_ID])) return all(this.#alias.default);
+    if ((asOne || !this.#isAliasSet) && this.isAliasUncalibrated) return all(this.#alias.default);
     const groups = await chooseBackends(texts, this.#alias, (ids) => this.areComparable(ids));
-    if (!forIndex || groups.length <= 1) return groups;
+    if (!asOne || groups.length <= 1) return groups;
     const sizeOf = ({ indexes }: BackendGroup) =>
       indexes.reduce((sum, index) => sum + (texts[index] as string).length, 0);
     return all(groups.reduce((most, group) => (sizeOf(group) > sizeOf(most) ? group : most)).modelId);

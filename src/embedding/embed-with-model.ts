@@ -1,8 +1,9 @@
 import type { Model } from '../models/catalog.ts';
 import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
+import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
-import { type ActiveMap, type Projections, spaceOf } from '../projection/projections.ts';
+import { type ActiveMap, mapInto, nativeSpaceOf, type Projections } from '../projection/projections.ts';
 import { resizeVectors } from '../projection/resize.ts';
 import type { Backends } from './backends.ts';
 import type { ProjectedCache } from './cache/projected-cache.ts';
@@ -17,6 +18,8 @@ export interface ModelCall {
   readonly taskType: TaskType | null;
   /** Length of the requested vectors. */
   readonly dimensions: number;
+  /** Latent space of the vectors; null: the canonical one if the model has a map, else its native one. */
+  readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
   /** Return the vectors before projection, too. */
@@ -66,7 +69,8 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     model.kind === 'lexical'
       ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
       : await context.natives.embed({ model, provider, texts, taskType, signal, count, isBulk: call.isBulk });
-  const map = projections.mapOf(model);
+  const map = call.space === null ? projections.mapOf(model) : mapInto(projections, model, call.space);
+  if (map === undefined) throw changedMeanwhile(model, call.space);
   const vectors = map
     ? await projectOrReadCache(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
@@ -78,13 +82,24 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     native: call.keepNative ? native.vectors : null,
     tokens,
     // The space of the map that was used: another map may be active by now.
-    space: spaceOf({ mapOf: () => map }, model),
+    space: map?.space ?? nativeSpaceOf(model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map
       ? `${map.space}; map=${map.version}${map.score === null ? '' : `; score=${map.score.toFixed(2)}`}`
       : 'uncalibrated',
     mapVersion: map?.version ?? null,
   };
+}
+
+/** Error for a map that was active when the model was chosen, and is not any more. */
+function changedMeanwhile(model: Model, space: string | null): AppError {
+  return new AppError({
+    code: 'projection_unusable',
+    status: 503,
+    message: `the map of ${model.id} into ${space} is not in use any more; try again`,
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
 }
 
 async function projectOrReadCache(

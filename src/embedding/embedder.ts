@@ -5,16 +5,19 @@ import type { Metrics } from '../platform/metrics.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { Account, Meter } from '../usage/meter.ts';
 import type { Axis } from '../usage/schema.ts';
+import type { Backends } from './backends.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
 import {
   chooseJobModels,
   chooseModels,
   dimensionsOf,
+  fallbackOf,
   isUnavailable,
   type JobModels,
   type ModelRequest,
   requireAvailable,
+  type VectorOrigin,
 } from './model-choice.ts';
 import type { Routing } from './routing-store.ts';
 
@@ -37,12 +40,11 @@ export interface EmbedRequest {
   /** Null if the call is the operator's own test, or if the caller meters it (a bulk job reserves at submit). */
   readonly charge: Charge | null;
   /**
-   * For vectors that are stored and searched: `INDEX_DIMENSIONS` wide even if the model's dimension is fixed, all of
-   * one model, and always in the space of the organization's primary model; a fallback is used only if it is
-   * comparable.
+   * Stored vectors that the new ones must be comparable with; all new ones are then of one model and of any dimension.
+   * Null: none are stored yet, so that the routing decides. Undefined: the new ones are compared with nothing.
    */
-  readonly forIndex?: boolean;
-  /** Return the model's native vectors, too; only with `forIndex`. */
+  readonly comparableWith?: VectorOrigin | null | undefined;
+  /** Return the model's native vectors, too, if all are of one model. */
   readonly keepNative?: boolean;
   /** Keep the vectors out of the caches: a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
@@ -73,6 +75,8 @@ export interface EmbeddedTexts {
   readonly mapVersion: number | null;
   /** Vectors before projection, if they were requested; null for a lexical model. */
   readonly native: NativeTexts | null;
+  /** Origin for vectors that are to be comparable with these. */
+  readonly origin: VectorOrigin;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
   /** Metered amounts by the models that were used. */
@@ -102,6 +106,12 @@ export interface Embedder {
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
    */
   requireModel(orgId: string, model: string | undefined): Promise<void>;
+  /**
+   * Find the model that finishes a bulk job whose model stays unavailable; null: the routing names none.
+   *
+   * @param modelId the model that was asked for
+   */
+  fallbackForJob(orgId: string, modelId: string): Promise<{ model: Model; isComparable: boolean } | null>;
   /**
    * Choose the models of a bulk job, once for all of its texts.
    *
@@ -133,6 +143,11 @@ export function openEmbedder(context: EmbedderContext): Embedder {
     async requireModel(orgId, model) {
       requireAvailable(backends, chooseModels(backends, await routing.of(orgId), { model }).stages);
     },
+    async fallbackForJob(orgId, modelId) {
+      const fallback = fallbackOf(backends, await routing.of(orgId), modelId);
+      if (fallback === null) return null;
+      return { model: fallback, isComparable: backends.areComparable([modelId, fallback.id]) };
+    },
     async chooseForJob(orgId, request) {
       return chooseJobModels(backends, await routing.of(orgId), request);
     },
@@ -160,12 +175,12 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   };
 }
 
-/** Embed texts as the index stores them. */
+/** Vectors as an index stores them, `INDEX_DIMENSIONS` wide; `comparableWith` null: the index is empty. */
 export function embedForIndex(
   embedder: Embedder,
-  request: Omit<EmbedRequest, 'dimensions' | 'forIndex'>,
+  request: Omit<EmbedRequest, 'dimensions'> & { readonly comparableWith: VectorOrigin | null },
 ): Promise<EmbeddedTexts> {
-  return embedder.embed({ ...request, dimensions: INDEX_DIMENSIONS, forIndex: true });
+  return embedder.embed({ ...request, dimensions: INDEX_DIMENSIONS });
 }
 
 function timedOut(): AppError {
@@ -226,7 +241,7 @@ async function embedAll(
   const { texts } = request;
   const taskType = request.taskType ?? null;
   const { dimensions, isDimensionIgnored } = dimensionsOf(asked, request);
-  const groups = await context.backends.choose(asked, texts, request.forIndex ?? false);
+  const groups = await context.backends.choose(asked, texts, request.comparableWith !== undefined);
   const parts = await runAll(groups, signal, async ({ modelId, indexes }, ownSignal) => {
     const model = context.backends.catalog.find(modelId);
     const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
@@ -236,6 +251,7 @@ async function embedAll(
       indexes,
       taskType,
       dimensions,
+      space: request.comparableWith?.space ?? null,
       isBulk: request.isBulk ?? false,
       keepNative: request.keepNative ?? false,
       signal: ownSignal,
@@ -249,6 +265,7 @@ async function embedAll(
   }));
   const [first] = parts;
   if (!first) throw new Error('nothing to embed');
+  const isMixed = asked.kind === 'alias' && context.backends.isAliasMixed;
   return {
     vectors: parts.length === 1 ? first.answer.vectors : reassemble(parts, texts.length, dimensions),
     dimensions,
@@ -261,7 +278,12 @@ async function embedAll(
     projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
     mapVersion: parts.length === 1 ? first.answer.mapVersion : null,
     native: parts.length === 1 ? nativeOf(first) : null,
-    warnings: isDimensionIgnored ? ['dimensions-ignored'] : [],
+    origin: {
+      model: isMixed ? asked.id : first.model.id,
+      revision: isMixed ? null : first.model.revision,
+      space: first.answer.space,
+    },
+    warnings: warningsOf(context.backends, asked, isDimensionIgnored),
     used,
   };
 }
@@ -282,6 +304,12 @@ async function runAll<Item, Result>(
     abort.abort(error);
     throw error;
   }
+}
+
+function warningsOf(backends: Backends, asked: Model, isDimensionIgnored: boolean): string[] {
+  const warnings = isDimensionIgnored ? ['dimensions-ignored'] : [];
+  if (asked.kind === 'alias' && backends.isAliasUncalibrated) warnings.push('alias-not-calibrated');
+  return warnings;
 }
 
 function nativeOf({ model, answer }: { model: Model; answer: ModelAnswer }): NativeTexts | null {

@@ -5,36 +5,92 @@ import type { Routing } from './routing-store.ts';
 
 // Rules that choose the embedding model for all callers: single requests, images, ingest, search and bulk jobs.
 
-/** Fields of a request that determine the model. */
+/** Origin of vectors that others are compared with: those of an index, or of the first part of a job. */
+export interface VectorOrigin {
+  /** Model that embedded them; the alias if its backends are comparable and embedded them. */
+  readonly model: string;
+  /** Revision of the model; null: of several models, or not recorded. */
+  readonly revision: string | null;
+  /** Latent space that they live in. */
+  readonly space: string;
+}
+
+/** The part of a request that decides on the model. */
 export interface ModelRequest {
   /** Catalog id; the organization's routing decides when it is absent. */
   readonly model?: string | undefined;
   /** Output dimension; the model's default when absent. */
   readonly dimensions?: number | null | undefined;
-  /** Vectors are stored and searched: they may have any dimension, and a fallback must be comparable. */
-  readonly forIndex?: boolean;
-  /** Use no fallback, even if the routing has one. */
+  /**
+   * Stored vectors that the new ones must be comparable with; all new ones are then of one model and of any dimension.
+   * Null: none are stored yet. Undefined: the new ones are compared with nothing.
+   */
+  readonly comparableWith?: VectorOrigin | null | undefined;
+  /** Use no fallback, whatever the routing says. */
   readonly exactly?: boolean;
 }
 
 export interface ModelChoice {
-  /** Requested model, or the primary model of the organization. */
+  /** Model that was asked for by the request, by the stored vectors, or by the routing. */
   readonly asked: Model;
-  /** Models to try in order: the requested one, then its fallback if it has one. */
+  /** Models to try in order; at least one. */
   readonly stages: readonly Model[];
 }
 
-/** @throws AppError `unknown_model` (400) */
+/**
+ * Choose by the request, by the stored vectors, or by the routing. Any model that gives vectors of the space of the
+ * stored ones may embed; the model that embedded them is tried first.
+ *
+ * @throws AppError `unknown_model` (400), `not_comparable` (409) if no model gives vectors of the space
+ */
 export function chooseModels(backends: Backends, routing: Routing, request: ModelRequest): ModelChoice {
+  const { comparableWith } = request;
+  if (comparableWith && request.model === undefined) return chooseForIndex(backends, routing, comparableWith);
   const { primary, fallback, mode } = routing;
   const asked = backends.catalog.find(request.model ?? primary);
+  if (comparableWith && !backends.gives(asked, comparableWith.space)) throw notComparable(comparableWith);
   const hasFallback =
     mode === 'fallback' &&
     fallback !== null &&
     asked.id === primary &&
     !request.exactly &&
-    (!request.forIndex || backends.areComparable([primary, fallback]));
+    canStandIn(backends, [primary, fallback], comparableWith);
   return { asked, stages: hasFallback ? [asked, backends.catalog.find(fallback)] : [asked] };
+}
+
+function canStandIn(
+  backends: Backends,
+  [primary, fallback]: readonly [string, string],
+  comparableWith: VectorOrigin | null | undefined,
+): boolean {
+  if (comparableWith === undefined) return true;
+  if (comparableWith === null) return backends.areComparable([primary, fallback]);
+  return backends.gives(backends.catalog.find(fallback), comparableWith.space);
+}
+
+/** Models that one search or upload tries; each takes a part of its time. */
+const INDEX_STAGES_MAX = 2;
+
+function chooseForIndex(backends: Backends, { primary, fallback }: Routing, origin: VectorOrigin): ModelChoice {
+  let asked: Model | null = null;
+  const stages = new Set<Model>();
+  for (const id of [origin.model, primary, fallback, ...backends.catalog.ids()]) {
+    const model = id === null ? null : backends.catalog.get(id);
+    if (!model || !backends.gives(model, origin.space)) continue;
+    asked ??= model;
+    if (backends.isAvailable(model)) stages.add(model);
+    if (stages.size === INDEX_STAGES_MAX) break;
+  }
+  if (asked === null) throw notComparable(origin);
+  return { asked, stages: stages.size === 0 ? [asked] : [...stages] };
+}
+
+function notComparable({ model, space }: VectorOrigin): AppError {
+  return new AppError({
+    code: 'not_comparable',
+    status: 409,
+    message: `no model of this installation gives vectors that can be compared with those of ${model} (${space}); configure that model again, or move the bucket to another model (service index reembed)`,
+  });
 }
 
 /** Length of the vectors that a model gives for a request. */
@@ -44,9 +100,13 @@ export interface OutputDimensions {
   readonly isDimensionIgnored: boolean;
 }
 
-export function dimensionsOf(model: Model, request: Pick<ModelRequest, 'dimensions' | 'forIndex'>): OutputDimensions {
+export function dimensionsOf(
+  model: Model,
+  request: Pick<ModelRequest, 'dimensions' | 'comparableWith'>,
+): OutputDimensions {
   const wanted = request.dimensions ?? model.defaultDimension;
-  if (request.forIndex || model.variableDimensions) return { dimensions: wanted, isDimensionIgnored: false };
+  const isFree = request.comparableWith !== undefined || model.variableDimensions;
+  if (isFree) return { dimensions: wanted, isDimensionIgnored: false };
   return { dimensions: model.defaultDimension, isDimensionIgnored: wanted !== model.defaultDimension };
 }
 
@@ -74,7 +134,8 @@ export interface JobModels extends OutputDimensions {
  * Choose models such that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
  * alias share one latent space, each chunk goes to the backend of most of its text. If not, one backend embeds the
  * whole job: the one that a single request with `sample` (texts from all parts of the job) would get. A comparable
- * fallback may replace it for single chunks, as for an index.
+ * fallback may replace it for single chunks, as for an index; where the primary has no provider, its fallback embeds
+ * the whole job.
  *
  * @throws AppError `unknown_model` (400), `provider_unavailable` (502) if no model can embed it
  */
@@ -83,15 +144,24 @@ export async function chooseJobModels(
   routing: Routing,
   request: Pick<ModelRequest, 'model' | 'dimensions'> & { readonly sample: readonly string[] },
 ): Promise<JobModels> {
-  const { asked } = chooseModels(backends, routing, request);
+  const choice = chooseModels(backends, routing, request);
+  // As for a single request: the fallback embeds what the primary cannot, the whole job in one model.
+  const asked = choice.stages.find((stage) => backends.isAvailable(stage)) ?? choice.asked;
   const groups = await backends.choose(asked, request.sample, false);
   const checkedBy = groups.map(({ modelId }) => backends.catalog.find(modelId));
   const [first] = checkedBy;
   if (!first) throw new Error('nothing to embed');
   const backend = asked.kind === 'alias' && backends.areComparable([ALIAS_ID]) ? asked : first;
-  const { stages } = chooseModels(backends, routing, { model: backend.id, forIndex: true });
+  const { stages } = chooseModels(backends, routing, { model: backend.id, comparableWith: null });
   requireAvailable(backends, stages);
   return { asked, backend, checkedBy, ...dimensionsOf(asked, request) };
+}
+
+/** Find the fallback that the routing names for a model, if it can be used; null: there is none. */
+export function fallbackOf(backends: Backends, routing: Routing, modelId: string): Model | null {
+  const { stages } = chooseModels(backends, routing, { model: modelId });
+  const fallback = stages[1];
+  return fallback && backends.isAvailable(fallback) ? fallback : null;
 }
 
 /** Error codes after which the fallback is tried; a refused input is not among them. */

@@ -45,6 +45,11 @@ export class ChunkBuffer {
     return this.#count <= CHUNKS_MAX;
   }
 
+  /** Yields all chunks in order and keeps them in the buffer. */
+  async *chunks(): AsyncGenerator<PreparedChunk> {
+    for (const page of this.#pages) yield* await unpackPage(page);
+  }
+
   /** Yields all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, and removes them from the buffer. */
   async *pages(): AsyncGenerator<PreparedChunk[]> {
     let index = 0;

@@ -1,5 +1,6 @@
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { asJobError, JobError } from '../jobs/lease.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { NativeChunkVectors } from './artifact.ts';
@@ -16,6 +17,8 @@ export interface EmbeddedChunks {
   readonly model: string;
   readonly space: string;
   readonly mapVersion: number | null;
+  /** For the vectors of other documents that are to be compared with these. */
+  readonly origin: VectorOrigin;
 }
 
 /**
@@ -26,22 +29,28 @@ export class ChunkEmbedder {
   readonly #embedder: Embedder;
   readonly #orgId: string;
   readonly #signal: AbortSignal;
+  readonly #comparableWith: VectorOrigin | null;
   readonly #checkSpace: (space: string) => Promise<void>;
   #first: EmbeddedTexts | null = null;
   #cost = 0;
 
   /**
-   * @param options.checkSpace called when the latent space is known from the first batch, before more batches are paid
-   * for
+   * @param options.comparableWith vectors of the bucket; null: it has none yet
+   * @param options.checkSpace called once the latent space is known from the first batch, before more is paid for
    */
   constructor(
     embedder: Embedder,
     orgId: string,
-    options: { signal: AbortSignal; checkSpace: (space: string) => Promise<void> },
+    options: {
+      signal: AbortSignal;
+      comparableWith: VectorOrigin | null;
+      checkSpace: (space: string) => Promise<void>;
+    },
   ) {
     this.#embedder = embedder;
     this.#orgId = orgId;
     this.#signal = options.signal;
+    this.#comparableWith = options.comparableWith;
     this.#checkSpace = options.checkSpace;
   }
 
@@ -61,8 +70,8 @@ export class ChunkEmbedder {
       if (native && batch.native) native.vectors.set(toHalves(batch.native.vectors), start * native.dimension);
     }
     if (this.#first === null) throw new Error('nothing to embed');
-    const { model, space, mapVersion } = this.#first;
-    return { vectors, native, model, space, mapVersion };
+    const { model, space, mapVersion, origin } = this.#first;
+    return { vectors, native, model, space, mapVersion, origin };
   }
 
   async #embedBatch(texts: readonly string[]): Promise<EmbeddedTexts> {
@@ -70,6 +79,7 @@ export class ChunkEmbedder {
     const batch = await embedForIndex(this.#embedder, {
       texts,
       ...(this.#first === null ? {} : { model: this.#first.model, exactly: true }),
+      comparableWith: this.#first?.origin ?? this.#comparableWith,
       keepNative: true,
       taskType: 'retrieval_document',
       orgId: this.#orgId,

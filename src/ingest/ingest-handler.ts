@@ -3,14 +3,14 @@ import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import type { JobHandler } from '../jobs/handler.ts';
-import { asJobError, JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
-import { lockIndexSpace } from '../search/index-store.ts';
+import { findBucketOrigin, lockIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
@@ -23,6 +23,7 @@ import { recordExtraction, settleDocument } from './job-store.ts';
 import { CHUNKS_MAX } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
+import { findStoredVectors } from './stored-vectors.ts';
 import { GenerationWriter } from './write-generation.ts';
 
 export interface IngestContext {
@@ -150,6 +151,7 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, signal: AbortSignal)
 
 /**
  * Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation.
+ * Vectors that are stored for the same chunks are used again.
  */
 async function write(
   context: WorkContext,
@@ -158,11 +160,14 @@ async function write(
   buffer: ChunkBuffer,
 ): Promise<{ generation: NewGeneration; cost: number }> {
   const { job, signal } = lease;
-  const embedder = new ChunkEmbedder(context.embedder, source.orgId, {
-    signal,
+  const comparableWith = await findBucketOrigin(context.sql, source.bucketId);
+  const { orgId, documentId } = source;
+  const stored = await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal });
+  const embedder = new ChunkEmbedder(context.embedder, orgId, {
+    ...{ signal, comparableWith },
     checkSpace: (space) =>
       context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
-        throw toJobError(error);
+        throw asIndexMoved(error);
       }),
   });
   let generation: NewGeneration | null = null;
@@ -170,7 +175,8 @@ async function write(
   let written = 0;
   try {
     for await (const page of buffer.pages()) {
-      const embedded = await embedder.embed(page.map((chunk) => chunk.embedText));
+      const embedded =
+        (await stored?.take(page.length)) ?? (await embedder.embed(page.map((chunk) => chunk.embedText)));
       if (generation === null || writer === null) {
         generation = generationOf(job, source, buffer.count, embedded);
         if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
@@ -180,12 +186,14 @@ async function write(
       const isLast = written === buffer.count;
       if (isLast) await lease.advance('indexing');
       await writer.write(page, embedded, isLast).catch((error: unknown) => {
-        throw toJobError(error);
+        throw asIndexMoved(error);
       });
     }
   } catch (error) {
     await writer?.abandon(error);
     throw error;
+  } finally {
+    await stored?.close();
   }
   if (generation === null) throw new Error('nothing to write');
   return { generation, cost: embedder.cost };
@@ -211,11 +219,19 @@ function generationOf(job: Job, source: IngestSource, chunksCount: number, embed
   };
 }
 
-/** Error for rows that were written to a table, or beside vectors, of another latent space than that of the bucket. */
-function indexMoved(): JobError {
-  const message =
-    "the bucket's index moved to another latent space while the document was processed; the job will be retried";
-  return new JobError({ category: 'not_comparable', message, retryable: true });
+/**
+ * Error for a bucket whose index was replaced, or is about to be, while the document was processed. It is no fault of
+ * the job, which is put off and then uses the model of the new index.
+ */
+function indexMoved(cause?: unknown): AppError {
+  return new AppError({
+    code: 'index_moving',
+    status: 503,
+    message: "the bucket's index moves to another model or latent space; the job will be retried",
+    retryable: true,
+    retryAfterSeconds: 1,
+    cause,
+  });
 }
 
 function tooManyChunks(): JobError {
@@ -232,8 +248,7 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-/** Converts an error of a latent space that differs from the bucket's to a job error that says which command to run. */
-function toJobError(error: unknown): unknown {
-  const isKnown = error instanceof AppError && error.code === 'not_comparable';
-  return asJobError(error, isKnown ? { category: 'not_comparable', retryable: true } : null);
+/** Convert the refusal of vectors of another latent space, which is that of an index that was replaced meanwhile. */
+function asIndexMoved(error: unknown): unknown {
+  return error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
 }

@@ -1,4 +1,4 @@
-import type { Embedder } from '../embedding/embedder.ts';
+import type { Embedding } from '../embedding/open-embedding.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
@@ -14,15 +14,19 @@ import type { LanceTables } from '../search/lance.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestHandler } from './ingest-handler.ts';
 import { ingestOperations } from './job-operations.ts';
-import type { ReprojectContext } from './reproject-bucket.ts';
+import { reembedHandler } from './reindex/reembed-handler.ts';
+import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
+import type { ReindexContext } from './reindex/reindex-bucket.ts';
 import type { UploadContext } from './upload.ts';
 
 /** Services that bring documents into the index. */
 export interface Ingest {
   readonly uploads: UploadContext;
-  readonly jobs: JobDefinition;
-  /** Context for reprojecting a bucket. */
-  readonly reprojection: ReprojectContext;
+  readonly jobs: readonly JobDefinition[];
+  /** Context of embedding a bucket by another model. */
+  readonly reembed: ReembedJobs;
+  /** Context of making the index of a bucket anew. */
+  readonly reindex: ReindexContext;
   close(): Promise<void>;
 }
 
@@ -34,27 +38,29 @@ export function openIngest(context: {
   readonly threads: Threads;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
-  readonly embedder: Embedder;
+  readonly embedding: Pick<Embedding, 'embedder' | 'backends' | 'routing'>;
   readonly calibration: ProjectionContext;
   readonly projections: Projections;
   readonly pictures: DocumentImages;
   readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
 }): Ingest {
-  const { config, sql, direct, objects, threads, notifier, logger, embedder, pictures, projections } = context;
+  const { config, sql, direct, objects, threads, notifier, logger, pictures, projections } = context;
+  const { embedder } = context.embedding;
   const { index, tables } = context.search;
   const children = openChildPool();
   const handler = ingestHandler({
     ...{ sql, objects, threads, embedder, index, pictures, children },
     limits: config.limits,
   });
+  const reindex = { ...context.calibration, direct, tables, index, projections, embedder };
+  const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
     uploads: { sql, objects, notifier, logger },
-    jobs: {
-      ...handler,
-      ...ingestOperations(),
-      ...{ worker: 'ingest', concurrency: config.workers.ingestConcurrency },
-    },
-    reprojection: { ...context.calibration, direct, tables, index, projections },
+    jobs: [
+      { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },
+      { ...reembedHandler({ ...reindex, ...reembed }), ...reembedOperations(), worker: 'ingest', concurrency: 1 },
+    ],
+    ...{ reindex, reembed },
     async close() {
       children.close();
     },

@@ -114,7 +114,8 @@ export function analyseKept(chunks: readonly { text: string; headingPath: readon
   return chunks.map(({ text, headingPath }) => tokensOf(embedTextOf(text, headingPath)));
 }
 
-function embedTextOf(text: string, headingPath: readonly string[]): string {
+/** Text that the model reads: the headings that a chunk stands under, then its text. */
+export function embedTextOf(text: string, headingPath: readonly string[]): string {
   const headings = headingPath.filter((heading) => !text.startsWith(heading));
   return headings.length > 0 ? `${headings.join(' > ')}\n${text}` : text;
 }

@@ -1,6 +1,7 @@
 import type { IngestOptions } from '../documents/schema.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { VectorFacts } from '../search/index-store.ts';
 
 /** Fields of a document that ingest needs. */
 export interface IngestSource {
@@ -97,7 +98,8 @@ export async function activateGeneration(
   found: { fileType: string; pageCount: number | null },
 ): Promise<boolean> {
   const rows = await sql`
-    UPDATE documents SET active_generation = CASE WHEN searchable THEN ${generation.id}::bigint END, status = 'ready',
+    UPDATE documents SET active_generation = CASE WHEN searchable THEN ${generation.id}::bigint END, stored_generation = NULL,
+           status = 'ready',
            file_type = ${found.fileType}, page_count = ${found.pageCount},
            chunks_count = CASE WHEN searchable THEN ${generation.chunksCount}::integer END,
            embed_model = ${generation.embedModel}, updated_at = now()
@@ -118,4 +120,32 @@ export async function selectLiveArtifacts(
     WHERE documents.org_id = ${orgId} AND documents.bucket_id = ${bucketId} AND documents.status = 'ready'
     ORDER BY random() LIMIT ${limit}`;
   return rows.map((row) => ({ artifactKey: row.artifact_key }));
+}
+
+/** Facts of the stored vectors of a document. */
+export interface StoredGeneration extends VectorFacts {
+  readonly artifactKey: string;
+  readonly chunksCount: number;
+}
+
+/** Find the generation whose vectors are stored for a document: the live one, or the one that an edit took out. */
+export async function findStoredGeneration(
+  sql: Sql,
+  orgId: string,
+  documentId: string,
+): Promise<StoredGeneration | null> {
+  const [row] = await sql`
+    SELECT g.artifact_key, g.chunks_count, g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension
+    FROM documents JOIN generations g ON g.id = coalesce(active_generation, stored_generation)
+    WHERE documents.org_id = ${orgId} AND documents.id = ${documentId}`;
+  if (!row) return null;
+  return {
+    artifactKey: row['artifact_key'] as string,
+    chunksCount: row['chunks_count'] as number,
+    model: row['embed_model'] as string,
+    revision: row['embed_revision'] as string | null,
+    space: row['space'] as string,
+    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
+    nativeDimension: row['native_dimension'] as number | null,
+  };
 }

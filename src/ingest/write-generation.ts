@@ -63,7 +63,11 @@ export class GenerationWriter {
     await this.#artifact.abandon(reason);
   }
 
-  async #write(page: readonly PreparedChunk[], { vectors, native }: EmbeddedChunks, isLast: boolean): Promise<void> {
+  async #write(
+    page: readonly PreparedChunk[],
+    { vectors, native, origin }: EmbeddedChunks,
+    isLast: boolean,
+  ): Promise<void> {
     const { documentId, bucketId, collectionId, privacyLevel, eventTimeMs } = this.#source;
     const { id: generation, embedModel, space, mapVersion } = this.#generation;
     const chunks = page.map(
@@ -81,7 +85,7 @@ export class GenerationWriter {
     const tokens = page.map((chunk) => chunk.tokens);
     const rows = { documentId, generation, collectionId, privacyLevel, eventTimeMs, chunks, tokens, vectors };
     for (const slice of rowsOf({ ...rows, dimensions: INDEX_DIMENSIONS }, page.length)) {
-      await this.#context.index.append(bucketId, slice, space);
+      await this.#context.index.append(bucketId, slice, origin);
     }
   }
 

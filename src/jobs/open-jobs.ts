@@ -42,7 +42,10 @@ export function openNotifier(context: {
 
 /** @param kinds all kinds of jobs */
 export function openJobs(
-  context: Omit<JobOperations, 'kinds'> & { readonly config: Pick<Config, 'workers'>; readonly metrics: Metrics },
+  context: Omit<JobOperations, 'kinds'> & {
+    readonly config: Pick<Config, 'workers' | 'bulk'>;
+    readonly metrics: Metrics;
+  },
   kinds: readonly JobDefinition[],
 ): Jobs {
   const { config, sql, notifier, logger, metrics, visibleTo } = context;
@@ -59,11 +62,12 @@ export function openJobs(
     operations,
     worker(name, options = {}) {
       const { leaseMs, retriesMax } = config.workers;
+      const { retryWindowMs } = config.bulk;
       const own = kinds.filter((definition) => definition.worker === name);
       const workers = own.map(
         (definition) =>
           new JobWorker({ sql, notifier, logger, metrics }, definition, {
-            ...{ concurrency: definition.concurrency, leaseMs, retriesMax },
+            ...{ concurrency: definition.concurrency, leaseMs, retriesMax, retryWindowMs },
             ...options,
           }),
       );

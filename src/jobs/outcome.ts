@@ -12,6 +12,8 @@ const DEFERRALS_MAX = 5;
 const DEFERRED_JOBS_MAX = 1_000;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
+/** Longest pause of a job that waits for an upstream. */
+const OUTAGE_BACKOFF_MS_MAX = 600_000;
 /** First wait between attempts to write the outcome of a job. */
 const WRITE_RETRY_MS = 100;
 const WRITE_RETRY_MS_MAX = 1_000;
@@ -33,19 +35,23 @@ export interface Outcome {
 
 const LOST: Outcome = { status: 'lost', dueMs: null };
 
+interface OutcomeOptions {
+  readonly leaseMs: number;
+  readonly retriesMax: number;
+  /** Age up to which a job is retried while its upstream is unavailable, whatever `retriesMax` is. */
+  readonly retryWindowMs: number;
+  readonly stop: AbortSignal;
+}
+
 /** Recorder of attempts that did not finish their job. */
 export class OutcomeRecorder {
   readonly #sql: Sql;
   readonly #handler: Pick<JobHandler, 'onFailed'>;
-  readonly #options: { readonly leaseMs: number; readonly retriesMax: number; readonly stop: AbortSignal };
+  readonly #options: OutcomeOptions;
   /** Number of times that this worker deferred a job, by job. */
   readonly #deferrals = new LRUCache<string, number>({ max: DEFERRED_JOBS_MAX });
 
-  constructor(
-    sql: Sql,
-    handler: Pick<JobHandler, 'onFailed'>,
-    options: { readonly leaseMs: number; readonly retriesMax: number; readonly stop: AbortSignal },
-  ) {
+  constructor(sql: Sql, handler: Pick<JobHandler, 'onFailed'>, options: OutcomeOptions) {
     this.#sql = sql;
     this.#handler = handler;
     this.#options = options;
@@ -74,9 +80,16 @@ export class OutcomeRecorder {
     }
     const failure = toFailure(reason);
     if (failure.category === 'internal') log.error({ err: reason, phase: lease.phase }, 'the job failed unexpectedly');
-    const retry = failure.retryable && lease.job.retryCount < this.#options.retriesMax;
+    const retry =
+      failure.retryable && (lease.job.retryCount < this.#options.retriesMax || this.#outlives(lease, failure));
     log.info({ category: failure.category, retry }, failure.message);
     return retry ? this.#retry(lease, failure) : this.#fail(lease, failure);
+  }
+
+  /** Return true if an outage of an upstream may last as long as this one has: the job waits for its end. */
+  #outlives({ job }: Lease, { category }: JobFailure): boolean {
+    const ageMs = Date.now() - Date.parse(job.view.created_at);
+    return category === 'upstream_unavailable' && ageMs < this.#options.retryWindowMs;
   }
 
   async #defer({ held }: Lease, dueMs: number): Promise<Outcome> {
@@ -85,7 +98,10 @@ export class OutcomeRecorder {
   }
 
   async #retry({ held, phase, job }: Lease, failure: JobFailure): Promise<Outcome> {
-    const dueMs = backoffMs(job.retryCount);
+    const dueMs =
+      failure.category === 'upstream_unavailable'
+        ? backoffMs(job.retryCount, BACKOFF_MS, OUTAGE_BACKOFF_MS_MAX)
+        : backoffMs(job.retryCount);
     const write = () => retryJob(this.#sql, held, phase, failure, dueMs);
     return (await this.#writeWithRetries(this.#options.leaseMs * 0.8, write)) ? { status: 'queued', dueMs } : LOST;
   }

@@ -17,6 +17,8 @@ export interface WorkerOptions {
   readonly leaseMs: number;
   /** Failed attempts after which a retryable failure is final. */
   readonly retriesMax: number;
+  /** Age up to which a job is retried while its upstream is unavailable. */
+  readonly retryWindowMs?: number;
   /** Time to wait for a notification before the queue is read anyway. */
   readonly sweepMs?: number;
   /** Time that running jobs have to finish after a stop is requested; then they return to the queue. */
@@ -52,7 +54,7 @@ export class JobWorker implements Service {
     this.name = `${handler.kind} worker`;
     this.#context = context;
     this.#handler = handler;
-    this.#options = { sweepMs: 5_000, drainMs: 10_000, ...options };
+    this.#options = { retryWindowMs: 0, sweepMs: 5_000, drainMs: 10_000, ...options };
     this.#outcomes = new OutcomeRecorder(context.sql, handler, { ...this.#options, stop: this.#stop.signal });
   }
 

@@ -80,6 +80,9 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
         review_status = edited.review_status, public_accessible = edited.public_accessible, scope = edited.scope,
         searchable = edited.searchable,
         active_generation = CASE WHEN NOT edited.drops_vectors THEN active_generation END,
+        stored_generation = CASE
+          WHEN edited.is_reindexed THEN coalesce(active_generation, stored_generation)
+          WHEN NOT edited.drops_vectors THEN stored_generation END,
         chunks_count = CASE WHEN NOT edited.drops_vectors THEN chunks_count END,
         status = CASE WHEN edited.is_reindexed THEN 'queued' ELSE status END, updated_at = now()
     FROM jsonb_to_recordset(${sql.json(rows)}) AS edited (

@@ -147,6 +147,15 @@ export class Catalog {
     });
   }
 
+  /** The model of an id; undefined: there is none. */
+  get(id: string): Model | undefined {
+    return this.#models.get(id);
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#models.keys();
+  }
+
   list(): readonly Model[] {
     return [...this.#models.values()];
   }

@@ -94,6 +94,7 @@ const ConfigFile = z.strictObject({
     .strictObject({
       calls_in_flight: z.number().int().min(1).max(64).default(8),
       retention_days: z.number().positive().max(3650).default(7),
+      retry_window_hours: z.number().min(0).max(720).default(24),
     })
     .prefault({}),
   workers: z
@@ -142,6 +143,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   bulk: {
     callsInFlight: file.bulk.calls_in_flight,
     retentionMs: file.bulk.retention_days * 24 * 3_600_000,
+    retryWindowMs: file.bulk.retry_window_hours * 3_600_000,
   },
   workers: {
     embedConcurrency: file.workers.embed_concurrency,

@@ -26,10 +26,23 @@ const NATIVE = 'native:';
 
 /** Return the latent space of a model's vectors. Only vectors of one space can be compared. */
 export function spaceOf(projections: Projections, model: Model): string {
+  return projections.mapOf(model)?.space ?? nativeSpaceOf(model);
+}
+
+/** Return the native space of a model: the space of its vectors before any map. */
+export function nativeSpaceOf(model: Model): string {
+  return model.kind === 'lexical' ? LEXICAL_SPACE : `${NATIVE}${model.id}@${model.revision}`;
+}
+
+/**
+ * Find the map from a model's native space into another space.
+ *
+ * @returns null: none is needed, it is the model's native space; undefined: the model has no way into it
+ */
+export function mapInto(projections: Projections, model: Model, space: string): ActiveMap | null | undefined {
+  if (space === nativeSpaceOf(model)) return null;
   const map = projections.mapOf(model);
-  if (map) return map.space;
-  if (model.kind === 'lexical') return LEXICAL_SPACE;
-  return `${NATIVE}${model.id}@${model.revision}`;
+  return map?.space === space ? map : undefined;
 }
 
 /** Return the id of the model whose native space this is; null if it is not a native space. */

@@ -4,7 +4,7 @@ import { analyse, weighTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { type BucketIndex, getIndexTable, isSameTable } from './index-store.ts';
+import { type BucketIndex, getIndexTable, type IndexTable, isSameTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { SearchRequest } from './schema.ts';
@@ -43,7 +43,7 @@ export function beginAttempt(
   { context, caller, request, wanted, signal }: SearchInput,
   index: BucketIndex,
   collectionId: string | null,
-  embedding = awaitLater(embedQuery(context.embedder, caller, request, signal)),
+  embedding = awaitLater(embedQuery(context.embedder, caller, request, index.indexTable?.origin ?? null, signal)),
 ): Attempt {
   const search: IndexSearch = {
     ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
@@ -51,6 +51,15 @@ export function beginAttempt(
     terms: weighTerms(analyse(request.query)),
   };
   return { search, index, embedding, outcome: awaitLater(searchIndex(search, index.indexTable, embedding)) };
+}
+
+/** Return the query's vector of an earlier attempt if it can be compared with the vectors of this table. */
+export function reusableEmbedding(
+  earlier: Attempt | undefined,
+  indexTable: IndexTable | null,
+): Promise<QueryVector> | undefined {
+  const isSameSpace = earlier?.index.indexTable?.origin?.space === indexTable?.origin?.space;
+  return isSameSpace ? earlier?.embedding : undefined;
 }
 
 /**
@@ -72,6 +81,7 @@ export async function finishAttempt(input: SearchInput, first: Attempt): Promise
       if ('error' in outcome) throw outcome.error;
       return outcome;
     }
-    attempt = beginAttempt(input, { bucketId, indexTable }, attempt.search.scope.collectionId, attempt.embedding);
+    const { collectionId } = attempt.search.scope;
+    attempt = beginAttempt(input, { bucketId, indexTable }, collectionId, reusableEmbedding(attempt, indexTable));
   }
 }

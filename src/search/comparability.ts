@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { LEXICAL_SPACE, modelOfSpace } from '../projection/projections.ts';
 import { getIndexTable, hasLiveOfOtherSpace } from './index-store.ts';
-import { findReprojection } from './reprojection-store.ts';
+import { findReindexRun } from './reindex-store.ts';
 
 /**
  * Check that vectors of `space` may be added to the bucket's index: it holds vectors of that space, or none that
@@ -13,7 +13,7 @@ import { findReprojection } from './reprojection-store.ts';
  *   the bucket into that space
  */
 export async function checkComparable(sql: Sql, bucketId: string, space: string): Promise<void> {
-  const held = (await getIndexTable(sql, bucketId))?.space ?? null;
+  const held = (await getIndexTable(sql, bucketId))?.origin?.space ?? null;
   if (held === null || held === space || !(await hasLiveOfOtherSpace(sql, bucketId, space))) return;
   throw await refusalOf(sql, bucketId, { held, given: space });
 }
@@ -24,7 +24,7 @@ export async function refusalOf(
   bucketId: string,
   { held, given }: { held: string; given: string },
 ): Promise<AppError> {
-  if ((await findReprojection(sql, bucketId))?.space === given) {
+  if ((await findReindexRun(sql, bucketId))?.origin.space === given) {
     return new AppError({
       code: 'index_moving',
       status: 503,

@@ -1,5 +1,5 @@
 import { findCollection } from '../documents/store.ts';
-import { type Attempt, beginAttempt, type SearchInput } from './attempt.ts';
+import { type Attempt, beginAttempt, reusableEmbedding, type SearchInput } from './attempt.ts';
 import { type BucketIndex, findBucketIndex, isSameTable } from './index-store.ts';
 
 const NAMES_MAX = 1_000;
@@ -27,7 +27,7 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
     return early;
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
-  return beginAttempt(input, index, collectionId, early?.embedding);
+  return beginAttempt(input, index, collectionId, reusableEmbedding(early, index.indexTable));
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Table } from '@lancedb/lancedb';
 import { getIndexTable, markSettled, publishVersion } from './index-store.ts';
 import { buildTokenIndex, type LanceTables } from './lance.ts';
+import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
 import type { TableContext } from './replace-table.ts';
-import { findReprojection, findRetiredTablesOf, forgetRetiredTable } from './reprojection-store.ts';
 import { settle } from './settle.ts';
 import { dropVectorIndex } from './vector-index.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
@@ -34,12 +34,12 @@ export async function expungeBucket(
     const checkHeld = async () => {
       if (!(await stillHeld())) throw lockLost();
     };
-    const next = (await findReprojection(sql, bucketId))?.tableName ?? null;
+    const next = (await findReindexRun(sql, bucketId))?.tableName ?? null;
     if (next !== null) await expunge(tables, next, checkHeld, async () => {});
     const own = await getIndexTable(sql, bucketId);
     if (own === null) return;
     await expunge(tables, own.name, checkHeld, async (version) => {
-      await publishVersion(sql, bucketId, { version, space: null, settled: false });
+      await publishVersion(sql, bucketId, { version, origin: null, settled: false });
       await markSettled(sql, bucketId, version);
     });
   });

@@ -2,13 +2,15 @@ import { findBucket, listBucketNames } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { getIndexTable, selectLiveGroups } from './index-store.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
-import { findReprojection } from './reprojection-store.ts';
+import { findReindexRun } from './reindex-store.ts';
 
 /** Content of a bucket's index, and the documents that searches may find according to PostgreSQL. */
 export interface IndexStats {
   readonly bucket_id: string;
   readonly bucket: string;
-  /** Latent space of the vectors; null if nothing was ever indexed. */
+  /** Model that queries and uploads of the bucket use; null: nothing was ever indexed. */
+  readonly model: string | null;
+  /** Latent space of the vectors; null: nothing was ever indexed. */
   readonly space: string | null;
   readonly documents: number;
   /** Chunks that searches can find, according to PostgreSQL. */
@@ -46,14 +48,15 @@ async function readIndexStats(
   return {
     bucket_id: bucket.id,
     bucket: bucket.name,
-    space: own?.space ?? null,
+    model: own?.origin?.model ?? null,
+    space: own?.origin?.space ?? null,
     documents: models.reduce((sum, each) => sum + each.documents, 0),
     chunks: models.reduce((sum, each) => sum + each.chunks, 0),
     rows: table ? await table.countRows() : 0,
     fragments: fragments?.numFragments ?? 0,
     small_fragments: fragments?.numSmallFragments ?? 0,
     unindexed_rows: (table && (await table.indexStats(TOKEN_INDEX_NAME)))?.numUnindexedRows ?? 0,
-    reprojecting_to: (await findReprojection(sql, bucket.id))?.space ?? null,
+    reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin.space ?? null,
     models: models.map((each) => ({
       ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
       ...{ documents: each.documents, chunks: each.chunks, native: each.nativeDimension !== null },

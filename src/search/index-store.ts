@@ -1,18 +1,21 @@
 import type { Caller } from '../access/caller.ts';
 import { bucketNamed, visibleTo } from '../documents/store.ts';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isInProgress } from '../jobs/state-store.ts';
+import { LEXICAL_ID } from '../models/catalog.ts';
 import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { modelOfSpace } from '../projection/projections.ts';
 import { type Filter, filterSql } from './filter.ts';
-import { REPROJECTION_ALIVE_MS } from './reprojection-store.ts';
+import { isRunAlive } from './reindex-store.ts';
 
 /** Record of a bucket's LanceDB table in PostgreSQL. */
 export interface IndexTable {
   readonly name: string;
   readonly version: number;
-  /** Latent space of its vectors; null while it is empty. */
-  readonly space: string | null;
+  /** Model and latent space of its vectors; null while it is empty. */
+  readonly origin: VectorOrigin | null;
 }
 
 /** A bucket and its index table; the table is null if nothing was ever written into it. */
@@ -23,17 +26,33 @@ export interface BucketIndex {
 
 /** Return true if nothing was published between the two readings. */
 export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
-  return a?.name === b?.name && a?.version === b?.version && a?.space === b?.space;
+  return (
+    a?.name === b?.name &&
+    a?.version === b?.version &&
+    a?.origin?.space === b?.origin?.space &&
+    a?.origin?.model === b?.origin?.model
+  );
 }
 
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
   const [row] = await sql`
-    SELECT coalesce(table_name, bucket_id) AS name, version, space FROM index_tables WHERE bucket_id = ${bucketId}`;
+    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
+    WHERE bucket_id = ${bucketId}`;
   return row ? toIndexTable(row) : null;
 }
 
 function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
-  return { name: row['name'] as string, version: Number(row['version']), space: row['space'] as string | null };
+  const space = row['space'] as string | null;
+  const model = row['model'] as string | null;
+  return {
+    name: row['name'] as string,
+    version: Number(row['version']),
+    // The model is not recorded where a process of an earlier version wrote the row.
+    origin:
+      space === null
+        ? null
+        : { model: model ?? modelOfSpace(space) ?? LEXICAL_ID, revision: row['revision'] as string | null, space },
+  };
 }
 
 /**
@@ -43,7 +62,7 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
  */
 export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
   const [row] = await sql`
-    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, space
+    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, model, revision, space
     FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
@@ -56,11 +75,26 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
  */
 export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await tx`
-    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space} FOR KEY SHARE`;
+    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space}
+      AND NOT EXISTS (SELECT 1 FROM reprojections WHERE bucket_id = ${bucketId} AND closing_until > now())
+    FOR KEY SHARE`;
   return rows.length > 0;
 }
 
-/** Return true if searches of the bucket find a document whose vectors belong to another space. */
+/**
+ * Model and space of the vectors that searches of a bucket compare with; null: it has none that are found, so that the
+ * next document decides.
+ */
+export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
+  const [row] = await sql`
+    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
+    WHERE bucket_id = ${bucketId} AND EXISTS (
+      SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
+      WHERE documents.bucket_id = ${bucketId} AND documents.status <> 'deleting')`;
+  return row ? toIndexTable(row).origin : null;
+}
+
+/** Return true if searches of the bucket find a document whose vectors are of another space. */
 export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
@@ -68,25 +102,37 @@ export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: str
   return rows.length > 0;
 }
 
-/** Make `space` the latent space of the table, unless searches still find vectors of another. Call in a transaction. */
-export async function adoptSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
+/**
+ * In a transaction: have the table hold vectors of this origin from now on, unless one of another space is found by
+ * searches.
+ */
+export async function adoptOrigin(
+  tx: Sql,
+  bucketId: string,
+  { model, revision, space }: VectorOrigin,
+): Promise<boolean> {
   await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
   if (await hasLiveOfOtherSpace(tx, bucketId, space)) return false;
-  await tx`UPDATE index_tables SET space = ${space}, updated_at = now() WHERE bucket_id = ${bucketId}`;
+  await tx`
+    UPDATE index_tables SET model = ${model}, revision = ${revision}, space = ${space}, updated_at = now()
+    WHERE bucket_id = ${bucketId}`;
   return true;
 }
 
-/** Publish a newer version of the table to readers. A null `space` leaves the space unchanged. */
+/** Tell readers that a newer version of the table is there. `origin` null: unchanged. */
 export async function publishVersion(
   sql: Sql,
   bucketId: string,
-  table: { version: number; space: string | null; settled: boolean },
+  table: { version: number; origin: VectorOrigin | null; settled: boolean },
 ): Promise<void> {
   await sql`
-    INSERT INTO index_tables (bucket_id, version, space, settled)
-    VALUES (${bucketId}, ${table.version}, ${table.space}, ${table.settled})
+    INSERT INTO index_tables (bucket_id, version, model, revision, space, settled)
+    VALUES (${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
+            ${table.origin?.space ?? null}, ${table.settled})
     ON CONFLICT (bucket_id) DO UPDATE
       SET version = greatest(index_tables.version, excluded.version),
+          model = CASE WHEN index_tables.space IS NULL THEN excluded.model ELSE index_tables.model END,
+          revision = CASE WHEN index_tables.space IS NULL THEN excluded.revision ELSE index_tables.revision END,
           space = coalesce(index_tables.space, excluded.space), settled = excluded.settled, updated_at = now()`;
 }
 
@@ -202,8 +248,9 @@ export async function findDeadGenerations(
     WHERE d.active_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = g.job_id AND jobs.generation = g.id
                       AND ${isInProgress(sql)})
+      AND d.stored_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.id = g.job_id AND d.active_generation = g.replaces
-                      AND r.touched_at > now() - ${REPROJECTION_ALIVE_MS} * interval '1 millisecond')
+                      AND ${isRunAlive(sql)})
     ORDER BY g.id LIMIT ${limit}`;
   return rows.map((row) => ({
     id: Number(row['id']),
@@ -216,14 +263,19 @@ export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promi
   await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
 }
 
-/** Group of searchable documents whose vectors were made in the same way. */
-export interface LiveGroup {
+/** Facts of how the vectors of a document were made. */
+export interface VectorFacts {
   readonly model: string;
-  /** Null if it was not recorded. */
+  /** Revision of the model; null: not recorded. */
   readonly revision: string | null;
   readonly space: string;
   readonly mapVersion: number | null;
+  /** Null: the native vectors are not stored. */
   readonly nativeDimension: number | null;
+}
+
+/** Documents that searches find, alike in how their vectors were made. */
+export interface LiveGroup extends VectorFacts {
   readonly documents: number;
   readonly chunks: number;
 }
@@ -252,4 +304,23 @@ export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
   await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
+}
+
+/** List the buckets of an organization that hold searchable vectors, with the model of each, by name. */
+export async function listBucketModels(
+  sql: Sql,
+  orgId: string,
+): Promise<{ name: string; model: string; chunks: number }[]> {
+  const rows = await sql`
+    SELECT b.name, t.model, t.space, sum(g.chunks_count)::bigint AS chunks
+    FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
+    JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
+    JOIN generations g ON g.id = d.active_generation
+    WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL AND t.space IS NOT NULL
+    GROUP BY 1, 2, 3 ORDER BY 1`;
+  return rows.map((row) => ({
+    name: row['name'] as string,
+    model: (row['model'] as string | null) ?? modelOfSpace(row['space'] as string) ?? LEXICAL_ID,
+    chunks: Number(row['chunks']),
+  }));
 }

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Table } from '@lancedb/lancedb';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
 import {
-  adoptSpace,
+  adoptOrigin,
   findKnownGenerations,
   findUnsettled,
   forgetGenerations,
@@ -16,7 +17,7 @@ import {
   publishVersion,
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import { findReprojection, type Reprojection } from './reprojection-store.ts';
+import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, settle } from './settle.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
@@ -31,9 +32,9 @@ const ABANDONED_MS = 10_000;
 
 interface Append {
   readonly generation: IndexedGeneration;
-  readonly space: string;
-  /** Reprojection whose table receives the chunks; null for the bucket's own table. */
-  readonly reprojection: string | null;
+  readonly origin: VectorOrigin;
+  /** Id of the run whose new table it goes to; null: the bucket's own table. */
+  readonly run: string | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -69,21 +70,21 @@ export class IndexWriter {
    * Append chunks of one generation; resolves when they are committed. No search finds them until PostgreSQL names the
    * generation active. The generation must be registered: one that is no longer known is refused.
    *
-   * @param options.reprojection the run whose new table receives them in place of the bucket's own
-   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent
-   *   space, `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
+   * @param options.run id of the run whose new table they go to, in place of the bucket's own
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space,
+   *   `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
    */
   append(
     bucketId: string,
     generation: IndexedGeneration,
-    space: string,
-    { reprojection = null }: { reprojection?: string | null } = {},
+    origin: VectorOrigin,
+    { run = null }: { run?: string | null } = {},
   ): Promise<void> {
     if (generation.chunks.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
       queue.settling?.abort();
-      queue.appends.push({ generation, space, reprojection, resolve, reject });
+      queue.appends.push({ generation, origin, run, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
   }
@@ -109,7 +110,7 @@ export class IndexWriter {
 
   /** Remove rows of these generations only from the table that a run builds. */
   async dropGenerationsOfRun(
-    { bucketId, tableName }: Reprojection,
+    { bucketId, tableName }: ReindexRun,
     generations: readonly number[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -188,26 +189,27 @@ export class IndexWriter {
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
     const wanted = batch.filter((append) => known.has(generationOf(append)));
-    for (const [reprojection, appends] of Map.groupBy(wanted, (append) => append.reprojection)) {
-      if (reprojection === null) await this.#commitToOwn(bucketId, appends, stillHeld);
-      else await this.#commitToNext(bucketId, reprojection, appends, stillHeld);
+    for (const [runId, appends] of Map.groupBy(wanted, (append) => append.run)) {
+      if (runId === null) await this.#commitToOwn(bucketId, appends, stillHeld);
+      else await this.#commitToNext(bucketId, runId, appends, stillHeld);
     }
   }
 
   async #commitToOwn(bucketId: string, appends: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
     const held = await getIndexTable(this.#sql, bucketId);
-    let space = held?.space ?? null;
+    let origin = held?.origin ?? null;
     const comparable: Append[] = [];
     for (const append of appends) {
-      space ??= append.space;
-      if (append.space !== space && (await this.#adoptSpace(bucketId, append.space))) space = append.space;
-      if (append.space === space) comparable.push(append);
-      else append.reject(await refusalOf(this.#sql, bucketId, { held: space, given: append.space }));
+      const given = append.origin;
+      origin ??= given;
+      if (given.space !== origin.space && (await this.#adopts(bucketId, given))) origin = given;
+      if (given.space === origin.space) comparable.push(append);
+      else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
     }
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
     const settled = (await isDueToSettle(table)) && (await this.#settleBetweenCommits(bucketId, table));
-    await publishVersion(this.#sql, bucketId, { version: await table.version(), space, settled });
+    await publishVersion(this.#sql, bucketId, { version: await table.version(), origin, settled });
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }
@@ -229,12 +231,12 @@ export class IndexWriter {
    */
   async #commitToNext(
     bucketId: string,
-    reprojection: string,
+    runId: string,
     appends: Append[],
     stillHeld: () => Promise<boolean>,
   ): Promise<void> {
-    const run = await findReprojection(this.#sql, bucketId);
-    if (run?.id !== reprojection || run.tableName === null) {
+    const run = await findReindexRun(this.#sql, bucketId);
+    if (run?.id !== runId || run.tableName === null) {
       for (const append of appends) append.reject(reprojectionGone());
       return;
     }
@@ -263,9 +265,9 @@ export class IndexWriter {
     for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
   }
 
-  /** Move the bucket to another space, which is allowed once searches find none of its vectors. */
-  #adoptSpace(bucketId: string, space: string): Promise<boolean> {
-    return inTransaction(this.#sql, (tx) => adoptSpace(tx, bucketId, space));
+  /** A bucket of which nothing is found any more takes vectors of any space. */
+  #adopts(bucketId: string, origin: VectorOrigin): Promise<boolean> {
+    return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
   }
 
   /** @param onDeleted called before the lock is released */
@@ -278,7 +280,7 @@ export class IndexWriter {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
     await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
-      const next = (await findReprojection(this.#sql, bucketId))?.tableName;
+      const next = (await findReindexRun(this.#sql, bucketId))?.tableName;
       if (next) {
         const table = await this.#tables.openForWriting(next);
         if (!(await stillHeld())) throw lockLost();
@@ -291,7 +293,7 @@ export class IndexWriter {
         await this.#tables.mapErrors(table.delete(predicate));
         // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
         // at once by `expungeBucket`.
-        await publishVersion(this.#sql, bucketId, { version: await table.version(), space: null, settled: false });
+        await publishVersion(this.#sql, bucketId, { version: await table.version(), origin: null, settled: false });
       }
       if (!(await stillHeld())) throw lockLost();
       await onDeleted();

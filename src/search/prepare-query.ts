@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
 import { type LegWeights, weightsFor } from './fuse.ts';
@@ -24,19 +25,19 @@ export interface PreparedQuery {
  * Decide which legs to search. Only the keyword leg is searched if the query vector is missing or belongs to another
  * space than the bucket's vectors; `warnings` then has a line about it.
  *
- * @param terms analysed terms of the query
- * @param space latent space of the bucket's vectors; null while it has none
+ * @param terms of the query, analysed
+ * @param origin model and latent space of the bucket's vectors; null while it has none
  */
 export function prepareQuery(
   request: SearchRequest,
   terms: readonly WeightedTerms[],
   { embedded, warnings }: QueryVector,
-  space: string | null,
+  origin: VectorOrigin | null,
 ): PreparedQuery {
   if (embedded === null) return { mode: 'keyword', vector: null, weights: weightsFor('lexical'), warnings };
   const weights = weightsFor(embedded.kind);
-  if (space !== null && space !== embedded.space) {
-    const warning = `the bucket's vectors (${space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
+  if (origin !== null && origin.space !== embedded.space) {
+    const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, weights, warnings: [...warnings, warning] };
   }
   // The lexical vector of a query of stop words or punctuation carries no meaning.
@@ -51,13 +52,19 @@ const DEGRADING_CODES = new Set([
   'projection_unusable',
   'quota_exceeded',
   'axis_not_in_plan',
+  'not_comparable',
 ]);
 
-/** Embed a query if its mode needs a vector. @throws AppError whose code is not among `DEGRADING_CODES` */
+/**
+ * Embed a query by the model of the bucket's vectors, if its mode needs a vector.
+ *
+ * @throws AppError for faults that no other search would be without
+ */
 export async function embedQuery(
   embedder: Embedder,
   caller: Caller,
   request: SearchRequest,
+  origin: VectorOrigin | null,
   signal: AbortSignal | undefined,
 ): Promise<QueryVector> {
   if (request.mode === 'keyword') return { embedded: null, warnings: [] };
@@ -67,6 +74,7 @@ export async function embedQuery(
       texts: [request.query],
       taskType: request.task,
       orgId: caller.orgId,
+      comparableWith: origin,
       charge: { account, axis: 'embed', internal: true },
       signal,
     });

@@ -5,14 +5,14 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { getIndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import {
-  dropReprojection,
-  findAbandonedReprojections,
+  dropReindexRun,
+  findAbandonedReindexRuns,
   findRetiredTables,
   forgetRetiredTable,
   lockIndexTable,
-  type Reprojection,
+  type ReindexRun,
   replaceTable,
-} from './reprojection-store.ts';
+} from './reindex-store.ts';
 import { KEEP_VERSIONS_MS, settle } from './settle.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
@@ -39,7 +39,7 @@ export function nextTableName(bucketId: string, runId: string): string {
 export async function swapTable(
   { sql, direct, tables }: TableContext,
   orgId: string,
-  run: Reprojection,
+  run: ReindexRun,
   flip: (tx: Sql, table: Table) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
@@ -67,7 +67,7 @@ export async function swapTable(
  */
 export async function copyGenerations(
   { sql, tables }: TableContext,
-  run: Reprojection,
+  run: ReindexRun,
   into: Table,
   generations: readonly number[],
 ): Promise<void> {
@@ -87,8 +87,8 @@ export async function copyGenerations(
   if (rows !== null && rows.numRows > 0) await into.add(rows as never);
 }
 
-/** Count the rows of the table that a run builds, by generation: what a killed run had already written. */
-export function countWritten({ direct, tables }: TableContext, run: Reprojection): Promise<Map<number, number>> {
+/** Rows of the table that a run builds, by generation: what it had written when it was killed. */
+export function countWritten({ direct, tables }: TableContext, run: ReindexRun): Promise<Map<number, number>> {
   const name = run.tableName as string;
   return withIndexWriterLock(direct, run.bucketId, async () => countByGeneration(await tables.openForWriting(name)));
 }
@@ -107,12 +107,12 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
 
 /** Give up dead runs, and drop tables that no search uses any more. @returns number of dropped tables */
 export async function sweepTables({ sql, direct, tables }: TableContext, signal: AbortSignal): Promise<number> {
-  for (const bucketId of await findAbandonedReprojections(sql)) {
+  for (const bucketId of await findAbandonedReindexRuns(sql)) {
     signal.throwIfAborted();
     await withIndexWriterLock(direct, bucketId, async () => {
-      // Checked again under the lock: the run may have been resumed.
-      if (!(await findAbandonedReprojections(sql)).includes(bucketId)) return;
-      await inTransaction(sql, (tx) => dropReprojection(tx, bucketId));
+      // Asked again under the lock: it may have come back to life.
+      if (!(await findAbandonedReindexRuns(sql)).includes(bucketId)) return;
+      await inTransaction(sql, (tx) => dropReindexRun(tx, bucketId));
     });
   }
   let dropped = 0;

@@ -54,7 +54,7 @@ export async function searchIndex(
   const isNarrowed = scope.filter !== null || scope.collectionId !== null;
   let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
   const preparing = awaitLater(
-    embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.space ?? null)),
+    embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.origin ?? null)),
   );
   const finish = async (chunks: readonly RankedChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;

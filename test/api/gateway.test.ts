@@ -115,12 +115,16 @@ describe('POST /v1/embeddings through a vendor', () => {
 });
 
 describe('the alias', () => {
-  it('the alias picks the backend by language, and names it', async () => {
+  it('the alias uses one backend for all languages until they are calibrated, and warns of it', async () => {
     const english = await embed({ input: fresh('The ferry leaves the harbour at seven in the morning') });
-    expect(english.body.model).toBe(MULTILINGUAL);
     const korean = await embed({ input: fresh('배는 아침 일곱 시에 항구를 떠납니다') });
-    expect(korean.body.model).toBe(KOREAN);
-    expect(korean.body.data[0].embedding).toHaveLength(1024);
+    for (const { body, headers } of [english, korean]) {
+      expect(body.model).toBe(MULTILINGUAL);
+      expect(headers.get('x-service-warning')).toBe('alias-not-calibrated');
+    }
+    const named = await embed({ input: fresh('배는 일곱 시에 떠납니다'), model: KOREAN });
+    expect(named.body.data[0].embedding).toHaveLength(1024);
+    expect(named.headers.get('x-service-warning')).toBeNull();
   });
 
   it('the alias sends a batch in several languages to one backend while the backends cannot be compared', async () => {

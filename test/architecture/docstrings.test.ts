@@ -3,7 +3,14 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = path.join(import.meta.dirname, '../..');
-const SOURCES = ['bin/**/*.js', 'commands/**/*.ts', 'server/**/*.ts', 'src/**/*.{ts,tsx}', 'test/**/*.{ts,tsx}', '*.ts'];
+const SOURCES = [
+  'bin/**/*.js',
+  'commands/**/*.ts',
+  'server/**/*.ts',
+  'src/**/*.{ts,tsx}',
+  'test/**/*.{ts,tsx}',
+  '*.ts',
+];
 /** The beginning of a docstring that asks instead of saying what the thing is or does. */
 const QUESTION = /\/\*\*\s+(?:\*\s+)?(?:What|How|Whether|Of|Where|Why|Who)\b[^\n]*/g;
 

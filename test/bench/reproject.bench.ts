@@ -7,7 +7,7 @@ import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { artifactKey } from '../../src/documents/documents.ts';
 import { encodeArtifact } from '../../src/ingest/artifact.ts';
 import { toHalves } from '../../src/ingest/half-floats.ts';
-import { type ReprojectContext, reprojectBucket } from '../../src/ingest/reproject-bucket.ts';
+import { type ReindexContext, reprojectBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { registerGeneration } from '../../src/ingest/store.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { Catalog } from '../../src/models/catalog.ts';
@@ -18,6 +18,7 @@ import { packPanels } from '../../src/projection/kernel/pack-panels.ts';
 import { projectRows } from '../../src/projection/kernel/project-rows.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { originIn } from '../support/origins.ts';
 import { createRandom } from '../support/random.ts';
 import { syntheticTexts } from '../support/synthetic-models.ts';
 
@@ -34,7 +35,7 @@ const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_di
 });
 try {
   const { sql, objects, threads } = appliance;
-  const { reprojection } = appliance.ingest;
+  const { reindex } = appliance.ingest;
   const operator = await appliance.access.operator('default');
   const [bucket] = await sql`SELECT id FROM buckets`;
   const bucketId = bucket?.['id'] as string;
@@ -48,13 +49,13 @@ try {
     ...{ nativeDimension: NATIVE, dimensions: INDEX_DIMENSIONS, mean: numbers(NATIVE) },
     packed: packPanels(numbers(NATIVE * INDEX_DIMENSIONS), NATIVE, INDEX_DIMENSIONS),
   });
-  const contextOf = (version: number): ReprojectContext => {
+  const contextOf = (version: number): ReindexContext => {
     const map = {
       ...{ space: 'canon-v1', version, score: 1, rank: INDEX_DIMENSIONS },
       project: (native: Float32Array, d: number, signal?: AbortSignal) =>
         projectRows(threads, loaded, native, d, signal),
     };
-    return { ...reprojection, findModel: () => model, projections: { mapOf: () => map } };
+    return { ...reindex, findModel: () => model, projections: { mapOf: () => map } };
   };
 
   const space = `native:${MODEL}@1`;
@@ -83,11 +84,11 @@ try {
         locator,
       },
     }));
-    const header = { documentId, generation, model: MODEL, space, mapVersion: null, dimensions: INDEX_DIMENSIONS };
-    await objects.put(key, encodeArtifact({ ...header, chunks, vectors, native }));
-    // A few rows are enough to create the table, since a reprojection does not read it.
+    const about = { documentId, generation, model: MODEL, space, mapVersion: null, dimensions: INDEX_DIMENSIONS };
+    await objects.put(key, encodeArtifact({ ...about, chunks, vectors, native }));
+    // A few rows are enough to make the table: a reindex does not read it.
     if (nth > 0) continue;
-    await reprojection.index.append(
+    await reindex.index.append(
       bucketId,
       {
         vectors,
@@ -96,7 +97,7 @@ try {
           ...{ tokens: analyse(text).join(' '), modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
         })),
       },
-      space,
+      originIn(space),
     );
   }
   await sql`SELECT setval('document_generations', ${DOCUMENTS + 1})`;

@@ -3,6 +3,7 @@
  * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
  * search. An argument sets the number of chunks.
  */
+
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
@@ -18,6 +19,7 @@ import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { originIn } from '../support/origins.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { LeanClient } from './lean-client.ts';
@@ -91,7 +93,7 @@ async function fill(orgId: string, bucketId: string): Promise<void> {
   for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
     const last = Math.min(documents, first + CONCURRENT_APPENDS - 1);
     const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
-    await Promise.all(numbers.map((number) => writer.append(bucketId, generationOf(number), LEXICAL_SPACE)));
+    await Promise.all(numbers.map((number) => writer.append(bucketId, generationOf(number), originIn(LEXICAL_SPACE))));
   }
   await writer.close();
 }

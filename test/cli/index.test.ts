@@ -54,7 +54,7 @@ it('index stats shows the vectors that reproject will convert', async () => {
   const [{ chunks } = { chunks: 0 }] = await test.appliance.sql`
     SELECT sum(chunks_count)::int AS chunks FROM documents`;
   expect(await stats()).toEqual({
-    ...{ bucket_id: expect.stringMatching(/^bkt_/), bucket: 'default', space: `native:${BETA}@1` },
+    ...{ bucket_id: expect.stringMatching(/^bkt_/), bucket: 'default', model: BETA, space: `native:${BETA}@1` },
     ...{ documents: DOCUMENTS, chunks, rows: chunks, reprojecting_to: null },
     ...{ fragments: expect.any(Number), small_fragments: expect.any(Number), unindexed_rows: expect.any(Number) },
     models: [{ model: BETA, revision: '1', map_version: null, documents: DOCUMENTS, chunks, native: true }],
@@ -100,4 +100,23 @@ it('index reproject finishes a killed run without any call to a provider', { tim
   expect(test.upstream.calls).toHaveLength(calls);
   const again = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
   expect(again.json()).toMatchObject({ mode: 'nothing', documents: 0 });
+});
+
+it('index reembed shows its plan, moves the bucket with a worker of its own, and then has nothing to do', async () => {
+  const { chunks } = await stats();
+  const plan = await service('index', 'reembed', '--model', ALPHA, '--dry-run', '--json');
+  expect(plan.code).toBe(0);
+  expect(plan.json()).toMatchObject({ dry_run: true, job_id: null, model: ALPHA, chunks, texts: chunks });
+  const unconfirmed = await service('index', 'reembed', '--model', ALPHA);
+  expect(unconfirmed.code).toBe(2);
+  expect(unconfirmed.stderr).toContain('--yes');
+  const moved = await service('index', 'reembed', '--model', ALPHA, '--yes', '--json');
+  expect(moved.code).toBe(0);
+  expect(moved.json()).toMatchObject({ status: 'ready', model: ALPHA });
+  expect(await stats()).toMatchObject({ model: ALPHA, chunks, rows: chunks, documents: DOCUMENTS });
+  expect((await service('index', 'reembed', '--model', ALPHA, '--yes', '--json')).json()).toMatchObject({
+    job_id: null,
+  });
+  const unknown = await service('index', 'reembed', '--model', 'no/such', '--yes', '--json');
+  expect(unknown.code).toBe(2);
 });

@@ -16,8 +16,7 @@ const FOR_THE_SERVICE = [
   'src/documents/deletion-store.ts',
   'src/documents/policy-store.ts',
   'src/ingest/job-store.ts',
-  'src/ingest/rebuild-store.ts',
-  'src/ingest/reproject-store.ts',
+  'src/ingest/reindex/store.ts',
   'src/ingest/store.ts',
 ];
 

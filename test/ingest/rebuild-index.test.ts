@@ -2,17 +2,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { deleteDocument } from '../../src/documents/documents.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import { rebuildIndex } from '../../src/ingest/rebuild-index.ts';
+import { rebuildIndex } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
+import { findReindexRun, type ReindexRun } from '../../src/search/reindex-store.ts';
 import { copyGenerations } from '../../src/search/replace-table.ts';
-import { findReprojection } from '../../src/search/reprojection-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { originIn } from '../support/origins.ts';
 
 let test: TestAppliance;
 let worker: Service;
@@ -62,27 +63,27 @@ async function comparableResults(query: string) {
 }
 
 const rebuild = (options: Partial<Parameters<typeof rebuildIndex>[3]> = {}) =>
-  rebuildIndex(test.appliance.ingest.reprojection, test.operator, bucket, { signal, ...options });
+  rebuildIndex(test.appliance.ingest.reindex, test.operator, bucket, { signal, ...options });
 
 const liveRows = async () => {
   const own = await getIndexTable(test.appliance.sql, bucketId);
-  return own && (await test.appliance.ingest.reprojection.tables.openForWriting(own.name)).countRows();
+  return own && (await test.appliance.ingest.reindex.tables.openForWriting(own.name)).countRows();
 };
 
 describe('a rebuilt index', () => {
   it('a rebuilt index finds what the lost one found, without calling a provider', async () => {
     await ingest(NAMES);
-    await test.appliance.ingest.reprojection.index.optimize(bucketId, signal);
+    await test.appliance.ingest.reindex.index.optimize(bucketId, signal);
     const before = await Promise.all(NAMES.map(comparableResults));
     const own = await getIndexTable(test.appliance.sql, bucketId);
-    await test.appliance.ingest.reprojection.tables.drop(own?.name as string);
+    await test.appliance.ingest.reindex.tables.drop(own?.name as string);
     const seen: number[] = [];
     const report = await rebuild({ onProgress: (done) => void seen.push(done) });
     expect(report).toMatchObject({ documents: NAMES.length, chunks: NAMES.length, left_out: [] });
     expect(seen.at(-1)).toBe(NAMES.length);
     expect(await Promise.all(NAMES.map(comparableResults))).toEqual(before);
     expect(await liveRows()).toBe(NAMES.length);
-    expect(await findReprojection(test.appliance.sql, bucketId)).toBeNull();
+    expect(await findReindexRun(test.appliance.sql, bucketId)).toBeNull();
   });
 
   it('a rebuilt index has no rows of deleted documents', async () => {
@@ -131,7 +132,7 @@ describe('a rebuilt index', () => {
     const { idOf } = await ingest(NAMES);
     const [[lost, name]] = [...idOf] as [[string, string]];
     const [row] = await test.appliance.sql`SELECT artifact_key FROM generations WHERE document_id = ${lost}`;
-    await test.appliance.ingest.reprojection.objects.delete(row?.['artifact_key'] as string);
+    await test.appliance.ingest.reindex.objects.delete(row?.['artifact_key'] as string);
     await expect(rebuild()).rejects.toMatchObject({ code: 'artifact_corrupt', details: { document_id: lost } });
     expect((await find(name))[0]?.citation.file_name).toBe(`${name}.txt`);
     expect(await rebuild({ leaveOutDamaged: true })).toMatchObject({ documents: NAMES.length - 1, left_out: [lost] });
@@ -141,11 +142,14 @@ describe('a rebuilt index', () => {
   it('rows that jobs in progress wrote to the current table are copied to the new one', async () => {
     await ingest(NAMES.slice(0, 2));
     const { sql } = test.appliance;
-    const { reprojection } = test.appliance.ingest;
+    const { reindex } = test.appliance.ingest;
     const [row] = await sql`SELECT id FROM generations WHERE bucket_id = ${bucketId} LIMIT 1`;
-    const into = await reprojection.tables.openForWriting(`${bucketId}_next`);
-    const run = { id: 'rpj_x', bucketId, tableName: `${bucketId}_next`, space: 'x' };
-    await copyGenerations(reprojection, run, into, [Number(row?.['id'])]);
+    const into = await reindex.tables.openForWriting(`${bucketId}_next`);
+    const run: ReindexRun = {
+      ...{ id: 'rpj_x', bucketId, tableName: `${bucketId}_next`, kind: 'rebuild', jobId: null },
+      origin: originIn('x'),
+    };
+    await copyGenerations(reindex, run, into, [Number(row?.['id'])]);
     expect(await into.countRows()).toBe(1);
   });
 

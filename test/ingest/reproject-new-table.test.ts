@@ -3,7 +3,7 @@ import { deleteDocument } from '../../src/documents/documents.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { lockIndexSpace } from '../../src/search/index-store.ts';
-import { findReprojection } from '../../src/search/reprojection-store.ts';
+import { findReindexRun } from '../../src/search/reindex-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { calibrate } from '../support/calibrate.ts';
@@ -20,9 +20,6 @@ it('the first map of a model moves a bucket into the canonical space at once, wh
   await under.ingest(model, mine);
   expect((await under.contents()).space).toBe(`native:${model}@1`);
   await calibrate(under.test.appliance, model);
-  const keyword = await under.search('kingfisher', 'hybrid');
-  expect(keyword.warnings.join()).toContain('keyword only');
-  expect(keyword.names[0]).toBe('d60.txt');
 
   const before = under.test.upstream.calls.filter((call) => call.texts.length > 1).length;
   let isDone = false;
@@ -37,17 +34,15 @@ it('the first map of a model moves a bucket into the canonical space at once, wh
   }
   expect(await run).toMatchObject({ mode: 'new_table', documents: 61, space: 'canon-v1' });
   expect(seen.every(({ names }) => names.includes('d60.txt'))).toBe(true);
-  // Searches are keyword only until the tables are swapped and hybrid afterwards; no reply has both a vector score and
-  // a warning.
-  expect(seen.every(({ scored, warnings }) => scored === (warnings === 0))).toBe(true);
-  expect(seen[0]?.scored).toBe(false);
+  // By keyword and vector all the time: queries follow the space of the bucket.
+  expect(seen.every(({ scored, warnings }) => scored && warnings === 0)).toBe(true);
   expect(under.test.upstream.calls.filter((call) => call.texts.length > 1)).toHaveLength(before);
 
   await under.sweep();
   await under.expectExact();
   await under.route(BETA);
   const found = await under.search('storm island kingfisher');
-  expect(found).toMatchObject({ model: BETA, warnings: [] });
+  expect(found).toMatchObject({ model, warnings: [] });
   expect(found.names[0]).toBe('d60.txt');
   await under.ingest(ALPHA, ['oven butter kettle'], 'new');
   expect((await under.search('butter oven')).names[0]).toBe('new0.txt');
@@ -67,8 +62,8 @@ it('an interrupted move into the canonical space is completed by the next run, w
     onProgress: () => stop.abort(new Error('stop')),
   });
   expect((await failure(interrupted))?.message).toBe('stop');
-  const run = await findReprojection(under.test.appliance.sql, under.bucket.id);
-  // After a kill, rows of one document may be missing.
+  const run = await findReindexRun(under.test.appliance.sql, under.bucket.id);
+  // As a kill leaves it: of one document, rows are missing.
   const table = await under.context.tables.openForWriting(run?.tableName as string);
   const [some] = await table.query().select(['generation']).limit(1).toArray();
   await table.delete(`generation = ${some.generation} AND chunk_index > 10`);
@@ -84,7 +79,7 @@ it('an interrupted move into the canonical space is completed by the next run, w
   expect((await under.contents()).rows).toHaveLength(chunks);
 });
 
-it('uploads wait during a move into the canonical space, and the old table is dropped when it is not read any more', async () => {
+it('a move into the canonical space takes uploads along that come meanwhile, and drops the old table when nobody reads it', async () => {
   const model = native(2);
   await under.ingest(model, texts(3, 9));
   await calibrate(under.test.appliance, model);
@@ -105,19 +100,12 @@ it('uploads wait during a move into the canonical space, and the old table is dr
     );
     jobId = reply.job_id as string;
     await until(async () => {
-      const rows = await sql`SELECT 1 FROM jobs WHERE id = ${jobId} AND status = 'queued' AND scheduled_at IS NOT NULL`;
+      const rows = await sql`SELECT 1 FROM jobs WHERE id = ${jobId} AND status = 'ready'`;
       return rows.length > 0;
     });
   });
   const before = (await under.contents()).name as string;
-  await under.reproject([model], { context });
-  await sql`UPDATE jobs SET scheduled_at = NULL WHERE status = 'queued'`;
-  await under.test.appliance.notifier.notifyQueued('ingest');
-  const late = await until(async () => {
-    const [row] = await sql`SELECT * FROM jobs WHERE id = ${jobId}`;
-    return row?.['status'] === 'ready' && row;
-  });
-  expect(late['retry_count']).toBe(0);
+  expect(await under.reproject([model], { context })).toMatchObject({ documents: 4 });
   expect((await under.search('rope sail anchor')).names[0]).toBe('late.txt');
   const namesOf = async () => (await sql`SELECT table_name FROM retired_index_tables`).map((row) => row['table_name']);
   await under.sweep();
@@ -207,10 +195,10 @@ it('a move into the canonical space is removed completely an hour after its last
   const stop = new AbortController();
   await failure(under.reproject([model], { signal: stop.signal, onProgress: () => stop.abort(new Error('stop')) }));
   const { sql } = under.test.appliance;
-  const run = await findReprojection(sql, under.bucket.id);
+  const run = await findReindexRun(sql, under.bucket.id);
   await sql`UPDATE reprojections SET touched_at = now() - interval '2 hours'`;
   await under.sweep();
-  expect(await findReprojection(sql, under.bucket.id)).toBeNull();
+  expect(await findReindexRun(sql, under.bucket.id)).toBeNull();
   await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
   await under.sweep();
   expect(await under.context.tables.openForReading(run?.tableName as string, 1)).toBeNull();

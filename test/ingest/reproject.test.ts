@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { embedForIndex } from '../../src/embedding/embedder.ts';
 import { decodeArtifact, encodeArtifact } from '../../src/ingest/artifact.ts';
 import { readArtifact } from '../../src/ingest/artifact-store.ts';
-import { reprojectBucket } from '../../src/ingest/reproject-bucket.ts';
-import { planReprojection } from '../../src/ingest/reproject-plan.ts';
+import { planReprojection } from '../../src/ingest/reindex/plan-reprojection.ts';
+import { reprojectBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { calibrate } from '../support/calibrate.ts';
 import { ALPHA, BETA, failure, native, reprojectionUnderTest, signal, texts } from './reprojection-under-test.ts';
 
@@ -12,6 +12,9 @@ const under = reprojectionUnderTest();
 it('documents are reprojected in place after their map was fitted again, and no provider is called', async () => {
   const mine = texts(12, 3);
   await under.ingest(ALPHA, mine, 'a');
+  // As a bucket whose model is lost: what comes is embedded by another one of its space.
+  const { sql } = under.test.appliance;
+  await sql`UPDATE index_tables SET model = ${BETA} WHERE bucket_id = ${under.bucket.id}`;
   await under.ingest(BETA, texts(3, 4), 'b');
   const { map_version: version } = await calibrate(under.test.appliance, ALPHA, { pairs: 520 });
   const before = under.test.upstream.calls.length;
@@ -34,6 +37,7 @@ it('documents are reprojected in place after their map was fitted again, and no 
     const fresh = await embedForIndex(under.test.appliance.embedding.embedder, {
       texts: [artifact.chunks[0]?.text as string],
       model: ALPHA,
+      comparableWith: null,
       taskType: 'retrieval_document',
       orgId: under.test.operator.orgId,
       charge: null,
@@ -96,7 +100,7 @@ it('a reprojection into another space refuses documents of other models, and nam
   await under.ingest('local/lexical-1', ['tide table'], 'words');
   const lexical = await failure(under.reproject([ALPHA]));
   expect(lexical).toMatchObject({ code: 'cannot_reproject', status: 409, details: { models: ['local/lexical-1'] } });
-  expect(lexical.message).toContain('upload them again');
+  expect(lexical.message).toContain('service index reembed');
   await under.useBucket('other');
   await under.ingest(native(7), ['tide table']);
   const other = await failure(under.reproject([ALPHA]));
@@ -121,8 +125,8 @@ it('a reprojection does not change documents without native vectors or of anothe
   await sql`UPDATE index_tables SET space = 'canon-v0' WHERE bucket_id = ${under.bucket.id}`;
   const error = await failure(under.reproject([ALPHA]));
   expect(error).toMatchObject({ code: 'cannot_reproject' });
-  expect(error.message).toContain('no native vectors are stored with them; delete them');
-  // This artifact has no native vectors, although PostgreSQL has a record of them.
+  expect(error.message).toContain('no native vectors are stored with them; run "service index reembed"');
+  // What PostgreSQL does not know of: an artifact that lost them.
   const key = old?.['artifact_key'] as string;
   const artifact = decodeArtifact(await objects.get(key));
   await objects.put(key, encodeArtifact({ ...artifact, native: null }));

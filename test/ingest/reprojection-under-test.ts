@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import { type ReprojectContext, reprojectBucket } from '../../src/ingest/reproject-bucket.ts';
+import { type ReindexContext, reprojectBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
@@ -36,13 +36,13 @@ export const failure = (promise: Promise<unknown>) =>
 interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: () => void;
-  readonly context?: ReprojectContext;
+  readonly context?: ReindexContext;
 }
 
 /** Installation with two models that have maps and several that have none, and a separate bucket for each test. */
 export class ReprojectionUnderTest {
   test!: TestGateway;
-  context!: ReprojectContext;
+  context!: ReindexContext;
   bucket!: { id: string; name: string };
   #serial = 0;
 
@@ -56,7 +56,7 @@ export class ReprojectionUnderTest {
     const { appliance } = this.test;
     const worker = appliance.jobs.worker('ingest');
     await worker.start(signal);
-    this.context = appliance.ingest.reprojection;
+    this.context = appliance.ingest.reindex;
     await calibrate(appliance, ALPHA, { reference: true });
     await calibrate(appliance, BETA);
     return worker;
@@ -117,7 +117,7 @@ export class ReprojectionUnderTest {
       SELECT d.id, d.active_generation, g.artifact_key, g.chunks_count, g.map_version, g.space, g.embed_model
       FROM documents d JOIN generations g ON g.id = d.active_generation
       WHERE d.bucket_id = ${this.bucket.id} ORDER BY d.id`;
-    return { rows, live, space: table?.space, name: table?.name };
+    return { rows, live, space: table?.origin?.space, name: table?.name };
   }
 
   /**
@@ -144,8 +144,8 @@ export class ReprojectionUnderTest {
     }
   }
 
-  /** Context of a run that calls `action` before each object is written. */
-  beforePut(action: (key: string) => Promise<void>): ReprojectContext {
+  /** Make a context whose runs call `action` before each object is written. */
+  beforePut(action: (key: string) => Promise<void>): ReindexContext {
     const { objects } = this.test.appliance;
     const put: Objects['put'] = async (key, body, options) => {
       await action(key);

@@ -1,7 +1,7 @@
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
 import { ListDocumentsQuery } from '../../src/documents/schema.ts';
-import { rebuildIndex } from '../../src/ingest/rebuild-index.ts';
+import { rebuildIndex } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { cancelJob, deleteJob, reprocessJob } from '../../src/jobs/operations.ts';
@@ -286,12 +286,12 @@ async function maintain({ installation, node }: Site, operation: Operation, nth:
   switch (operation.kind) {
     case 'rebuild':
       await answerOf(
-        rebuildIndex(node.ingest.reprojection, installation.callers.high, bucketOfIndex(), { signal }),
+        rebuildIndex(node.ingest.reindex, installation.callers.high, bucketOfIndex(), { signal }),
         ...['index_empty', 'index_busy'],
       );
       return;
     case 'optimize':
-      return node.ingest.reprojection.index.optimize(bucketOfIndex(), signal);
+      return node.ingest.reindex.index.optimize(bucketOfIndex(), signal);
     case 'housekeeping':
       return installation.housekeep(nth);
     case 'purge':

@@ -13,11 +13,12 @@ import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { buildTokenIndex, LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
 import { searchKeywords } from '../../src/search/legs.ts';
-import { startReprojection } from '../../src/search/reprojection-store.ts';
+import { type ReindexRun, startReindexRun } from '../../src/search/reindex-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { filesWith } from '../support/files-with.ts';
+import { originIn } from '../support/origins.ts';
 
 /** A word that occurs in no other text, and too rare for LanceDB to compress. */
 const CANARY = 'zqxkvj7731wpf';
@@ -68,14 +69,14 @@ async function indexOf(name: string, texts: readonly string[]): Promise<{ bucket
 }
 
 let generations = 0;
-async function append(writer: IndexWriter, bucketId: string, texts: readonly string[], reprojection?: string) {
+async function append(writer: IndexWriter, bucketId: string, texts: readonly string[], run?: string) {
   for (const text of texts) {
     const id = ++generations;
     await test.appliance.sql`
       INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
       VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', 'k', 1, 'm', 'lexical-1')`;
-    const options = reprojection === undefined ? {} : { reprojection };
-    await writer.append(bucketId, generation(id, text), 'lexical-1', options);
+    const options = run === undefined ? {} : { run };
+    await writer.append(bucketId, generation(id, text), originIn('lexical-1'), options);
   }
 }
 
@@ -113,8 +114,11 @@ it('expunging also covers tables that were replaced lately or are being built', 
   const { bucketId, writer } = await indexOf('expunge-others', [...herons(12), `${CANARY} in the old table.`]);
   const removed = `doc_${generations}`;
   const { sql } = test.appliance;
-  const run = { id: 'rpj_1', bucketId, tableName: `${bucketId}_rpj_1`, space: 'lexical-1' };
-  await inTransaction(sql, (tx) => startReprojection(tx, run));
+  const run: ReindexRun = {
+    ...{ id: 'rpj_1', bucketId, tableName: `${bucketId}_rpj_1`, kind: 'reproject', jobId: null },
+    origin: originIn('lexical-1'),
+  };
+  await inTransaction(sql, (tx) => startReindexRun(tx, run));
   await append(writer, bucketId, [...herons(12), `${CANARY} in the next table.`], run.id);
   await writer.dropDocuments(bucketId, [removed, `doc_${generations}`], signal);
   await sql`INSERT INTO retired_index_tables (table_name, bucket_id) VALUES (${`${bucketId}_rpj_0`}, ${bucketId})`;

@@ -10,6 +10,7 @@ import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables } from '../../src/search/lance.ts';
 import { searchKeywords, searchVectors } from '../../src/search/legs.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { originIn } from '../support/origins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
@@ -72,7 +73,7 @@ async function append(to: IndexWriter, one: IndexedGeneration, space = 'lexical-
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
     VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${one.chunks.length}, 'm', ${space})
     ON CONFLICT DO NOTHING`;
-  await to.append(BUCKET, one, space);
+  await to.append(BUCKET, one, originIn(space));
 }
 
 const signal = new AbortController().signal;
@@ -127,7 +128,7 @@ it('the writer removes documents and generations', async () => {
 it('the writer refuses a generation that a deletion has forgotten before dropping its rows', async () => {
   await append(writer, generation(1, ['heron']));
   await db.sql`DELETE FROM generations`;
-  await expect(writer.append(BUCKET, generation(1, ['heron again']), 'lexical-1')).rejects.toMatchObject({
+  await expect(writer.append(BUCKET, generation(1, ['heron again']), originIn('lexical-1'))).rejects.toMatchObject({
     code: 'generation_gone',
   });
 });
@@ -137,14 +138,14 @@ it('a dropped generation stays gone, whatever is appended to it meanwhile', asyn
   for (let id = 1; id <= 10; id++) {
     await append(writer, generation(id, ['heron']));
     const late = [0, 1, 2].map(() =>
-      writer.append(BUCKET, generation(id, ['late heron']), 'lexical-1').then(
+      writer.append(BUCKET, generation(id, ['late heron']), originIn('lexical-1')).then(
         () => 'before',
         (error) => error.code,
       ),
     );
     await writer.dropGenerations(BUCKET, [id], signal);
     late.push(
-      writer.append(BUCKET, generation(id, ['later heron']), 'lexical-1').then(
+      writer.append(BUCKET, generation(id, ['later heron']), originIn('lexical-1')).then(
         () => 'after',
         (error) => error.code,
       ),
@@ -236,7 +237,7 @@ it('an index accepts vectors of another space once no search finds those of the 
   await append(writer, generation(1, ['heron']), 'lexical-1');
   await writer.checkSpace(BUCKET, 'canon-v1');
   await append(writer, generation(2, ['heron']), 'canon-v1');
-  expect((await getIndexTable(db.sql, BUCKET))?.space).toBe('canon-v1');
+  expect((await getIndexTable(db.sql, BUCKET))?.origin?.space).toBe('canon-v1');
   await makeLive(2);
   await expect(append(writer, generation(3, ['heron']), 'lexical-1')).rejects.toMatchObject({ code: 'not_comparable' });
 });

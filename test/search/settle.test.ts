@@ -15,6 +15,7 @@ import { LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
 import { searchKeywords } from '../../src/search/legs.ts';
 import { settleInChild } from '../../src/search/settle-process.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { originIn } from '../support/origins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
@@ -62,7 +63,7 @@ async function append(id: number): Promise<void> {
   await db.sql`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
     VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${ROWS}, 'm', 'lexical-1')`;
-  await writer.append(BUCKET, generation(id), 'lexical-1');
+  await writer.append(BUCKET, generation(id), originIn('lexical-1'));
 }
 
 async function read() {

@@ -41,7 +41,10 @@ export async function openTestAppliance(
 ): Promise<TestAppliance> {
   const storage = beside ?? (await makeStorage());
   const { dataDir, databaseUrl, connection } = storage;
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: databaseUrl, ...overrides } });
+  // A job whose vendor is unavailable fails at once unless a test sets a window.
+  const settings = { data_dir: dataDir, database_url: databaseUrl, ...overrides };
+  const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
+  const config = loadConfig({ env: {}, overrides: { ...settings, bulk } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
     appliance,

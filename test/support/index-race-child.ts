@@ -7,6 +7,7 @@ import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables } from '../../src/search/lance.ts';
 import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
+import { originIn } from './origins.ts';
 import { createRandom } from './random.ts';
 
 // Process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It sends `ready`, and begins when it receives `go`.
@@ -40,7 +41,7 @@ async function write(): Promise<void> {
     const document = `doc_${task.number}_${random.int(task.operations)}`;
     const chunks = 1 + random.int(CHUNKS_MAX);
     await register(sql, { id, document, chunks });
-    await writer.append(RACE_BUCKET, generation({ id, document, chunks }), 'space-1');
+    await writer.append(RACE_BUCKET, generation({ id, document, chunks }), originIn('space-1'));
     await setState(sql, [id], 'written');
     mine.set(id, document);
   };

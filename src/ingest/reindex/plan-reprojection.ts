@@ -1,46 +1,41 @@
-import type { Caller } from '../access/caller.ts';
-import { findBucket } from '../documents/buckets.ts';
-import { LEXICAL_ID, type Model } from '../models/catalog.ts';
-import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
-import type { Sql } from '../platform/postgres.ts';
-import type { ActiveMap, Projections } from '../projection/projections.ts';
-import { getIndexTable, type LiveGroup, selectLiveGroups } from '../search/index-store.ts';
-import type { TargetModel } from './reproject-store.ts';
+import type { Caller } from '../../access/caller.ts';
+import { findBucket } from '../../documents/buckets.ts';
+import { LEXICAL_ID, type Model } from '../../models/catalog.ts';
+import { AppError, conflict, invalidRequest } from '../../platform/errors.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import type { ActiveMap, Projections } from '../../projection/projections.ts';
+import { getIndexTable, type LiveGroup, selectLiveGroups, type VectorFacts } from '../../search/index-store.ts';
+import type { ReindexPlan, VectorSource } from './plan.ts';
 
 export interface PlanContext {
   readonly sql: Sql;
   readonly projections: Projections;
-  /** Finds the model of an id. @throws AppError `unknown_model` */
+  /** Find a model by its id. @throws AppError `unknown_model` */
   readonly findModel: (id: string) => Model;
 }
 
 export interface ReprojectRequest {
   /** Name or id of the bucket. */
   readonly bucket: string;
-  /** Models whose documents are reprojected; if the bucket changes its space, all models of its documents. */
+  /** Models whose documents are projected anew; all of the bucket's where it changes its space. */
   readonly models: readonly string[];
 }
 
-/** Plan of a reprojection. */
-export interface ReprojectPlan {
-  readonly bucketId: string;
-  readonly bucketName: string;
-  readonly targets: readonly (TargetModel & { readonly map: ActiveMap })[];
-  /** Latent space of the maps. */
-  readonly space: string;
-  /**
-   * Mode. `in_place`: the space stays, and each document is changed by itself. `new_table`: all documents are changed
-   * at once, since vectors of two spaces cannot be in one table. `nothing`: no document has to be changed.
-   */
-  readonly mode: 'in_place' | 'new_table' | 'nothing';
-  /** Number of documents to reproject. */
-  readonly documents: number;
-  readonly chunks: number;
-  readonly warnings: readonly string[];
+/** A model whose documents are projected anew: only native vectors of this revision and length fit its map. */
+export interface TargetModel {
+  readonly id: string;
+  readonly revision: string;
+  readonly nativeDimension: number;
+  readonly mapVersion: number;
+  readonly map: ActiveMap;
+}
+
+export interface ReprojectPlan extends ReindexPlan {
+  readonly targets: readonly TargetModel[];
 }
 
 /**
- * Plan the reprojection of a bucket.
+ * Plan projecting the vectors of a bucket anew.
  *
  * @throws AppError `bucket_not_found` (404), `unknown_model`, `not_projectable` (400), `map_missing`,
  *   `cannot_reproject` (409) naming the documents that prevent it, and what to do about them
@@ -63,14 +58,18 @@ export async function planReprojection(
     );
   }
   const groups = await selectLiveGroups(context.sql, caller.orgId, bucket.id);
-  const currentSpace = (await getIndexTable(context.sql, bucket.id))?.space ?? null;
-  const moves = currentSpace !== null && currentSpace !== space && groups.length > 0;
-  const judged = groups.map((group) => ({ ...group, verdict: verdictOf(group, targets, space, moves) }));
-  if (moves) refuseObstacles(bucket.name, currentSpace, judged, targets);
+  const held = (await getIndexTable(context.sql, bucket.id))?.origin ?? null;
+  const moves = held !== null && held.space !== space && groups.length > 0;
+  const judged = groups.map((group) => ({ ...group, verdict: judge(group, targets, space, moves) }));
+  if (moves) refuseObstacles(bucket.name, held.space, judged, targets);
   const due = judged.filter(({ verdict }) => verdict === 'due');
+  const main = targets.find(({ id }) => id === held?.model) ?? first;
   return {
-    ...{ bucketId: bucket.id, bucketName: bucket.name, targets, space },
+    ...{ kind: 'reproject', bucketId: bucket.id, bucketName: bucket.name, targets, embedder: null },
     mode: due.length === 0 ? 'nothing' : moves ? 'new_table' : 'in_place',
+    origin: moves || held === null ? { model: main.id, revision: main.revision, space } : held,
+    sourceOf: (facts) => sourceOf(judge(facts, targets, space, moves), moves),
+    mapOf: (id) => targets.find((target) => target.id === id)?.map ?? null,
     documents: due.reduce((sum, { documents }) => sum + documents, 0),
     chunks: due.reduce((sum, { chunks }) => sum + chunks, 0),
     warnings: judged
@@ -79,7 +78,13 @@ export async function planReprojection(
   };
 }
 
-function targetOf({ projections, findModel }: PlanContext, id: string): ReprojectPlan['targets'][number] {
+function sourceOf(verdict: Verdict, moves: boolean): VectorSource {
+  if (verdict === 'due') return 'project';
+  if (verdict === 'done') return moves ? 'keep' : 'skip';
+  return moves ? 'refuse' : 'skip';
+}
+
+function targetOf({ projections, findModel }: PlanContext, id: string): TargetModel {
   const model = findModel(id);
   if (model.kind !== 'semantic') {
     const why =
@@ -100,12 +105,12 @@ function targetOf({ projections, findModel }: PlanContext, id: string): Reprojec
 
 type Verdict = 'due' | 'done' | 'other_model' | 'no_native' | 'other_revision';
 
-function verdictOf(group: LiveGroup, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
-  const target = targets.find(({ id }) => id === group.model);
+function judge(facts: VectorFacts, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
+  const target = targets.find(({ id }) => id === facts.model);
   if (!target) return moves ? 'other_model' : 'done';
-  if (!moves && group.space === space && group.mapVersion === target.mapVersion) return 'done';
-  if (group.nativeDimension === null) return 'no_native';
-  return group.revision === target.revision && group.nativeDimension === target.nativeDimension
+  if (facts.space === space && facts.mapVersion === target.mapVersion) return 'done';
+  if (facts.nativeDimension === null) return 'no_native';
+  return facts.revision === target.revision && facts.nativeDimension === target.nativeDimension
     ? 'due'
     : 'other_revision';
 }
@@ -118,7 +123,7 @@ function refuseObstacles(
   groups: readonly Judged[],
   targets: readonly TargetModel[],
 ): void {
-  const obstacles = groups.filter(({ verdict }) => verdict !== 'due');
+  const obstacles = groups.filter(({ verdict }) => verdict !== 'due' && verdict !== 'done');
   if (obstacles.length === 0) return;
   const lines = obstacles.map((group) => `  - ${describe(group)}: ${obstacleOf(group, targets)}`);
   throw new AppError({
@@ -135,11 +140,11 @@ function describe({ documents, model }: LiveGroup): string {
 
 function obstacleOf(group: Judged, targets: readonly TargetModel[]): string {
   const { model, verdict } = group;
-  if (model === LEXICAL_ID) return 'a lexical model has no native vectors; upload them again into a new bucket';
+  if (model === LEXICAL_ID) return 'a lexical model keeps no native vectors; run "service index reembed" instead';
   if (verdict === 'other_model') {
     return `name this model with --model too (run "service projections fit --model ${model}" first if it has no map)`;
   }
-  return `${whyNot(group, targets)}; delete them, run this again, and upload them again`;
+  return `${whyNot(group, targets)}; run "service index reembed" instead`;
 }
 
 function whyNot({ model, revision, verdict }: Judged, targets: readonly TargetModel[]): string {

@@ -1,0 +1,65 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class IndexReembed extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Embed all chunks of a bucket by another model, so that its queries and uploads use that model.\n' +
+    'A job builds a new index while searches use the present one, includes what is uploaded, edited and deleted ' +
+    'meanwhile, and then replaces the present index at once. Vectors of the model that are stored already cost nothing.';
+  static override examples = [
+    '<%= config.bin %> index reembed --bucket manuals --dry-run',
+    '<%= config.bin %> index reembed --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
+    '<%= config.bin %> index reembed --bucket manuals --yes --no-wait',
+  ];
+  static override flags = {
+    bucket: bucketFlag,
+    model: Flags.string({
+      description: 'id of the model, as in "models list" (default: the primary model of the routing)',
+      env: 'SERVICE_MODEL',
+    }),
+    org: orgFlag,
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    wait: Flags.boolean({
+      description: 'wait until the job is done and show its progress',
+      default: true,
+      allowNo: true,
+      env: 'SERVICE_WAIT',
+    }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(IndexReembed);
+    const request = { bucket: flags.bucket, model: flags.model };
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { reembed } = appliance.ingest;
+      const { queueReembed } = await import('../../src/ingest/reindex/reembed-job.ts');
+      const plan = await queueReembed(reembed, operator, request, { dryRun: true });
+      const { describeReembed } = await import('../../src/cli/reprojection.ts');
+      this.logToStderr(describeReembed(flags.bucket, plan));
+      if (flags['dry-run']) return plan;
+      await confirm('Go on?', flags.yes, signal);
+      const reply = await queueReembed(reembed, operator, request, { dryRun: false });
+      if (reply.job_id === null || !flags.wait) return this.#report(reply);
+      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
+      const { countReindexedChunks } = await import('../../src/search/reindex-store.ts');
+      const jobId = reply.job_id;
+      const job = await waitForJob(
+        appliance,
+        operator,
+        { id: jobId, kind: 'reindex', label: 'embedding chunks' },
+        { readProgress: async () => (await countReindexedChunks(appliance.sql, [jobId])).get(jobId) ?? null, signal },
+      );
+      this.log(`${job.chunks_count} chunks of ${flags.bucket} are embedded by ${reply.model}`);
+      return { ...reply, status: job.status, actual_cost: job.actual_cost };
+    });
+  }
+
+  #report<Reply extends { job_id: string | null }>(reply: Reply): Reply {
+    this.log(reply.job_id === null ? 'nothing to do' : `queued as ${reply.job_id}`);
+    return reply;
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import { getVisibleJob } from '../documents/job-documents.ts';
+import type { JobKind, JobView } from '../jobs/schema.ts';
+import { AppError } from '../platform/errors.ts';
+import { note } from './output.ts';
+import { ownWorker } from './own-worker.ts';
+import { openProgress } from './progress.ts';
+
+const POLL_MS = 200;
+const WORKER_CHECK_MS = 5_000;
+
+/** Progress of a job, as `readProgress` reports it. */
+export interface JobProgressReading {
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Wait until a job is ready and show how far it is. Where no worker runs anywhere, one runs in this process meanwhile.
+ * After an abort the job goes on, or stays queued.
+ *
+ * @throws AppError `job_failed`, `job_cancelled` (409); `interrupted`
+ */
+export async function waitForJob(
+  appliance: Appliance,
+  caller: Caller,
+  job: { readonly id: string; readonly kind: JobKind; readonly label: string },
+  options: { readProgress: () => Promise<JobProgressReading | null>; signal: AbortSignal },
+): Promise<JobView> {
+  const { signal } = options;
+  const worker = ownWorker(appliance, signal, job.kind);
+  const progress = await openProgress();
+  try {
+    let hasBegun = false;
+    for (let nextCheckMs = 0; ; ) {
+      if (performance.now() >= nextCheckMs) {
+        await worker.ensure();
+        nextCheckMs = performance.now() + WORKER_CHECK_MS;
+      }
+      const reading = await options.readProgress();
+      if (reading && !hasBegun) progress.begin(job.label, reading.total);
+      hasBegun ||= reading !== null;
+      if (reading) progress.update(reading.done);
+      const view = await getVisibleJob(appliance.sql, caller, job.id);
+      if (view.status === 'ready') return view;
+      if (view.status === 'failed' || view.status === 'cancelled') throw endedBadly(view);
+      await delay(POLL_MS, undefined, { signal });
+    }
+  } catch (error) {
+    if (signal.aborted)
+      note(`interrupted: the job ${job.id} is kept; "service jobs show ${job.id}" shows how far it is`);
+    throw error;
+  } finally {
+    progress.close();
+    await worker.stop();
+  }
+}
+
+function endedBadly({ id, status, error_category, error_message }: JobView): AppError {
+  if (status === 'cancelled') {
+    return new AppError({ code: 'job_cancelled', status: 409, message: `the job ${id} was cancelled` });
+  }
+  const message = `the job ${id} failed (${error_category}): ${error_message}`;
+  return new AppError({ code: 'job_failed', status: error_category === 'upstream_unavailable' ? 502 : 409, message });
+}

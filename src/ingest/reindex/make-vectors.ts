@@ -1,0 +1,182 @@
+import { type Embedder, embedForIndex } from '../../embedding/embedder.ts';
+import { AppError } from '../../platform/errors.ts';
+import { INDEX_DIMENSIONS, resizeVectors } from '../../projection/resize.ts';
+import type { NativeChunkVectors } from '../artifact.ts';
+import { toHalves, unitRowsOf } from '../half-floats.ts';
+import { embedTextOf } from '../prepare-chunks.ts';
+import type { ReindexPlan } from './plan.ts';
+import type { Work } from './work.ts';
+
+/** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
+const PROJECT_ROWS = 2_048;
+/** Texts embedded by one request; the provider's batching divides them further. */
+const EMBED_TEXTS = 512;
+
+interface Slice {
+  readonly work: Work;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Makes the new vectors of documents: kept, projected from native ones, or embedded. */
+export class VectorMaker {
+  readonly #plan: ReindexPlan;
+  readonly #embedder: Embedder;
+  readonly #orgId: string;
+  #cost = 0;
+
+  constructor(plan: ReindexPlan, embedder: Embedder, orgId: string) {
+    this.#plan = plan;
+    this.#embedder = embedder;
+    this.#orgId = orgId;
+  }
+
+  /** Price of the texts embedded so far, in the currency of the operator's prices. */
+  get cost(): number {
+    return this.#cost;
+  }
+
+  /** Replace the vectors of these documents. @throws AppError of the provider; the signal's reason */
+  async make(works: readonly Work[], signal: AbortSignal): Promise<void> {
+    const projected = works.filter(({ source }) => source === 'project');
+    for (const [model, own] of Map.groupBy(projected, ({ document }) => document.model)) {
+      await this.#project(model, own, signal);
+    }
+    const embedded = works.filter(({ source }) => source === 'embed');
+    // The alias picks a model for each document, since a document has vectors of one model.
+    const groups = this.#plan.embedder?.kind === 'alias' ? embedded.map((work) => [work]) : [embedded];
+    for (const group of groups) await this.#embed(group, signal);
+  }
+
+  /** Many small documents go through one product, a large one through several. */
+  async #project(model: string, works: readonly Work[], signal: AbortSignal): Promise<void> {
+    const map = this.#plan.mapOf(model);
+    const { origin } = this.#plan;
+    const k = works[0]?.artifact.native?.dimension ?? 0;
+    const targets = works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS));
+    for (const slices of slicesOf(works, PROJECT_ROWS)) {
+      const halves = joinHalves(slices, k);
+      const rows = unitRowsOf(halves, k);
+      const vectors = map
+        ? await map.project(rows, INDEX_DIMENSIONS, signal)
+        : resizeVectors(rows, k, INDEX_DIMENSIONS);
+      spread(vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);
+    }
+    for (const [at, work] of works.entries()) {
+      const vectors = targets[at] as Float32Array;
+      work.artifact = { ...work.artifact, vectors, space: origin.space, mapVersion: map?.version ?? null };
+    }
+  }
+
+  async #embed(works: readonly Work[], signal: AbortSignal): Promise<void> {
+    const { embedder, origin } = this.#plan;
+    if (works.length === 0) return;
+    if (embedder === null) throw new Error('no model to embed with');
+    const targets = works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS));
+    const natives: (NativeChunkVectors | null)[] = works.map(() => null);
+    const facts: { model: string; mapVersion: number | null }[] = [];
+    for (const slices of slicesOf(works, EMBED_TEXTS)) {
+      signal.throwIfAborted();
+      const answer = await embedForIndex(this.#embedder, {
+        texts: slices.flatMap(({ work, from, to }) =>
+          work.artifact.chunks.slice(from, to).map(({ text, locator }) => embedTextOf(text, locator.heading_path)),
+        ),
+        model: facts[0]?.model ?? embedder.id,
+        exactly: true,
+        comparableWith: origin,
+        keepNative: true,
+        isBulk: true,
+        taskType: 'retrieval_document',
+        orgId: this.#orgId,
+        charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
+        signal,
+      });
+      this.#cost += answer.cost;
+      facts.push({ model: answer.model, mapVersion: answer.mapVersion });
+      if (facts[0]?.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
+      spread(answer.vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);
+      if (answer.native) keepNatives(answer.native, slices, works, natives);
+    }
+    const [first] = facts;
+    if (!first) return;
+    for (const [at, work] of works.entries()) {
+      work.artifact = {
+        ...work.artifact,
+        ...{ vectors: targets[at] as Float32Array, native: natives[at] ?? null },
+        ...{ model: first.model, space: origin.space, mapVersion: first.mapVersion },
+      };
+    }
+  }
+}
+
+/** Divide the chunks of documents into slices of at most `rows` together. */
+function* slicesOf(works: readonly Work[], rowsMax: number): Generator<Slice[]> {
+  let slices: Slice[] = [];
+  let rows = 0;
+  for (const work of works) {
+    const count = work.artifact.chunks.length;
+    for (let from = 0; from < count; ) {
+      const to = Math.min(count, from + rowsMax - rows);
+      slices.push({ work, from, to });
+      rows += to - from;
+      from = to;
+      if (rows < rowsMax) continue;
+      yield slices;
+      slices = [];
+      rows = 0;
+    }
+  }
+  if (rows > 0) yield slices;
+}
+
+function joinHalves(slices: readonly Slice[], k: number): Uint16Array {
+  const halves = new Uint16Array(slices.reduce((rows, { from, to }) => rows + to - from, 0) * k);
+  let row = 0;
+  for (const { work, from, to } of slices) {
+    const { native } = work.artifact;
+    if (native === null) throw new Error('no native vectors');
+    halves.set(native.vectors.subarray(from * k, to * k), row * k);
+    row += to - from;
+  }
+  return halves;
+}
+
+/** Copy rows of an answer to the documents that they are of. */
+function spread(vectors: Float32Array, slices: readonly Slice[], targetOf: (work: Work) => Float32Array): void {
+  let row = 0;
+  for (const { work, from, to } of slices) {
+    const own = vectors.subarray(row * INDEX_DIMENSIONS, (row + to - from) * INDEX_DIMENSIONS);
+    targetOf(work).set(own, from * INDEX_DIMENSIONS);
+    row += to - from;
+  }
+}
+
+function keepNatives(
+  { vectors, dimension, revision }: { vectors: Float32Array; dimension: number; revision: string },
+  slices: readonly Slice[],
+  works: readonly Work[],
+  natives: (NativeChunkVectors | null)[],
+): void {
+  const halves = toHalves(vectors);
+  let row = 0;
+  for (const { work, from, to } of slices) {
+    const at = works.indexOf(work);
+    const own = natives[at] ?? {
+      ...{ dimension, revision },
+      vectors: new Uint16Array(work.artifact.chunks.length * dimension),
+    };
+    natives[at] = own;
+    own.vectors.set(halves.subarray(row * dimension, (row + to - from) * dimension), from * dimension);
+    row += to - from;
+  }
+}
+
+function mapChanged(model: string): AppError {
+  return new AppError({
+    code: 'projection_unusable',
+    status: 503,
+    message: `the map of ${model} changed while documents were embedded; try again`,
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,27 @@
+import type { Caller } from '../../access/caller.ts';
+import { findBucket } from '../../documents/buckets.ts';
+import { conflict } from '../../platform/errors.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { getIndexTable, selectLiveGroups } from '../../search/index-store.ts';
+import type { ReindexPlan } from './plan.ts';
+
+/**
+ * Plan building the index of a bucket anew from the stored vectors as they are.
+ *
+ * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed
+ */
+export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucketRef: string): Promise<ReindexPlan> {
+  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const origin = (await getIndexTable(sql, bucket.id))?.origin ?? null;
+  if (origin === null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
+  const groups = await selectLiveGroups(sql, caller.orgId, bucket.id);
+  return {
+    ...{ kind: 'rebuild', bucketId: bucket.id, bucketName: bucket.name, mode: 'new_table', origin },
+    sourceOf: ({ space }) => (space === origin.space ? 'keep' : 'refuse'),
+    mapOf: () => null,
+    embedder: null,
+    documents: groups.reduce((sum, { documents }) => sum + documents, 0),
+    chunks: groups.reduce((sum, { chunks }) => sum + chunks, 0),
+    warnings: [],
+  };
+}

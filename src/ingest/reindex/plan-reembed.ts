@@ -1,0 +1,113 @@
+import type { Caller } from '../../access/caller.ts';
+import { findBucket } from '../../documents/buckets.ts';
+import type { Backends } from '../../embedding/backends.ts';
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import type { RoutingTable } from '../../embedding/routing.ts';
+import type { Model } from '../../models/catalog.ts';
+import { conflict } from '../../platform/errors.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { type Projections, spaceOf } from '../../projection/projections.ts';
+import { getIndexTable, selectLiveGroups, type VectorFacts } from '../../search/index-store.ts';
+import { readArtifact } from '../artifact-store.ts';
+import { selectLiveArtifacts } from '../store.ts';
+import type { ReindexPlan, VectorSource } from './plan.ts';
+
+export interface ReembedContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly projections: Projections;
+  readonly backends: Backends;
+  readonly routing: Pick<RoutingTable, 'of'>;
+}
+
+export interface ReembedRequest {
+  /** Name or id. */
+  readonly bucket: string;
+  /** Catalog id; the primary model of the organization's routing when absent. */
+  readonly model?: string | undefined;
+}
+
+/** Plan of embedding a bucket by another model, with an estimate of what it costs. */
+export interface ReembedPlan extends ReindexPlan {
+  readonly model: Model;
+  readonly from: VectorOrigin;
+  /** Chunks whose text a provider embeds; the vectors of the others are there already. */
+  readonly texts: number;
+  readonly estimatedTokens: number;
+  /** In the currency of the operator's prices. */
+  readonly estimatedCost: number;
+}
+
+/** Documents whose chunks tell how many tokens a chunk of the bucket has. */
+const SAMPLE_DOCUMENTS = 16;
+
+/**
+ * Plan embedding every chunk of a bucket by a model. Vectors of that model that are stored are used again.
+ *
+ * @throws AppError `bucket_not_found` (404), `unknown_model` (400), `provider_unavailable` (502): the model has no
+ *   provider, `index_empty` (409)
+ */
+export async function planReembed(
+  context: ReembedContext,
+  caller: Pick<Caller, 'orgId'>,
+  request: ReembedRequest,
+): Promise<ReembedPlan> {
+  const { sql, backends, projections } = context;
+  const bucket = await findBucket(sql, caller.orgId, request.bucket);
+  const asked = backends.catalog.find(request.model ?? (await context.routing.of(caller.orgId)).primary);
+  backends.requireProviders(asked);
+  const { embedder, models } = backends.indexModelsOf(asked);
+  const groups = await selectLiveGroups(sql, caller.orgId, bucket.id);
+  const from = (await getIndexTable(sql, bucket.id))?.origin ?? null;
+  if (from === null || groups.length === 0) throw emptyBucket(bucket.name);
+  const [first] = models;
+  if (!first) throw new Error('no model embeds');
+  const space = spaceOf(projections, first);
+  const origin = { model: embedder.id, revision: embedder.kind === 'alias' ? null : embedder.revision, space };
+  const sourceOfFacts = (facts: VectorFacts) => sourceOf(facts, models, space, projections);
+  const due = groups.filter((group) => sourceOfFacts(group) !== 'keep');
+  const texts = groups.reduce((sum, group) => sum + (sourceOfFacts(group) === 'embed' ? group.chunks : 0), 0);
+  const isDone = due.length === 0 && from.model === origin.model && from.space === space;
+  const estimatedTokens = texts === 0 ? 0 : Math.ceil(texts * (await tokensOfChunk(context, caller.orgId, bucket.id)));
+  return {
+    ...{ kind: 'reembed', bucketId: bucket.id, bucketName: bucket.name, mode: isDone ? 'nothing' : 'new_table' },
+    ...{ origin, from, model: asked, embedder, texts, estimatedTokens },
+    estimatedCost: (estimatedTokens * first.pricePerMillion) / 1e6,
+    sourceOf: sourceOfFacts,
+    mapOf: (id) => projections.mapOf(backends.catalog.find(id)),
+    documents: groups.reduce((sum, group) => sum + group.documents, 0),
+    chunks: groups.reduce((sum, group) => sum + group.chunks, 0),
+    warnings: [],
+  };
+}
+
+function sourceOf(facts: VectorFacts, models: readonly Model[], space: string, projections: Projections): VectorSource {
+  const model = models.find(({ id }) => id === facts.model);
+  if (!model) return 'embed';
+  const version = projections.mapOf(model)?.version ?? null;
+  const isOfRevision = model.kind === 'lexical' || facts.revision === model.revision;
+  if (isOfRevision && facts.space === space && facts.mapVersion === version) return 'keep';
+  return isOfRevision && facts.nativeDimension === model.nativeDimension ? 'project' : 'embed';
+}
+
+/** Estimate the mean number of tokens in a chunk from some documents of a bucket. */
+async function tokensOfChunk({ sql, objects }: ReembedContext, orgId: string, bucketId: string): Promise<number> {
+  let tokens = 0;
+  let chunks = 0;
+  for (const { artifactKey } of await selectLiveArtifacts(sql, orgId, bucketId, SAMPLE_DOCUMENTS)) {
+    const artifact = await readArtifact(objects, artifactKey).catch(() => null);
+    for (const chunk of artifact?.chunks ?? []) {
+      tokens += chunk.token_count;
+      chunks++;
+    }
+  }
+  return chunks === 0 ? 0 : tokens / chunks;
+}
+
+function emptyBucket(name: string) {
+  return conflict(
+    `bucket ${name} has no searchable documents to embed again; the first document that is uploaded into it is embedded by the model of the routing`,
+    'index_empty',
+  );
+}

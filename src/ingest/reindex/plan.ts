@@ -1,0 +1,35 @@
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import type { Model } from '../../models/catalog.ts';
+import type { ActiveMap } from '../../projection/projections.ts';
+import type { VectorFacts } from '../../search/index-store.ts';
+import type { ReindexKind } from '../../search/reindex-store.ts';
+
+/**
+ * Source of the new vectors of a document. `keep`: the stored vectors as they are. `project`: the stored native vectors,
+ * through the map in use. `embed`: its text, by a provider. `skip`: nothing, the document stays as it is. `refuse`: the
+ * document can neither stay nor change.
+ */
+export type VectorSource = 'keep' | 'project' | 'embed' | 'skip' | 'refuse';
+
+/** Plan of making the index of a bucket anew. */
+export interface ReindexPlan {
+  readonly kind: ReindexKind;
+  readonly bucketId: string;
+  readonly bucketName: string;
+  /**
+   * `in_place`: the latent space stays, and documents change one batch after the other. `new_table`: a second table is
+   * built and replaces the present one. `nothing`: all is as it should be.
+   */
+  readonly mode: 'in_place' | 'new_table' | 'nothing';
+  /** Model and space of the index afterwards. */
+  readonly origin: VectorOrigin;
+  readonly sourceOf: (facts: VectorFacts) => VectorSource;
+  /** The map of a model; null: its native vectors are used as they are. */
+  readonly mapOf: (modelId: string) => ActiveMap | null;
+  /** Model that embeds texts anew; null: none are. */
+  readonly embedder: Model | null;
+  /** Documents and chunks that get new rows. */
+  readonly documents: number;
+  readonly chunks: number;
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { type Caller, requireScope } from '../../access/caller.ts';
+import { lockBucket } from '../../documents/store.ts';
+import type { JobKindOperations } from '../../jobs/handler.ts';
+import type { JobNotifier } from '../../jobs/notifier.ts';
+import type { Job, JobView } from '../../jobs/schema.ts';
+import { enqueueJob } from '../../jobs/store.ts';
+import { conflict } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { dropReindexRunOfJob, findReindexJob } from '../../search/reindex-store.ts';
+import { planReembed, type ReembedContext, type ReembedPlan, type ReembedRequest } from './plan-reembed.ts';
+
+/** Kind of the jobs that make the index of a bucket anew. */
+export const REINDEX = 'reindex';
+const PROCESSING_TYPE = 'bucket_reembed';
+/** After uploads and edits, which people wait for. */
+const PRIORITY = 5;
+
+/** Body of `POST /v1/buckets/{bucket}/reembed`. */
+export const ReembedBody = z.object({
+  model: z.string().min(1).max(200).optional().describe("a model of GET /v1/models; the routing's primary by default"),
+  dry_run: z.boolean().default(false).describe('only report what would be done'),
+});
+
+/** Reply of `POST /v1/buckets/{bucket}/reembed`. */
+export const ReembedReply = z
+  .object({
+    bucket_id: z.string(),
+    job_id: z.string().nullable().describe('null: a dry run, or there is nothing to do'),
+    dry_run: z.boolean(),
+    from_model: z.string(),
+    model: z.string(),
+    space: z.string().describe('latent space of the vectors afterwards'),
+    documents: z.int(),
+    chunks: z.int(),
+    texts: z.int().describe('chunks that the provider embeds; the vectors of the others are stored already'),
+    estimated_tokens: z.int(),
+    estimated_cost: z.number(),
+  })
+  .meta({ id: 'Reembed' });
+export type ReembedReply = z.output<typeof ReembedReply>;
+
+export interface ReembedJobs extends ReembedContext {
+  readonly notifier: JobNotifier;
+  readonly logger: Logger;
+}
+
+/**
+ * Queue a job that embeds a bucket by another model while searches go on, or with `dryRun` report what it would do.
+ *
+ * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing` (403)
+ */
+export async function queueReembed(
+  context: ReembedJobs,
+  caller: Caller,
+  request: ReembedRequest,
+  { dryRun }: { dryRun: boolean },
+): Promise<ReembedReply> {
+  requireScope(caller, 'buckets:manage');
+  const plan = await planReembed(context, caller, request);
+  if (dryRun || plan.mode === 'nothing') return viewOf(plan, null, dryRun);
+  const jobId = newId('job');
+  await context.sql.begin(async (tx) => {
+    await lockBucket(tx, caller.orgId, plan.bucketId);
+    await refuseSecond(tx, plan.bucketId);
+    await enqueueJob(tx, {
+      id: jobId,
+      kind: REINDEX,
+      orgId: caller.orgId,
+      bucketId: plan.bucketId,
+      priority: PRIORITY,
+      s3Key: '',
+      fileName: `${plan.bucketName} by ${plan.model.id}`,
+      fileSizeBytes: 0,
+      processingType: PROCESSING_TYPE,
+      estimatedCost: plan.estimatedCost,
+      metadataSnapshot: { model: plan.model.id, from_model: plan.from.model, requested_by: caller.actor },
+    });
+  });
+  await context.notifier
+    .notifyQueued(REINDEX)
+    .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
+  return viewOf(plan, jobId, false);
+}
+
+/** In a transaction that has locked the bucket. @throws AppError `reindex_in_progress` (409) */
+async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
+  const jobId = await findReindexJob(tx, bucketId);
+  if (jobId === null) return;
+  throw conflict(
+    `the job ${jobId} makes the index of this bucket anew already; wait for it, or cancel it (service jobs cancel ${jobId} --force)`,
+    'reindex_in_progress',
+  );
+}
+
+function viewOf(plan: ReembedPlan, jobId: string | null, dryRun: boolean): ReembedReply {
+  const { bucketId, from, model, origin, documents, chunks, texts, estimatedTokens, estimatedCost } = plan;
+  return {
+    ...{ bucket_id: bucketId, job_id: jobId, dry_run: dryRun, from_model: from.model, model: model.id },
+    ...{ space: origin.space, documents, chunks, texts },
+    ...{ estimated_tokens: estimatedTokens, estimated_cost: estimatedCost },
+  };
+}
+
+/** Read what a job was asked to do. */
+export function requestOfJob(job: Job): { request: ReembedRequest; actor: string } {
+  const snapshot = job.view.metadata_snapshot ?? {};
+  return {
+    request: { bucket: job.bucketId, model: String(snapshot['model']) },
+    actor: String(snapshot['requested_by'] ?? 'operator'),
+  };
+}
+
+/** The operations on these jobs: the table that a cancelled job was building is given up, the present one stays. */
+export function reembedOperations(): JobKindOperations {
+  return {
+    onCancelled: (tx, job) => dropReindexRunOfJob(tx, job.id),
+    async reprocess(tx, job, newJobId): Promise<JobView> {
+      await lockBucket(tx, job.orgId, job.bucketId);
+      await refuseSecond(tx, job.bucketId);
+      return enqueueJob(tx, {
+        id: newJobId,
+        kind: REINDEX,
+        orgId: job.orgId,
+        bucketId: job.bucketId,
+        priority: job.priority,
+        s3Key: job.s3Key,
+        fileName: job.fileName,
+        fileSizeBytes: job.fileSizeBytes,
+        processingType: PROCESSING_TYPE,
+        estimatedCost: job.view.estimated_cost,
+        reprocessOfJobId: job.id,
+        metadataSnapshot: job.view.metadata_snapshot,
+      });
+    },
+    async forget() {},
+  };
+}

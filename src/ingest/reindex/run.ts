@@ -1,0 +1,328 @@
+import type { Embedder } from '../../embedding/embedder.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import type { Threads } from '../../platform/threads.ts';
+import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../search/index-store.ts';
+import type { IndexWriter } from '../../search/index-writer.ts';
+import {
+  closeIndexForRun,
+  dropReindexRun,
+  type ReindexRun,
+  resumeReindexRun,
+  startReindexRun,
+  touchReindexRun,
+} from '../../search/reindex-store.ts';
+import {
+  copyGenerations,
+  countWritten,
+  nextTableName,
+  swapTable,
+  type TableContext,
+} from '../../search/replace-table.ts';
+import { VectorMaker } from './make-vectors.ts';
+import type { ReindexPlan } from './plan.ts';
+import * as store from './store.ts';
+import { type BatchContext, type Failure, writeBatch } from './write-batch.ts';
+
+/** Chunks and documents of one batch, unless a single document has more: what is in memory, for each batch at work. */
+const BATCH_CHUNKS = 2_000;
+const BATCH_DOCUMENTS = 256;
+/** While one batch is written, the next ones are computed. */
+const BATCHES_AT_ONCE = 3;
+/** Rounds after which jobs of the bucket have to wait, so that the run catches up with what they change. */
+const OPEN_ROUNDS = 3;
+const ROUNDS_MAX = 10;
+
+export interface RunContext extends TableContext {
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly index: IndexWriter;
+  readonly embedder: Embedder;
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** The job that runs it; null: a command. */
+  readonly jobId?: string | null;
+  /** Go on without documents whose stored chunks cannot be read. */
+  readonly leaveOutDamaged?: boolean;
+  /** Called with the chunks done so far. */
+  readonly onProgress?: (done: number) => void;
+  /** In the transaction that ends the run. */
+  readonly onDone: (tx: Sql, result: RunResult) => Promise<void>;
+}
+
+export interface RunResult {
+  /** Done by this run; a run that took over another's counts what it added. */
+  readonly documents: number;
+  readonly chunks: number;
+  /** Documents and chunks in the new table. */
+  readonly covered: { readonly documents: number; readonly chunks: number };
+  readonly leftOut: readonly string[];
+  readonly cost: number;
+}
+
+/**
+ * One run that makes the index of a bucket anew. Killed at any point, it is taken over by the next run of the same aim;
+ * what nothing takes over is removed by the sweeps.
+ */
+export class Reindexing {
+  readonly #context: RunContext;
+  readonly #orgId: string;
+  readonly #plan: ReindexPlan;
+  readonly #options: RunOptions;
+  readonly #vectors: VectorMaker;
+  /** Live generations whose documents are in the new table. */
+  readonly #covered = new Set<number>();
+  /** Documents that are left out, by their live generation. */
+  readonly #leftOut = new Map<number, string>();
+  #failures: Failure[] = [];
+  #documents = 0;
+  #chunks = 0;
+  /** Chunks that an earlier run had written. */
+  #chunksBefore = 0;
+
+  constructor(context: RunContext, orgId: string, plan: ReindexPlan, options: RunOptions) {
+    this.#context = context;
+    this.#orgId = orgId;
+    this.#plan = plan;
+    this.#options = options;
+    this.#vectors = new VectorMaker(plan, context.embedder, orgId);
+  }
+
+  /**
+   * @throws AppError `reindex_incomplete` (409) naming what could not be done, `index_busy` (409),
+   *   `reprojection_gone` (409); those of the provider; the signal's reason
+   */
+  async run(): Promise<RunResult> {
+    if (this.#plan.mode === 'in_place') await this.#runInPlace();
+    if (this.#plan.mode === 'new_table') await this.#runIntoNewTable();
+    return this.#result();
+  }
+
+  #result(): RunResult {
+    const leftOut = [...this.#leftOut.values()];
+    const covered = { documents: this.#covered.size, chunks: this.#chunksBefore + this.#chunks };
+    return { documents: this.#documents, chunks: this.#chunks, covered, leftOut, cost: this.#vectors.cost };
+  }
+
+  async #runInPlace(): Promise<void> {
+    const { sql } = this.#context;
+    const run = this.#newRun(null);
+    await inTransaction(sql, (tx) => startReindexRun(tx, run));
+    try {
+      for (let round = 0; round < ROUNDS_MAX && (await this.#writeAll(run)) > 0; round++);
+      this.#refuseFailures();
+      await inTransaction(sql, (tx) => this.#options.onDone(tx, this.#result()));
+    } finally {
+      await inTransaction(sql, (tx) => dropReindexRun(tx, run.bucketId));
+    }
+  }
+
+  async #runIntoNewTable(): Promise<void> {
+    const { sql } = this.#context;
+    const { kind, bucketId, origin } = this.#plan;
+    const aim = { kind, bucketId, origin, jobId: this.#options.jobId ?? null };
+    const resumed = await resumeReindexRun(sql, aim);
+    const id = newId('rpj');
+    const run = resumed ?? this.#newRun(nextTableName(bucketId, id), id);
+    if (resumed) await this.#takeOver(resumed);
+    else await inTransaction(sql, (tx) => startReindexRun(tx, run));
+    for (let round = 1; round <= ROUNDS_MAX; round++) {
+      await this.#writeAll(run);
+      this.#refuseFailures();
+      this.#options.signal.throwIfAborted();
+      if (await this.#swap(run)) return;
+      if (round === OPEN_ROUNDS) await closeIndexForRun(sql, run.id);
+    }
+    throw conflict('documents were added or changed faster than they could follow; run it again', 'index_busy');
+  }
+
+  #newRun(tableName: string | null, id = newId('rpj')): ReindexRun {
+    const { kind, bucketId, origin } = this.#plan;
+    return { id, bucketId, kind, tableName, origin, jobId: this.#options.jobId ?? null };
+  }
+
+  /** Keep what a killed run had written whole, and remove what it had only begun. */
+  async #takeOver(run: ReindexRun): Promise<void> {
+    const { sql, objects, index } = this.#context;
+    const { signal } = this.#options;
+    const rows = await countWritten(this.#context, run);
+    const halfMade: number[] = [];
+    const replaced = new Set<number>();
+    for (const generation of await store.selectRunGenerations(sql, run.id)) {
+      const isWhole = rows.get(generation.id) === generation.chunksCount;
+      if (isWhole && this.#plan.sourceOf(generation) === 'keep') {
+        this.#cover(generation.replaces, generation.chunksCount);
+        replaced.add(generation.id);
+        continue;
+      }
+      await objects.delete(generation.artifactKey);
+      halfMade.push(generation.id);
+    }
+    await forgetGenerations(sql, halfMade);
+    await index.dropGenerations(run.bucketId, halfMade, signal);
+    for await (const { generation, chunksCount } of this.#liveDocuments()) {
+      if (rows.get(generation) === chunksCount) this.#cover(generation, chunksCount);
+    }
+    const isKept = (id: number) => replaced.has(id) || this.#covered.has(id) || halfMade.includes(id);
+    const rest = [...rows.keys()].filter((id) => !isKept(id));
+    await index.dropGenerationsOfRun(run, rest, signal);
+  }
+
+  #cover(generation: number, chunks: number): void {
+    this.#covered.add(generation);
+    this.#chunksBefore += chunks;
+  }
+
+  async *#liveDocuments(): AsyncGenerator<store.LiveDocument> {
+    const scope = { orgId: this.#orgId, bucketId: this.#plan.bucketId };
+    for (let afterId = ''; ; ) {
+      const page = await store.selectLiveDocuments(this.#context.sql, scope, { afterId, limit: BATCH_DOCUMENTS });
+      yield* page;
+      const last = page.at(-1);
+      if (page.length < BATCH_DOCUMENTS || !last) return;
+      afterId = last.id;
+    }
+  }
+
+  /** Write every document that is not written yet. @returns the number of documents that were due */
+  async #writeAll(run: ReindexRun): Promise<number> {
+    const failure = new AbortController();
+    const signal = AbortSignal.any([this.#options.signal, failure.signal]);
+    const batches = this.#batches(run, signal);
+    let due = 0;
+    const work = async () => {
+      try {
+        for (let next = await batches.next(); !next.done; next = await batches.next()) {
+          due += next.value.length;
+          await this.#write(run, next.value, signal);
+        }
+      } catch (error) {
+        failure.abort(error);
+      }
+    };
+    // All of them have stopped before a failure is reported.
+    await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
+    signal.throwIfAborted();
+    return due;
+  }
+
+  async *#batches(run: ReindexRun, signal: AbortSignal): AsyncGenerator<store.LiveDocument[]> {
+    let batch: store.LiveDocument[] = [];
+    let chunks = 0;
+    for await (const document of this.#liveDocuments()) {
+      signal.throwIfAborted();
+      if (!this.#isDue(run, document)) continue;
+      const isFull = chunks + document.chunksCount > BATCH_CHUNKS || batch.length === BATCH_DOCUMENTS;
+      if (isFull && batch.length > 0) {
+        yield batch;
+        batch = [];
+        chunks = 0;
+      }
+      batch.push(document);
+      chunks += document.chunksCount;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  #isDue({ tableName }: ReindexRun, document: store.LiveDocument): boolean {
+    if (this.#covered.has(document.generation) || this.#leftOut.has(document.generation)) return false;
+    if (this.#failures.some((failure) => failure.document.generation === document.generation)) return false;
+    const source = this.#plan.sourceOf(document);
+    return source !== 'skip' && !(tableName === null && (source === 'keep' || source === 'refuse'));
+  }
+
+  async #write(run: ReindexRun, documents: readonly store.LiveDocument[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#touch(run);
+    const { written, failures } = await writeBatch(this.#batchContext(run, signal), documents);
+    for (const failure of failures) this.#fail(failure);
+    const made = written.map(({ generation }) => generation);
+    const changed = run.tableName === null ? new Set(await this.#activate(run, made)) : null;
+    for (const { document } of written) {
+      if (changed && !changed.has(document.id)) continue;
+      this.#covered.add(document.generation);
+      this.#documents++;
+      this.#chunks += document.chunksCount;
+    }
+    await this.#touch(run);
+    this.#options.onProgress?.(this.#chunksBefore + this.#chunks);
+  }
+
+  async #touch(run: ReindexRun): Promise<void> {
+    const done = this.#chunksBefore + this.#chunks;
+    const total = Math.max(done, this.#plan.chunks);
+    if (!(await touchReindexRun(this.#context.sql, run.id, { done, total }))) throw gone();
+  }
+
+  #activate(run: ReindexRun, generations: readonly number[]): Promise<string[]> {
+    return inTransaction(this.#context.sql, async (tx) => {
+      if (!(await lockIndexSpace(tx, run.bucketId, run.origin.space))) throw gone();
+      return store.activateRunGenerations(tx, { runId: run.id, bucketId: run.bucketId }, generations);
+    });
+  }
+
+  /** Replace the table of the bucket. @returns false if documents came or changed meanwhile */
+  #swap(run: ReindexRun): Promise<boolean> {
+    const scope = { orgId: this.#orgId, bucketId: run.bucketId };
+    return swapTable(this.#context, this.#orgId, run, async (tx, table) => {
+      const live = await store.selectLiveIds(tx, scope);
+      if (live.some((id) => !this.#covered.has(id) && !this.#leftOut.has(id))) return false;
+      // Jobs in progress have written to the present table, and will write the rest to the new one.
+      const held = await findBucketOrigin(tx, run.bucketId);
+      if (held === null || held.space === run.origin.space) {
+        await copyGenerations(this.#context, run, table, await store.selectPendingIds(tx, scope));
+      }
+      await store.activateRunGenerations(tx, { runId: run.id, bucketId: run.bucketId }, null);
+      await this.#options.onDone(tx, this.#result());
+      return true;
+    });
+  }
+
+  #fail(failure: Failure): void {
+    const { document, error } = failure;
+    const isDamaged = error instanceof AppError && error.code !== 'not_comparable';
+    if (this.#options.leaveOutDamaged && isDamaged) this.#leftOut.set(document.generation, document.id);
+    else this.#failures.push(failure);
+  }
+
+  #refuseFailures(): void {
+    const [first] = this.#failures;
+    if (!first) return;
+    const failures = this.#failures;
+    this.#failures = [];
+    if (this.#plan.kind === 'rebuild' && first.error instanceof AppError) throw damaged(first);
+    const count = failures.length;
+    const them = count === 1 ? 'it' : 'them';
+    throw new AppError({
+      code: 'reproject_incomplete',
+      status: 409,
+      message: `${count} ${count === 1 ? 'document' : 'documents'} could not be made anew, ${first.document.id} first (${(first.error as Error).message}); delete ${them} or reprocess, then run it again`,
+      details: { documents: failures.slice(0, 100).map(({ document }) => document.id) },
+      cause: first.error,
+    });
+  }
+
+  #batchContext(run: ReindexRun, signal: AbortSignal): BatchContext {
+    const { sql, objects, threads, index } = this.#context;
+    const { sourceOf } = this.#plan;
+    return { sql, objects, threads, index, vectors: this.#vectors, orgId: this.#orgId, run, sourceOf, signal };
+  }
+}
+
+function damaged({ document, error }: Failure): AppError {
+  return new AppError({
+    code: 'artifact_corrupt',
+    status: 409,
+    message: `the stored chunks of ${document.id} are damaged or gone; reprocess it, or go on without such documents`,
+    details: { document_id: document.id },
+    cause: error,
+  });
+}
+
+function gone(): AppError {
+  return conflict('this run was given up, or its bucket is gone; start it again', 'reprojection_gone');
+}

@@ -1,0 +1,129 @@
+import { isInProgress } from '../../jobs/state-store.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import type { VectorFacts } from '../../search/index-store.ts';
+
+/** Bucket whose documents a run reads. */
+export interface BucketScope {
+  readonly orgId: string;
+  readonly bucketId: string;
+}
+
+/** A document that searches find, with the facts of its live generation. */
+export interface LiveDocument extends VectorFacts {
+  readonly id: string;
+  readonly generation: number;
+  readonly collectionId: string | null;
+  readonly privacyLevel: number;
+  readonly eventTimeMs: number | null;
+  readonly artifactKey: string;
+  readonly chunksCount: number;
+}
+
+/** Read live documents of a bucket in the order of their ids, after `afterId`. */
+export async function selectLiveDocuments(
+  sql: Sql,
+  { orgId, bucketId }: BucketScope,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<LiveDocument[]> {
+  const rows = await sql`
+    SELECT d.id, d.collection_id, d.privacy_level, d.event_time, g.id AS generation, g.artifact_key, g.chunks_count,
+           g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension
+    FROM documents d JOIN generations g ON g.id = d.active_generation
+    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting' AND d.id > ${afterId}
+    ORDER BY d.id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    generation: Number(row['generation']),
+    collectionId: row['collection_id'] as string | null,
+    privacyLevel: row['privacy_level'] as number,
+    eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
+    artifactKey: row['artifact_key'] as string,
+    chunksCount: row['chunks_count'] as number,
+    model: row['embed_model'] as string,
+    revision: row['embed_revision'] as string | null,
+    space: row['space'] as string,
+    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
+    nativeDimension: row['native_dimension'] as number | null,
+  }));
+}
+
+/** Read the ids of the live generations of a bucket. */
+export async function selectLiveIds(sql: Sql, { orgId, bucketId }: BucketScope): Promise<number[]> {
+  const rows = await sql`
+    SELECT active_generation AS id FROM documents
+    WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND active_generation IS NOT NULL AND status <> 'deleting'`;
+  return rows.map((row) => Number(row['id']));
+}
+
+/** Return true if searches find this generation of a document. */
+export async function isActive(sql: Sql, documentId: string, generation: number): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents WHERE id = ${documentId} AND active_generation = ${generation} AND status <> 'deleting'`;
+  return rows.length > 0;
+}
+
+/**
+ * Read the generations that jobs in progress have registered. Some of their rows may be written, and no search finds
+ * them yet.
+ */
+export async function selectPendingIds(sql: Sql, { orgId, bucketId }: BucketScope): Promise<number[]> {
+  const rows = await sql`
+    SELECT g.id FROM generations g JOIN jobs ON jobs.id = g.job_id AND jobs.generation = g.id
+    WHERE g.org_id = ${orgId} AND g.bucket_id = ${bucketId}
+      AND ${isInProgress(sql)}
+      AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = g.document_id AND d.active_generation = g.id)`;
+  return rows.map((row) => Number(row['id']));
+}
+
+export async function nextGenerations(sql: Sql, count: number): Promise<number[]> {
+  const rows = await sql`SELECT nextval('document_generations') AS id FROM generate_series(1, ${count})`;
+  return rows.map((row) => Number(row['id']));
+}
+
+/** A generation that a run has registered. */
+export interface RunGeneration extends VectorFacts {
+  readonly id: number;
+  /** The live generation that it was made from. */
+  readonly replaces: number;
+  readonly chunksCount: number;
+  readonly artifactKey: string;
+}
+
+/** Read the generations that a run has registered. */
+export async function selectRunGenerations(sql: Sql, runId: string): Promise<RunGeneration[]> {
+  const rows = await sql`
+    SELECT id, replaces, chunks_count, artifact_key, embed_model, embed_revision, space, map_version, native_dimension
+    FROM generations WHERE job_id = ${runId} AND replaces IS NOT NULL`;
+  return rows.map((row) => ({
+    id: Number(row['id']),
+    replaces: Number(row['replaces']),
+    chunksCount: row['chunks_count'] as number,
+    artifactKey: row['artifact_key'] as string,
+    model: row['embed_model'] as string,
+    revision: row['embed_revision'] as string | null,
+    space: row['space'] as string,
+    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
+    nativeDimension: row['native_dimension'] as number | null,
+  }));
+}
+
+/**
+ * In a transaction: make generations of a run (null: all of them) live in place of those that they were made from. A
+ * document that was ingested again or deleted meanwhile keeps what it has.
+ *
+ * @returns ids of the documents that were changed
+ */
+export async function activateRunGenerations(
+  tx: Sql,
+  { runId, bucketId }: { runId: string; bucketId: string },
+  generations: readonly number[] | null,
+): Promise<string[]> {
+  const rows = await tx`
+    UPDATE documents SET active_generation = g.id, embed_model = g.embed_model
+    FROM generations g
+    WHERE g.job_id = ${runId} AND g.bucket_id = ${bucketId} AND documents.id = g.document_id
+      AND documents.active_generation = g.replaces AND documents.status <> 'deleting'
+      ${generations === null ? tx`` : tx`AND g.id = ANY(${tx.array([...generations])}::bigint[])`}
+    RETURNING documents.id`;
+  return rows.map((row) => row['id'] as string);
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { findBucket } from '../documents/buckets.ts';
+import { BucketView } from '../documents/schema.ts';
+import type { Backends } from '../embedding/backends.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { getIndexTable, listBucketModels, selectLiveGroups } from './index-store.ts';
+
+/** A bucket with the model of its vectors. */
+export const BucketDetails = BucketView.extend({
+  embedding: z
+    .object({
+      model: z.string().describe('queries and uploads of the bucket use it, whatever the routing says'),
+      revision: z.string().nullable(),
+      space: z.string().describe('latent space of the vectors'),
+      chunks: z.int(),
+    })
+    .nullable()
+    .describe('null: the bucket is empty; its first document is embedded by the model of the routing'),
+}).meta({ id: 'BucketDetails' });
+export type BucketDetails = z.output<typeof BucketDetails>;
+
+/** Read a bucket, by id or name, with the model of its vectors. @throws AppError `bucket_not_found` (404) */
+export async function getBucketDetails(sql: Sql, orgId: string, ref: string): Promise<BucketDetails> {
+  const bucket = await findBucket(sql, orgId, ref);
+  const groups = await selectLiveGroups(sql, orgId, bucket.id);
+  const origin = groups.length === 0 ? null : ((await getIndexTable(sql, bucket.id))?.origin ?? null);
+  const chunks = groups.reduce((sum, group) => sum + group.chunks, 0);
+  return { ...bucket, embedding: origin && { ...origin, chunks } };
+}
+
+/** Buckets that one warning names, at most. */
+const NAMED_BUCKETS_MAX = 20;
+
+/**
+ * Describe the buckets that stay with another model than the one that the routing of their organization chooses, each
+ * with the command that moves it.
+ */
+export async function warnOfOtherModels(
+  { sql, backends }: { sql: Sql; backends: Backends },
+  orgId: string,
+  primary: string,
+): Promise<string[]> {
+  const model = backends.catalog.get(primary);
+  if (!model) return [];
+  const ids = new Set([primary, ...backends.indexModelsOf(model).models.map(({ id }) => id)]);
+  const others = (await listBucketModels(sql, orgId)).filter((bucket) => !ids.has(bucket.model));
+  const warnings = others
+    .slice(0, NAMED_BUCKETS_MAX)
+    .map(
+      ({ name, model: own, chunks }) =>
+        `bucket ${name} stays with ${own} (${chunks} chunks); run "service index reembed --bucket ${name}" to move it`,
+    );
+  const rest = others.length - warnings.length;
+  if (rest > 0) warnings.push(`${rest} more buckets stay with other models; "service index stats" lists them`);
+  return warnings;
+}
