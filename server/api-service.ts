@@ -13,6 +13,7 @@ import { renderOpenApi } from './openapi.ts';
 import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
+import { channelRoutes } from './routes/channels.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { imageRoutes } from './routes/images.ts';
@@ -65,6 +66,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...jobOperationRoutes(appliance.jobs.operations),
     ...searchRoutes(appliance.search),
     ...metadataRoutes(appliance.metadata),
+    ...channelRoutes(appliance.channels),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,

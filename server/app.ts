@@ -11,6 +11,7 @@ import { type Idempotency, idempotency } from './middleware/idempotency.ts';
 import { limitRate } from './middleware/limit-rate.ts';
 import { readIdempotencyKey } from './middleware/read-idempotency-key.ts';
 import { readJson } from './middleware/read-json.ts';
+import { readSigned } from './middleware/read-signed.ts';
 import { readUpload } from './middleware/read-upload.ts';
 import { type RequestMetrics, recordRequest } from './middleware/record-request.ts';
 import { refuseUnmatched } from './middleware/refuse-unmatched.ts';
@@ -66,13 +67,14 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
   const steps = [
     setRoute(route),
     writeReply(),
-    route.access !== 'public' && authorize(route.access, settings.resolveCaller),
-    route.reads === 'json' && reserveMemory(settings.bodyMemory, jsonBytesMax),
+    route.access !== 'public' && route.access !== 'signature' && authorize(route.access, settings.resolveCaller),
+    (route.reads === 'json' || route.reads === 'signed') && reserveMemory(settings.bodyMemory, jsonBytesMax),
     route.reads === 'json' && readJson(route, jsonBytesMax),
+    route.reads === 'signed' && readSigned(jsonBytesMax),
     route.reads === 'upload' && readUpload(route, limits),
     validateUrl(route),
     route.idempotent && readIdempotencyKey(route),
-    route.reads !== 'none' && validateBody(route),
+    (route.reads === 'json' || route.reads === 'upload') && validateBody(route),
     route.axis && limitRate(route.axis, settings.rates),
     route.idempotent && idempotency(settings.idempotency, logger),
     handle(route),

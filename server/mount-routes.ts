@@ -34,13 +34,17 @@ function refuseContradictions(route: Route): void {
   if (!isAccessPolicy(route.access)) throw new TypeError(`${name} has no access policy`);
   if (/[:*]/.test(route.path) !== (route.params !== undefined)) throw new TypeError(`${name}: path and params differ`);
   if ((route.reads === 'none') !== (route.body === undefined)) throw new TypeError(`${name}: reads and body differ`);
-  if (route.axis && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
+  if ((route.access === 'signature') !== (route.reads === 'signed')) {
+    throw new TypeError(`${name}: a signature is verified over a body that is read as signed`);
+  }
+  const hasCaller = !['public', 'signature', 'loopback_or_platform_admin'].includes(route.access);
+  if (route.axis && !hasCaller) {
     throw new TypeError(`${name}: without a caller there is no rate to limit`);
   }
   if (route.parse && route.reads !== 'json') {
     throw new TypeError(`${name}: only a route that reads JSON can parse by itself`);
   }
-  if (route.idempotent && (route.access === 'public' || route.access === 'loopback_or_platform_admin')) {
+  if (route.idempotent && !hasCaller) {
     throw new TypeError(`${name}: without a caller nothing can be idempotent`);
   }
 }

@@ -44,6 +44,7 @@ function operationOf(route: Route): JsonObject {
     ...parametersOf(route.params, 'path'),
     ...parametersOf(route.query, 'query'),
     ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
+    ...(route.access === 'signature' ? SIGNATURE_HEADERS : []),
   ];
   return {
     operationId: route.operationId,
@@ -64,13 +65,31 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
+const SIGNATURE_HEADERS = [
+  {
+    name: 'X-Messenger-Timestamp',
+    in: 'header',
+    required: true,
+    description: 'Whole seconds since 1970, within 300 seconds of the time of the server.',
+    schema: { type: 'integer' },
+  },
+  {
+    name: 'X-Messenger-Signature',
+    in: 'header',
+    required: true,
+    description: 'Lowercase hexadecimal HMAC-SHA-256 of `<timestamp>.<body>` under the secret of the configuration.',
+    schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  },
+];
+
 function securityOf(access: AccessPolicy): JsonObject[] {
-  if (access === 'public') return [];
+  if (access === 'public' || access === 'signature') return [];
   return access === 'cron_or_platform_admin' ? [{ bearer: [] }, { cronSecret: [] }] : [{ bearer: [] }];
 }
 
 function describeAccess(access: AccessPolicy): string | null {
   if (access === 'public' || access === 'caller') return null;
+  if (access === 'signature') return 'With a signature over the body; there is no API key.';
   if (access === 'cron_or_platform_admin') return 'With the cron secret, or with the scope `platform_admin`.';
   if (access === 'loopback_or_platform_admin') return 'From this machine, or with the scope `platform_admin`.';
   return `Needs the scope \`${access}\`.`;

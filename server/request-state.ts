@@ -3,20 +3,13 @@ import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import { announcesBody } from './body/body-headers.ts';
 import { requestIdOf } from './request-id.ts';
-import type { Route, RouteContext, RouteReply, UploadedFile } from './route.ts';
+import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest, UploadedFile } from './route.ts';
 
 /** Koa's context with the state of this server. */
 export type RequestContext = RouterContext<RequestState>;
 
 /** Middleware of this server; it puts its results into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
-
-/** Identity of a request that is executed once under its `Idempotency-Key`. */
-export interface IdempotentRequest {
-  readonly key: string;
-  /** SHA-256 of the request as it was sent. */
-  readonly fingerprint: Buffer;
-}
 
 /**
  * State of a request, in `ctx.state`: each field is set by one middleware, named beside it. A handler receives this
@@ -36,10 +29,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   body: unknown = undefined;
   /** File of a multipart body (`read-upload`). */
   file: UploadedFile | null = null;
+  /** Headers and bytes of a signed request (`read-signed`). */
+  signed: SignedRequest | null = null;
   /** Path parameters and query parameters (`validate-url`). */
   params: unknown = undefined;
   query: unknown = undefined;
-  /** Key and fingerprint (`read-idempotency-key`), used by `idempotency`. */
+  /** Key and fingerprint (`read-idempotency-key`), used by `idempotency` and by handlers. */
   idempotent: IdempotentRequest | null = null;
   /** Reply of the handler (`handle`), or its stored first reply (`idempotency`); sent by `write-reply`. */
   reply: RouteReply | null = null;

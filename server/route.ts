@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller, Scope } from '../src/access/caller.ts';
@@ -6,15 +7,22 @@ import type { Axis } from '../src/usage/schema.ts';
 /**
  * Rule for who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
  * - `public`: no credentials are needed;
+ * - `signature`: no credentials are needed; the handler verifies a signature over the bytes of the body;
  * - `loopback_or_platform_admin`: a peer on this machine without a proxy in between, or the scope `platform_admin`;
  * - `cron_or_platform_admin`: the header `X-Cron-Secret`, or the scope `platform_admin`;
  * - `caller`: any valid key or token (reads of the organization's own resources);
  * - a scope: a key or token that has it.
  */
-export type AccessPolicy = 'public' | 'loopback_or_platform_admin' | 'cron_or_platform_admin' | 'caller' | Scope;
+export type AccessPolicy =
+  | 'public'
+  | 'signature'
+  | 'loopback_or_platform_admin'
+  | 'cron_or_platform_admin'
+  | 'caller'
+  | Scope;
 
 /** Type of the caller in a handler: null if the policy needs none. */
-type CallerOf<A extends AccessPolicy> = A extends 'public'
+type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
   ? null
   : A extends 'loopback_or_platform_admin' | 'cron_or_platform_admin'
     ? Caller | null
@@ -39,6 +47,20 @@ export interface UploadedFile {
   readonly sha256: string;
 }
 
+/** Request as it was sent; the handler verifies its signature before it uses any of it. */
+export interface SignedRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** Body, exactly as it was sent. */
+  readonly bytes: Buffer;
+}
+
+/** Identity of a request that is executed once under its `Idempotency-Key`. */
+export interface IdempotentRequest {
+  readonly key: string;
+  /** SHA-256 of the request as it was sent. */
+  readonly fingerprint: Buffer;
+}
+
 /** Validated input of a handler, without anything of Koa. */
 export interface RouteContext<Params, Query, Body, A extends AccessPolicy = AccessPolicy> {
   readonly params: Params;
@@ -46,6 +68,10 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly body: Body;
   /** Part `file` of a multipart request; null for JSON requests. */
   readonly file: UploadedFile | null;
+  /** Request as it was sent, if the route reads `signed`, which leaves `body` unset; null for every other route. */
+  readonly signed: SignedRequest | null;
+  /** Set if the route honours `Idempotency-Key` and the request has one; otherwise null. */
+  readonly idempotent: IdempotentRequest | null;
   readonly caller: CallerOf<A>;
   readonly requestId: string;
   /** Aborted when the client leaves or the server drains past its deadline. */
@@ -76,8 +102,11 @@ export interface Route<
   readonly summary: string;
   readonly access: A;
   readonly errors: ErrorFamily;
-  /** `none`: the body is never read. `upload`: multipart with one `file`, or JSON. */
-  readonly reads: 'none' | 'json' | 'upload';
+  /**
+   * `none`: the body is never read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are signed;
+   * the handler parses and validates them, and `body` is used by OpenAPI only.
+   */
+  readonly reads: 'none' | 'json' | 'signed' | 'upload';
   /** Bound of the body in bytes, if it differs from the server's bound for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */

@@ -16,6 +16,7 @@ export interface ResolveCaller {
 
 const POLICIES: ReadonlySet<unknown> = new Set<AccessPolicy>([
   'public',
+  'signature',
   'loopback_or_platform_admin',
   'cron_or_platform_admin',
   'caller',
@@ -43,7 +44,7 @@ async function callerOf(
   req: IncomingMessage,
   resolveCaller: ResolveCaller,
 ): Promise<Caller | null> {
-  if (access === 'public') return null;
+  if (access === 'public' || access === 'signature') return null;
   if (access === 'loopback_or_platform_admin' && isLocalPeer(req)) return null;
   if (access === 'cron_or_platform_admin') return authorizeCron(req, resolveCaller);
   const caller = await resolveCaller(req.headers.authorization);

@@ -26,8 +26,8 @@ export type Plan = (typeof PLANS)[number];
 
 /** Caller of an operation, as determined by the only resolver of credentials (`resolve-caller.ts`). */
 export interface Caller {
-  readonly kind: 'api_key' | 'user' | 'operator';
-  /** Name of this caller in the audit log: `key:<id>`, `user:<id>` or `operator:<os user>`. */
+  readonly kind: 'api_key' | 'user' | 'operator' | 'channel';
+  /** Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>` or `channel:<id>`. */
   readonly actor: string;
   readonly orgId: string;
   readonly plan: Plan;
@@ -38,6 +38,11 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
+  /**
+   * Set for a caller outside the organization. `unrestricted`: sees no document classified as restricted or confidential;
+   * `public`: and of the others only those that are public_accessible.
+   */
+  readonly outside?: 'unrestricted' | 'public';
 }
 
 export function hasScope(caller: Caller, scope: Scope): boolean {

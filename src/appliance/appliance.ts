@@ -1,5 +1,6 @@
 import type { Access } from '../access/open-access.ts';
 import type { Bulk } from '../bulk/open-bulk.ts';
+import type { Channels } from '../channels/open-channels.ts';
 import type { Documents } from '../documents/open-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { Ingest } from '../ingest/open-ingest.ts';
@@ -30,6 +31,7 @@ export interface Appliance extends Stores {
   readonly bulk: Bulk;
   readonly ingest: Ingest;
   readonly metadata: Metadata;
+  readonly channels: Channels;
   readonly jobs: Jobs;
   /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];

@@ -1,5 +1,6 @@
 import { openAccess } from '../access/open-access.ts';
 import { openBulk } from '../bulk/open-bulk.ts';
+import { openChannels } from '../channels/open-channels.ts';
 import { createDefaultBucket, openDocuments } from '../documents/open-documents.ts';
 import { jobVisibleTo } from '../documents/store.ts';
 import { openEmbedding } from '../embedding/open-embedding.ts';
@@ -52,13 +53,14 @@ export async function openAppliance(
     const pictures = recognition.documents;
     const ingest = opened.add(openIngest({ ...base, embedding, calibration, projections, pictures, search }));
     const metadata = openMetadata({ ...base, removal: documents.removal });
-    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
+    const channels = opened.add(openChannels({ ...base, search }));
+    const kinds = [ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const partsWithChores = [jobs, documents, search, access, bulk, calibration];
+    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels];
     const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => partsWithChores.flatMap((part) => part.chores(everyMs));
     return {
-      ...{ ...base, ...parts, metadata, jobs, chores },
+      ...{ ...base, ...parts, metadata, channels, jobs, chores },
       reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),

@@ -198,12 +198,14 @@ export async function findDocument(
 }
 
 /**
- * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, and its
- * department scope is open to the caller.
+ * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, its
+ * department scope is open to the caller, and a caller outside the organization sees nothing that is kept inside.
  */
 function allowedTo(sql: Sql, caller: Caller) {
   return sql`
     documents.privacy_level <= ${caller.authLevel}
+    ${caller.outside === undefined ? sql`` : sql`AND documents.classification NOT IN ('restricted', 'confidential')`}
+    ${caller.outside === 'public' ? sql`AND documents.public_accessible` : sql``}
     ${seesEveryScope(caller) ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
 }
 

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { AppError } from './errors.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
@@ -48,6 +49,7 @@ const ConfigFile = z.strictObject({
     .optional(),
   ...storageSettings,
   ...embeddingSettings,
+  ...channelSettings,
   embeddings: z
     .strictObject({
       honor_base64: z.boolean().default(false),
@@ -126,6 +128,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   oidc: file.oidc ?? null,
   ...storageConfigOf(file),
   ...embeddingConfigOf(file),
+  channels: channelConfigOf(file),
   embeddings: {
     honorBase64: file.embeddings.honor_base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

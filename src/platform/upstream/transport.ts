@@ -101,7 +101,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#reject = reject;
     this.#onAbort = () => this.#fail(call.signal.reason);
     this.#timer = setTimeout(
-      () => this.#fail(transportFault('timeout', `no answer within ${Math.round(call.timeoutMs)} ms`)),
+      () => this.#fail(this.#fault('timeout', `no answer within ${Math.round(call.timeoutMs)} ms`)),
       call.timeoutMs,
     );
     if (call.signal.aborted) this.#onAbort();
@@ -152,7 +152,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.isOver) return;
     const { code } = error as { code?: unknown };
     // The message of the client contains hosts and ports; its code is sufficient.
-    this.#fail(transportFault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
+    this.#fail(this.#fault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
   }
 
   #isSuccess(): boolean {
@@ -160,7 +160,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #tooLarge(): void {
-    this.#fail(transportFault('body_too_large', `the answer is longer than ${this.#bytesMax} bytes`));
+    this.#fail(this.#fault('body_too_large', `the answer is longer than ${this.#bytesMax} bytes`));
+  }
+
+  /** The client gives a request its controller right before the first byte is written. */
+  #fault(code: string, message: string): UpstreamFault {
+    return new UpstreamFault({ kind: 'transient', code, message, isUnsent: this.#controller === null });
   }
 
   #finish(cutOff: boolean): void {
@@ -182,8 +187,4 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#call.signal.removeEventListener('abort', this.#onAbort);
     if (cutOff) this.#controller?.abort(new Error('the call has ended'));
   }
-}
-
-function transportFault(code: string, message: string): UpstreamFault {
-  return new UpstreamFault({ kind: 'transient', code, message });
 }

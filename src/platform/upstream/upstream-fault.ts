@@ -15,6 +15,8 @@ export interface FaultFields {
   readonly retryAfterMs?: number | null;
   /** Short message that is safe to show: it contains no credential and no text of the caller. */
   readonly message: string;
+  /** Nothing of the request was sent: there was no connection. */
+  readonly isUnsent?: boolean;
 }
 
 /** Failure of a call to an upstream. Recognise it by `kind`, and in more detail by `status` and `code`. */
@@ -24,6 +26,8 @@ export class UpstreamFault extends Error {
   readonly status: number | null;
   readonly code: string | null;
   readonly retryAfterMs: number | null;
+  /** Nothing of the request was sent, so that the vendor cannot have acted on it. */
+  readonly isUnsent: boolean;
 
   constructor(fields: FaultFields) {
     super(fields.message);
@@ -31,5 +35,6 @@ export class UpstreamFault extends Error {
     this.status = fields.status ?? null;
     this.code = fields.code ?? null;
     this.retryAfterMs = fields.retryAfterMs ?? null;
+    this.isUnsent = fields.isUnsent ?? false;
   }
 }

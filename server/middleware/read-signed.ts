@@ -1,0 +1,19 @@
+import { isJson, unsupportedType } from '../body/body-headers.ts';
+import { jsonBodyReader } from '../body/json-body-reader.ts';
+import type { RequestMiddleware } from '../request-state.ts';
+
+/**
+ * Read a body whose bytes are signed, and leave them as they are. Throws AppError 400 for an empty one, 413, 415,
+ * `client_gone`.
+ *
+ * @param limitBytes bound of the route's bodies
+ */
+export function readSigned(limitBytes: number): RequestMiddleware {
+  const read = jsonBodyReader({ limitBytes, asBytes: true, emptyIsFine: false });
+  return async (ctx, next) => {
+    const { headers } = ctx.req;
+    if (!isJson(headers['content-type'])) throw unsupportedType('application/json');
+    ctx.state.signed = { headers, bytes: (await read(ctx)) as Buffer };
+    await next();
+  };
+}

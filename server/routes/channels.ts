@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { createChannel, deleteChannel, listChannels } from '../../src/channels/configs.ts';
+import type { Channels } from '../../src/channels/open-channels.ts';
+import {
+  ChannelReply,
+  ChannelView,
+  CreateChannel,
+  CreatedChannel,
+  Delivery,
+  SendReply,
+  SendRequest,
+} from '../../src/channels/schema.ts';
+import { sendNotification } from '../../src/channels/send-notification.ts';
+import { parseJsonObject } from '../body/parse-json.ts';
+import { defineRoute, type Route, type RouteContext } from '../route.ts';
+
+/** An utterance of 100,000 characters, each escaped in JSON as a surrogate pair, and what is around it. */
+const DELIVERY_BYTES_MAX = 1_300_000;
+
+/** Routes of messaging channels (contract 4.10 to 4.12). */
+export function channelRoutes(channels: Channels): Route[] {
+  const answer = channels.webhook(parseJsonObject);
+  return [
+    ...configRoutes(channels),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/channels/messenger/webhook',
+      operationId: 'receiveDelivery',
+      summary: 'Answer a delivery of the messenger from the bucket of its channel',
+      access: 'signature',
+      errors: 'detail',
+      reads: 'signed',
+      bodyLimitBytes: DELIVERY_BYTES_MAX,
+      body: Delivery,
+      responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
+      handle: async ({ signed }) => ({ body: await answer(toDelivery(signed)) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/channels/messenger/send',
+      operationId: 'sendNotification',
+      summary: 'Send a notification made from an approved template',
+      access: 'channels:send',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      body: SendRequest,
+      responses: { 200: { description: 'Accepted by the provider, or kept in the outbox', schema: SendReply } },
+      handle: async ({ caller, body, idempotent }) => ({
+        body: await sendNotification(channels.sending, caller, body, idempotent?.key ?? null),
+      }),
+    }),
+  ];
+}
+
+function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed']) {
+  if (signed === null) throw new TypeError('the route reads signed bodies');
+  const header = (name: string) => {
+    const value = signed.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const timestamp = header('x-messenger-timestamp');
+  return { timestamp, signature: header('x-messenger-signature'), bytes: signed.bytes };
+}
+
+function configRoutes(channels: Channels): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/channels/configs',
+      operationId: 'createChannelConfig',
+      summary: 'Store the configuration of a messaging channel',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      body: CreateChannel,
+      responses: { 200: { description: 'Stored', schema: CreatedChannel } },
+      async handle({ caller, body }) {
+        const { channel, warnings } = await createChannel(channels, caller, body);
+        const headers = warnings.length === 0 ? {} : { 'X-Service-Warning': printable(warnings) };
+        return { body: channel, headers };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/channels/configs',
+      operationId: 'listChannelConfigs',
+      summary: 'Configurations of the organization, every credential masked',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'All configurations, oldest first', schema: z.array(ChannelView) } },
+      handle: async ({ caller }) => ({ body: await listChannels(channels, caller.orgId) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/channels/configs/:config',
+      operationId: 'deleteChannelConfig',
+      summary: 'Delete a configuration for good',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'none',
+      params: z.object({ config: z.string().min(1).max(128) }),
+      responses: { 200: { description: 'Gone', schema: z.object({ deleted: z.boolean() }) } },
+      async handle({ caller, params }) {
+        await deleteChannel(channels.sql, caller, params.config);
+        return { body: { deleted: true } };
+      },
+    }),
+  ];
+}
+
+/** Header values hold no line breaks and nothing beyond ASCII; the warnings name keys as they were sent. */
+function printable(warnings: readonly string[]): string {
+  return warnings
+    .join('; ')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, 1000);
+}

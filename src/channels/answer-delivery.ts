@@ -1,0 +1,95 @@
+import { AppError } from '../platform/errors.ts';
+import type { CallLog } from './call-log.ts';
+import type { ChannelMetrics, DeliveryOutcome } from './channel-metrics.ts';
+import { phraseReply, resultsReply } from './compose-reply.ts';
+import { graphemeCut, toOneLine } from './excerpt.ts';
+import { languageOf, type ReplyLanguage } from './phrases.ts';
+import type { ReplyOnce } from './reply-once.ts';
+import { type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
+import type { ChannelReply } from './schema.ts';
+import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
+
+/** What is beyond this is no question: the rest of a longer utterance is not searched for. */
+const QUESTION_CHARS_MAX = 1000;
+
+export interface AnswerContext extends RetrievalContext {
+  readonly verifier: Verifier;
+  readonly replies: ReplyOnce;
+  readonly calls: CallLog;
+  readonly metrics: ChannelMetrics;
+}
+
+interface Answer {
+  readonly reply: ChannelReply;
+  readonly outcome: DeliveryOutcome;
+}
+
+/**
+ * Verify a delivery and answer it from the channel's bucket. The same delivery again gets the same reply, without a
+ * second search; it does not count towards the rate limit.
+ *
+ * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
+ */
+export async function answerDelivery(context: AnswerContext, incoming: IncomingDelivery): Promise<ChannelReply> {
+  const beganMs = performance.now();
+  const { metrics, deadlines } = context;
+  const verified = await verifyCounted(context, incoming);
+  const { channel, digest } = verified;
+  const language = languageOf(verified.delivery.utterance);
+  let outcome: DeliveryOutcome = 'replayed';
+  const waitMs = Math.max(0, beganMs + deadlines.retrievalMs - performance.now());
+  const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, async () => {
+    const answer = await makeAnswer(context, verified, language, beganMs);
+    outcome = answer.outcome;
+    return { reply: answer.reply, isKept: answer.outcome !== 'rate_limited' };
+  });
+  if (once === null) outcome = 'too_slow';
+  metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - beganMs) / 1000);
+  return once?.reply ?? phraseReply('too_slow', language);
+}
+
+async function verifyCounted({ verifier, metrics }: AnswerContext, incoming: IncomingDelivery) {
+  try {
+    return await verifier.verify(incoming);
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) {
+      const channel = error.details?.['channel'];
+      metrics.refused(typeof channel === 'string' ? channel : null, error.code);
+    }
+    throw error;
+  }
+}
+
+async function makeAnswer(
+  context: AnswerContext,
+  verified: VerifiedDelivery,
+  language: ReplyLanguage,
+  beganMs: number,
+): Promise<Answer> {
+  const { channel, delivery } = verified;
+  if (!(await context.calls.take(channel.orgId, delivery.bot_id))) {
+    return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
+  }
+  const question = questionOf(delivery.utterance);
+  if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
+  const retrieval = await retrievePassages(context, verified, question, beganMs);
+  switch (retrieval.kind) {
+    case 'found': {
+      const reply = resultsReply(retrieval.results, question, language);
+      if (reply !== null) return { reply, outcome: 'answered' };
+      return { reply: phraseReply('nothing_found', language), outcome: 'nothing_found' };
+    }
+    case 'late':
+      context.metrics.failed(channel.id, 'deadline');
+      return { reply: phraseReply('too_slow', language), outcome: 'too_slow' };
+    default:
+      context.metrics.failed(channel.id, retrieval.reason);
+      return { reply: phraseReply('unavailable', language), outcome: 'unavailable' };
+  }
+}
+
+function questionOf(utterance: string): string {
+  // One line of a longer text is shorter than the text: cut first, so that a huge one costs nothing.
+  const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
+  return toOneLine(head);
+}

@@ -1,0 +1,67 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+/** Outcomes of a verified delivery. */
+export type DeliveryOutcome =
+  | 'answered'
+  | 'nothing_found'
+  | 'no_question'
+  | 'rate_limited'
+  | 'too_slow'
+  | 'unavailable'
+  | 'replayed';
+
+export interface ChannelMetrics {
+  /** Count a delivery that was answered. */
+  delivered(channel: { readonly id: string; readonly bot: string }, outcome: DeliveryOutcome, seconds: number): void;
+  /** Count a delivery that was refused. `channel`: id of the configuration that it named; null: none. */
+  refused(channel: string | null, reason: string): void;
+  /** Count a fault behind a friendly reply. */
+  failed(channel: string, reason: string): void;
+  /** Count a notification. */
+  notified(channel: string, outcome: 'accepted' | 'failed'): void;
+}
+
+/** Defines the metrics of channels in a registry, once per registry. Channels are named by the ids of their configurations. */
+export function openChannelMetrics(registry: Registry): ChannelMetrics {
+  const registers = [registry];
+  const deliveries = new Counter({
+    name: 'service_channel_deliveries_total',
+    help: 'Verified deliveries to the messenger webhook, by outcome.',
+    labelNames: ['channel', 'bot', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'service_channel_reply_seconds',
+    help: 'Time from the arrival of a verified delivery to its reply.',
+    labelNames: ['channel', 'bot'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 3, 4, 5],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'service_channel_refusals_total',
+    help: 'Deliveries that were refused, by reason; the channel is empty where the delivery named none that exists.',
+    labelNames: ['channel', 'reason'],
+    registers,
+  });
+  const faults = new Counter({
+    name: 'service_channel_faults_total',
+    help: 'Deliveries that got a friendly line because something is wrong, by reason.',
+    labelNames: ['channel', 'reason'],
+    registers,
+  });
+  const notifications = new Counter({
+    name: 'service_channel_notifications_total',
+    help: 'Notifications, by outcome.',
+    labelNames: ['channel', 'outcome'],
+    registers,
+  });
+  return {
+    delivered({ id, bot }, outcome, took) {
+      deliveries.inc({ channel: id, bot, outcome });
+      seconds.observe({ channel: id, bot }, took);
+    },
+    refused: (channel, reason) => refusals.inc({ channel: channel ?? '', reason }),
+    failed: (channel, reason) => faults.inc({ channel, reason }),
+    notified: (channel, outcome) => notifications.inc({ channel, outcome }),
+  };
+}

@@ -1,0 +1,71 @@
+import { analyse } from '../language/analyser.ts';
+import { collapse } from '../search/collapse.ts';
+import type { SearchResult } from '../search/schema.ts';
+import { cutText, excerptOf, toOneLine } from './excerpt.ts';
+import { type Phrase, phraseOf, type ReplyLanguage, sourceOf } from './phrases.ts';
+import { type ChannelReply, OUTPUT_CHARS_MAX, OUTPUTS_MAX } from './schema.ts';
+
+/** Results of a reply; as many of them as its outputs hold. */
+const RESULTS_MAX = 5;
+/** A passage is cut to this, so that a reply can be read on a telephone. */
+const PASSAGE_CHARS_MAX = 600;
+const FILE_NAME_CHARS_MAX = 80;
+const GAP = '\n\n';
+
+export function phraseReply(phrase: Phrase, language: ReplyLanguage): ChannelReply {
+  return toReply([phraseOf(phrase, language)]);
+}
+
+/**
+ * Render results as numbered lines, each with its score, its passage, and below it the file and the page. What several
+ * documents say alike is said once.
+ *
+ * @param results best first
+ * @returns null where there is nothing to show
+ */
+export function resultsReply(
+  results: readonly SearchResult[],
+  question: string,
+  language: ReplyLanguage,
+): ChannelReply | null {
+  const terms = new Set(analyse(question));
+  // For near-duplicates of other documents, too, all are taken for one document's.
+  const passages = results.map((result) => ({ documentId: '', text: result.text, result }));
+  const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null });
+  const blocks = kept
+    .filter(({ text }) => toOneLine(text) !== '')
+    .map(({ result }, index) => renderResult(result, index + 1, terms, language));
+  return blocks.length === 0 ? null : toReply(packOutputs(blocks));
+}
+
+function renderResult(
+  { text, score, citation }: SearchResult,
+  number: number,
+  terms: ReadonlySet<string>,
+  language: ReplyLanguage,
+): string {
+  const line = `${number}. [${score.toFixed(2)}] ${excerptOf(text, terms, PASSAGE_CHARS_MAX)}`;
+  const fileName = cutText(toOneLine(citation.file_name), FILE_NAME_CHARS_MAX);
+  const withSource = `${line}\n${sourceOf(fileName, citation.locator.page, language)}`;
+  return withSource.length <= OUTPUT_CHARS_MAX ? withSource : line;
+}
+
+/** Put blocks into as few outputs as hold them; blocks beyond the last output are left out. */
+function packOutputs(blocks: readonly string[]): string[] {
+  const outputs: string[] = [];
+  for (const block of blocks) {
+    const last = outputs.at(-1);
+    if (last !== undefined && last.length + GAP.length + block.length <= OUTPUT_CHARS_MAX) {
+      outputs[outputs.length - 1] = last + GAP + block;
+      continue;
+    }
+    if (outputs.length === OUTPUTS_MAX) break;
+    outputs.push(block);
+  }
+  return outputs;
+}
+
+function toReply(texts: readonly string[]): ChannelReply {
+  const outputs = texts.map((text) => ({ simpleText: { text } }));
+  return { version: '2.0', template: { outputs } };
+}

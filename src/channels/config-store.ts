@@ -1,0 +1,59 @@
+import { PLANS, type Plan } from '../access/caller.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+/** A stored configuration; its `config` is sealed. */
+export interface ConfigRow {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly sealedConfig: Buffer;
+}
+
+export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botId: string | null }): Promise<void> {
+  await sql`
+    INSERT INTO channel_configs (id, org_id, name, provider, bot_id, sealed_config)
+    VALUES (${config.id}, ${config.orgId}, ${config.name}, ${config.provider}, ${config.botId}, ${config.sealedConfig})`;
+}
+
+/** Configurations of an organization, oldest first. */
+export async function selectConfigs(sql: Sql, orgId: string): Promise<ConfigRow[]> {
+  const rows = await sql`SELECT * FROM channel_configs WHERE org_id = ${orgId} ORDER BY created_at, id`;
+  return rows.map(toConfig);
+}
+
+export async function selectConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
+  const [row] = await sql`SELECT * FROM channel_configs WHERE org_id = ${orgId} AND id = ${id}`;
+  return row ? toConfig(row) : null;
+}
+
+/** Remove a configuration and the replies to its deliveries. Returns the row that went; null: there was none. */
+export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
+  const [row] = await sql`DELETE FROM channel_configs WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
+  return row ? toConfig(row) : null;
+}
+
+/**
+ * Configurations of all organizations that are not suspended with this `bot_id`, oldest first. A delivery names no
+ * organization: its signature picks one.
+ */
+export async function selectConfigsOfBot(
+  sql: Sql,
+  botId: string,
+  rowsMax: number,
+): Promise<(ConfigRow & { readonly plan: Plan })[]> {
+  const rows = await sql`
+    SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
+    WHERE c.bot_id = ${botId} AND o.suspended_at IS NULL ORDER BY c.created_at, c.id LIMIT ${rowsMax}`;
+  return rows.map((row) => ({ ...toConfig(row), plan: PLANS.find((plan) => plan === row['plan']) ?? 'free' }));
+}
+
+function toConfig(row: Readonly<Record<string, unknown>>): ConfigRow {
+  return {
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    name: row['name'] as string,
+    provider: row['provider'] as string,
+    sealedConfig: row['sealed_config'] as Buffer,
+  };
+}

@@ -1,0 +1,158 @@
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/buckets.ts';
+import { findCollection } from '../documents/store.ts';
+import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import { seal, unseal } from '../platform/seal.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { type ConfigRow, deleteConfig, insertConfig, selectConfig, selectConfigs } from './config-store.ts';
+import { maskConfig } from './mask-config.ts';
+import { type ChannelView, type CreateChannel, type CreatedChannel, MESSENGER, MessengerConfig } from './schema.ts';
+
+export interface ConfigContext {
+  readonly sql: Sql;
+  readonly keyRing: Pick<KeyRing, 'encryption'>;
+}
+
+/** A configuration of the messenger provider, with its credentials in the clear. */
+export interface Channel {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly config: MessengerConfig;
+}
+
+const OTHER_CONFIG_BYTES_MAX = 16 * 1024;
+const SECRET_CHARS_ADVISED = 16;
+
+/**
+ * Store a configuration; its credentials are encrypted.
+ *
+ * @returns the configuration, and advice about what was accepted but may not be meant
+ * @throws AppError `channel_config_invalid` (400) naming every fault, `bot_id_exists` (409)
+ */
+export async function createChannel(
+  { sql, keyRing }: ConfigContext,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
+  request: CreateChannel,
+): Promise<{ readonly channel: CreatedChannel; readonly warnings: string[] }> {
+  const { name, provider } = request;
+  const { config, warnings } =
+    provider === MESSENGER ? await parseMessenger(sql, caller.orgId, request.config) : parseOther(request.config);
+  const id = newId('chn');
+  const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(caller.orgId, id));
+  const botId = provider === MESSENGER ? (config['bot_id'] as string) : null;
+  try {
+    await sql.begin(async (tx) => {
+      await insertConfig(tx, { id, orgId: caller.orgId, name, provider, botId, sealedConfig });
+      const audit = { orgId: caller.orgId, actor: caller.actor, action: 'channel.create', target: id };
+      await recordAudit(tx, { ...audit, detail: { name, provider } });
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error, 'channel_configs_by_bot')) throw error;
+    const message = `config.bot_id: another configuration has the bot_id "${botId}"; delete it first, or choose another`;
+    throw new AppError({ code: 'bot_id_exists', status: 409, param: 'config.bot_id', message });
+  }
+  return { channel: { id, name, provider }, warnings };
+}
+
+/** Configurations of the organization, oldest first, with every credential masked. */
+export async function listChannels({ sql, keyRing }: ConfigContext, orgId: string): Promise<ChannelView[]> {
+  const rows = await selectConfigs(sql, orgId);
+  return rows.map((row) => {
+    const { id, name, provider } = row;
+    return { id, name, provider, config: maskConfig(provider, readConfig(keyRing, row)) };
+  });
+}
+
+/** Remove a configuration for good. @throws AppError `channel_configuration_not_found` (404) */
+export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'actor'>, id: string): Promise<void> {
+  await sql.begin(async (tx) => {
+    const removed = await deleteConfig(tx, caller.orgId, id);
+    if (removed === null) throw notFound('channel configuration', id);
+    const { name, provider } = removed;
+    const audit = { orgId: caller.orgId, actor: caller.actor, action: 'channel.delete', target: id };
+    await recordAudit(tx, { ...audit, detail: { name, provider } });
+  });
+}
+
+/**
+ * Find a configuration of the messenger provider, with its credentials.
+ *
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400)
+ */
+export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string, id: string): Promise<Channel> {
+  const row = await selectConfig(sql, orgId, id);
+  if (row === null) throw notFound('channel configuration', id);
+  if (row.provider !== MESSENGER) {
+    const message = `provider "${row.provider}" is not supported here; only configurations of "${MESSENGER}" are`;
+    throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
+  }
+  return toChannel(keyRing, row);
+}
+
+/** Decrypt a configuration of the messenger provider. */
+export function toChannel(keyRing: ConfigContext['keyRing'], row: ConfigRow): Channel {
+  const { id, orgId, name } = row;
+  return { id, orgId, name, config: readConfig(keyRing, row) as MessengerConfig };
+}
+
+function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): Record<string, unknown> {
+  return JSON.parse(unseal(keyRing.encryption, row.sealedConfig, contextOf(row.orgId, row.id)));
+}
+
+export function contextOf(orgId: string, id: string): string {
+  return `channel_configs/${orgId}/${id}`;
+}
+
+interface Parsed {
+  readonly config: Record<string, unknown>;
+  readonly warnings: string[];
+}
+
+async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unknown>): Promise<Parsed> {
+  const parsed = MessengerConfig.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => ({ place: `config.${path.join('.')}`, message }));
+    throw configInvalid(
+      faults.map(({ place, message }) => `${place}: ${message}`).join('; '),
+      faults[0]?.place ?? null,
+    );
+  }
+  const config = parsed.data;
+  await requirePlace(sql, orgId, config);
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(MessengerConfig.shape, key));
+  const warnings = unknown.map((key) => `config.${key} is not a field of a messenger configuration and was ignored`);
+  if (config.secret.length < SECRET_CHARS_ADVISED) {
+    warnings.push(`config.secret has fewer than ${SECRET_CHARS_ADVISED} characters and can be guessed`);
+  }
+  return { config, warnings };
+}
+
+/** Check that the bucket and the collection exist. */
+async function requirePlace(sql: Sql, orgId: string, config: MessengerConfig): Promise<void> {
+  const orInvalid = async <T>(field: string, looking: Promise<T>): Promise<T> => {
+    try {
+      return await looking;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 404) throw error;
+      throw configInvalid(`config.${field}: ${error.message}`, `config.${field}`);
+    }
+  };
+  const bucket = await orInvalid('collection', findBucket(sql, orgId, config.collection));
+  const { bucket_collection: name } = config;
+  if (name !== undefined) await orInvalid('bucket_collection', findCollection(sql, orgId, bucket.id, name));
+}
+
+function parseOther(config: Record<string, unknown>): Parsed {
+  if (Buffer.byteLength(JSON.stringify(config)) > OTHER_CONFIG_BYTES_MAX) {
+    throw configInvalid(`config: must have at most ${OTHER_CONFIG_BYTES_MAX} bytes as JSON`, 'config');
+  }
+  return { config, warnings: [] };
+}
+
+function configInvalid(message: string, param: string | null): AppError {
+  return invalidRequest(message, param, 'channel_config_invalid');
+}

@@ -1,0 +1,71 @@
+import { segmentSentences } from '../ingest/chunk-sentences.ts';
+import { analyse } from '../language/analyser.ts';
+import { oneLine } from '../platform/printable.ts';
+
+const ELLIPSIS = '…';
+/** A cut inside a sentence goes back to a blank, unless that leaves less than this part. */
+const WORD_CUT_SHARE_MIN = 0.6;
+/** A grapheme that begins before a cut and ends within so many units after it is seen whole. */
+const LOOK_AHEAD_CHARS = 64;
+
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/** Text on one line: well-formed Unicode without control characters and without runs of blanks. */
+export function toOneLine(text: string): string {
+  return oneLine(text.toWellFormed()).replace(/\s+/g, ' ').trim();
+}
+
+/**
+ * Cut a text to at most `charsMax` UTF-16 units, at a blank where one is near, else between graphemes, and mark the
+ * cut. A text that fits is returned as it is.
+ */
+export function cutText(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const end = graphemeCut(text, charsMax - ELLIPSIS.length);
+  const blank = text.lastIndexOf(' ', end);
+  const cut = blank >= end * WORD_CUT_SHARE_MIN ? blank : end;
+  return `${text.slice(0, cut).trimEnd()}${ELLIPSIS}`;
+}
+
+/** The last place at or before `charsMax` that divides no grapheme, and so no surrogate pair. */
+export function graphemeCut(text: string, charsMax: number): number {
+  if (text.length <= charsMax) return text.length;
+  let cut = 0;
+  for (const { index } of graphemes.segment(text.slice(0, charsMax + LOOK_AHEAD_CHARS))) {
+    if (index > charsMax) break;
+    cut = index;
+  }
+  return cut;
+}
+
+/**
+ * Choose the sentences of a passage that follow each other, fit into `charsMax`, and share the most terms with the
+ * question; of several such runs the first. A single sentence that does not fit is cut.
+ *
+ * @param terms analysed terms of the question
+ */
+export function excerptOf(passage: string, terms: ReadonlySet<string>, charsMax: number): string {
+  const text = toOneLine(passage);
+  if (text.length <= charsMax) return text;
+  const sentences = segmentSentences(text).map(({ start, end }) => text.slice(start, end));
+  const shared = sentences.map((sentence) => analyse(sentence).filter((term) => terms.has(term)));
+  let best = { first: 0, end: 1, count: -1 };
+  for (let first = 0; first < sentences.length; first++) {
+    const end = endOfRun(sentences, first, charsMax - (first > 0 ? ELLIPSIS.length + 1 : 0));
+    const count = new Set(shared.slice(first, end).flat()).size;
+    if (count > best.count) best = { first, end, count };
+  }
+  const lead = best.first > 0 ? `${ELLIPSIS} ` : '';
+  return lead + cutText(sentences.slice(best.first, best.end).join(' '), charsMax - lead.length);
+}
+
+/** End of the longest run of sentences from `first` that fits; one sentence at least. */
+function endOfRun(sentences: readonly string[], first: number, charsMax: number): number {
+  let chars = sentences[first]?.length ?? 0;
+  let end = first + 1;
+  for (; end < sentences.length; end++) {
+    chars += 1 + (sentences[end]?.length ?? 0);
+    if (chars > charsMax) break;
+  }
+  return end;
+}

@@ -1,0 +1,50 @@
+import { MESSENGER } from './schema.ts';
+
+/** Keys whose values are no credentials. What is not listed is masked. */
+const PLAIN_KEYS_MESSENGER = new Set(['channel_id', 'collection', 'bucket_collection', 'bot_id']);
+const PLAIN_KEYS = new Set([
+  'app_id',
+  'bot_id',
+  'bot_name',
+  'bucket',
+  'channel',
+  'channel_id',
+  'channel_name',
+  'collection',
+  'description',
+  'display_name',
+  'language',
+  'locale',
+  'region',
+  'team_id',
+  'team_name',
+  'workspace_id',
+  'workspace_name',
+]);
+
+const END_CHARS_MAX = 4;
+/** A credential shows at most this part of itself at each end. */
+const END_SHARE = 1 / 8;
+
+/** Copy a configuration with every string masked whose key is not known to hold something else. */
+export function maskConfig(provider: string, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return maskObject(config, provider === MESSENGER ? PLAIN_KEYS_MESSENGER : PLAIN_KEYS);
+}
+
+function maskObject(object: object, plainKeys: ReadonlySet<string>): Record<string, unknown> {
+  const entries = Object.entries(object);
+  return Object.fromEntries(entries.map(([key, value]) => [key, maskValue(value, plainKeys.has(key), plainKeys)]));
+}
+
+function maskValue(value: unknown, isPlain: boolean, plainKeys: ReadonlySet<string>): unknown {
+  if (typeof value === 'string') return isPlain ? value : maskText(value);
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, isPlain, plainKeys));
+  return typeof value === 'object' && value !== null ? maskObject(value, plainKeys) : value;
+}
+
+/** `abcd****wxyz`; of a short text less is shown, and of a very short one nothing. The mask tells no length. */
+function maskText(text: string): string {
+  const characters = Array.from(text);
+  const shown = Math.min(END_CHARS_MAX, Math.floor(characters.length * END_SHARE));
+  return `${characters.slice(0, shown).join('')}****${shown === 0 ? '' : characters.slice(-shown).join('')}`;
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MessengerSettings } from '../platform/channel-settings.ts';
+import { Secret } from '../platform/secret.ts';
+import { faultsOf } from '../platform/upstream/classify.ts';
+import { type HttpReply, HttpUpstream } from '../platform/upstream/transport.ts';
+import { causeOf } from '../platform/upstream/upstream-errors.ts';
+import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
+
+/** Fields of a notification as the provider gets them. */
+export interface ProviderMessage {
+  readonly channel_id: string;
+  readonly phone: string;
+  readonly template_code: string;
+  readonly template_args: Readonly<Record<string, string>>;
+}
+
+/** The provider did not accept a notification. */
+export class NotAccepted extends Error {
+  override readonly name = 'NotAccepted';
+  /** Short cause: `connection`, `timeout`, `http_422`, `invalid_answer`. */
+  readonly reason: string;
+  /** The provider may have sent it all the same. */
+  readonly isUncertain: boolean;
+
+  constructor(reason: string, isUncertain: boolean, cause: unknown) {
+    super(`not accepted: ${reason}`, { cause });
+    this.reason = reason;
+    this.isUncertain = isUncertain;
+  }
+}
+
+export interface MessengerProvider {
+  /** Send a notification; returns the provider's id of it. Throws `NotAccepted`. */
+  send(restApiKey: string, message: ProviderMessage): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Pauses before further tries of a request for which there was no connection. */
+const PAUSES_MS = [200, 800];
+const CONNECTIONS_MAX = 32;
+const ANSWER_BYTES_MAX = 64 * 1024;
+const MESSAGE_ID_CHARS_MAX = 512;
+
+export function openMessengerProvider(settings: MessengerSettings): MessengerProvider {
+  const { origin, pathname } = new URL(settings.url);
+  const upstream = new HttpUpstream(origin, { connectionsMax: CONNECTIONS_MAX });
+  const toFault = faultsOf();
+
+  const post = async (restApiKey: string, message: ProviderMessage, timeoutMs: number): Promise<string> => {
+    const reply = await upstream.call({
+      ...{ method: 'POST', path: pathname, body: JSON.stringify(message), timeoutMs },
+      headers: { authorization: `${settings.authScheme} ${restApiKey}`, accept: 'application/json' },
+      bodyBytesMax: ANSWER_BYTES_MAX,
+      // A send is not given up with its client: what becomes of it must be known.
+      signal: new AbortController().signal,
+    });
+    if (reply.status >= 300) throw toFault(reply.status, reply.headers, reply.body, new Secret(restApiKey));
+    return messageIdOf(reply);
+  };
+
+  return {
+    async send(restApiKey, message) {
+      const endMs = performance.now() + settings.timeoutMs;
+      for (let tries = 0; ; tries++) {
+        try {
+          return await post(restApiKey, message, Math.max(1, endMs - performance.now()));
+        } catch (error) {
+          const pauseMs = PAUSES_MS[tries];
+          const canRetry = error instanceof UpstreamFault && error.isUnsent && pauseMs !== undefined;
+          if (!canRetry || performance.now() + pauseMs >= endMs) throw notAccepted(error);
+          await delay(pauseMs);
+        }
+      }
+    },
+    close: () => upstream.close(),
+  };
+}
+
+/** A redirect and a 4xx say that nothing was sent; a 5xx, an answer without an id, and silence leave it open. */
+function notAccepted(error: unknown): unknown {
+  if (!(error instanceof UpstreamFault)) return error;
+  const isRefused = error.status !== null && error.status >= 300 && error.status < 500;
+  const reason = error.status === null ? causeOf(error) : `http_${error.status}`;
+  return new NotAccepted(reason, !isRefused && !error.isUnsent, error);
+}
+
+/** @throws UpstreamFault for an answer without an id */
+function messageIdOf({ body }: HttpReply): string {
+  const { message_id: id } = parseObject(body);
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id);
+  if (typeof id === 'string' && id !== '' && id.length <= MESSAGE_ID_CHARS_MAX) return id.toWellFormed();
+  throw new UpstreamFault({ kind: 'transient', code: 'invalid_answer', message: 'the answer has no message_id' });
+}
+
+function parseObject(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

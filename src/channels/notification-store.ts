@@ -1,0 +1,102 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { NotificationRecord, SendRequest } from './schema.ts';
+
+export interface NewNotification {
+  readonly id: string;
+  readonly orgId: string;
+  readonly actor: string;
+  readonly idempotencyKey: string | null;
+  readonly via: NotificationRecord['via'];
+  readonly request: SendRequest;
+}
+
+/**
+ * Record that a notification is requested. A record under the same idempotency key stands in its way, unless it failed
+ * and certainly was not sent: then it begins anew. Returns the id of the record; null: another stands in its way.
+ */
+export async function insertNotification(sql: Sql, notification: NewNotification): Promise<string | null> {
+  const { request } = notification;
+  const [row] = await sql<{ id: string }[]>`
+    INSERT INTO channel_notifications AS held (id, org_id, config_id, actor, idempotency_key, phone, template_code,
+                                               template_args, via, status)
+    VALUES (${notification.id}, ${notification.orgId}, ${request.channel_config_id}, ${notification.actor},
+            ${notification.idempotencyKey}, ${request.phone}, ${request.template_code},
+            ${sql.json(request.template_args)}, ${notification.via}, 'requested')
+    ON CONFLICT (org_id, actor, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
+    SET config_id = excluded.config_id, phone = excluded.phone, template_code = excluded.template_code,
+        template_args = excluded.template_args, via = excluded.via, status = 'requested', reason = NULL,
+        requested_at = now(), finished_at = NULL
+    WHERE held.status = 'failed' AND NOT held.uncertain
+    RETURNING id`;
+  return row?.id ?? null;
+}
+
+export async function selectByKey(
+  sql: Sql,
+  key: { readonly orgId: string; readonly actor: string; readonly idempotencyKey: string },
+): Promise<NotificationRecord | null> {
+  const [row] = await sql`
+    SELECT * FROM channel_notifications
+    WHERE org_id = ${key.orgId} AND actor = ${key.actor} AND idempotency_key = ${key.idempotencyKey}`;
+  return row ? toRecord(row) : null;
+}
+
+/** End a notification. Returns the time of it. */
+export async function finishNotification(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  end:
+    | { readonly status: 'accepted'; readonly messageId: string }
+    | { readonly status: 'failed'; readonly reason: string; readonly uncertain: boolean },
+): Promise<Date> {
+  const failure = end.status === 'failed' ? end : null;
+  const [row] = await sql<{ finished_at: Date }[]>`
+    UPDATE channel_notifications
+    SET status = ${end.status}, reason = ${failure?.reason ?? null}, uncertain = ${failure?.uncertain ?? false},
+        message_id = ${end.status === 'accepted' ? end.messageId : null}, finished_at = clock_timestamp()
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING finished_at`;
+  return row?.finished_at ?? new Date();
+}
+
+/** Records of an organization, newest first. */
+export async function selectNotifications(
+  sql: Sql,
+  orgId: string,
+  filter: { readonly configId: string | null; readonly rowsMax: number },
+): Promise<NotificationRecord[]> {
+  const rows = await sql`
+    SELECT * FROM channel_notifications
+    WHERE org_id = ${orgId} ${filter.configId === null ? sql`` : sql`AND config_id = ${filter.configId}`}
+    ORDER BY requested_at DESC, id DESC LIMIT ${filter.rowsMax}`;
+  return rows.map(toRecord);
+}
+
+/** End what a process that died left behind: nobody knows what became of it. Housekeeping over all organizations. */
+export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
+  await sql`
+    UPDATE channel_notifications SET status = 'failed', reason = 'interrupted', uncertain = true, finished_at = now()
+    WHERE status = 'requested' AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
+}
+
+/** Forget old records; they hold telephone numbers. Housekeeping over all organizations. */
+export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<void> {
+  await sql`DELETE FROM channel_notifications WHERE requested_at < now() - ${ageMs} * interval '1 millisecond'`;
+}
+
+function toRecord(row: Readonly<Record<string, unknown>>): NotificationRecord {
+  return {
+    id: row['id'] as string,
+    channel_config_id: row['config_id'] as string,
+    via: row['via'] as NotificationRecord['via'],
+    status: row['status'] as NotificationRecord['status'],
+    reason: row['reason'] as string | null,
+    uncertain: row['uncertain'] as boolean,
+    message_id: row['message_id'] as string | null,
+    phone: row['phone'] as string,
+    template_code: row['template_code'] as string,
+    template_args: row['template_args'] as Record<string, string>,
+    requested_at: (row['requested_at'] as Date).toISOString(),
+    finished_at: (row['finished_at'] as Date | null)?.toISOString() ?? null,
+  };
+}

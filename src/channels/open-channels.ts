@@ -1,0 +1,76 @@
+import type { Chore } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { RedisConnection } from '../platform/redis.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import type { SearchContext } from '../search/search.ts';
+import { type AnswerContext, answerDelivery } from './answer-delivery.ts';
+import { CALL_LIMIT, openCallLog } from './call-log.ts';
+import { deleteOldCalls } from './call-store.ts';
+import { openChannelMetrics } from './channel-metrics.ts';
+import type { ConfigContext } from './configs.ts';
+import { openMessengerProvider } from './messenger-provider.ts';
+import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
+import { openReplyOnce } from './reply-once.ts';
+import { deleteExpiredReplies } from './reply-store.ts';
+import { RETRIEVAL_DEADLINES } from './retrieve-passages.ts';
+import type { ChannelReply } from './schema.ts';
+import type { SendContext } from './send-notification.ts';
+import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
+
+const REPLIES_SWEPT_MAX = 10_000;
+/** A send takes at most a minute, so that its process has died when it is still under way after this. */
+const INTERRUPTED_MS = 5 * 60_000;
+const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
+
+/** Messaging channels: configurations, the webhook, notifications. */
+export interface Channels extends ConfigContext {
+  readonly sending: SendContext;
+  /** Make the function that answers deliveries. @param parseJson parses a body, and throws AppError 400 */
+  webhook(parseJson: VerifierContext['parseJson']): (incoming: IncomingDelivery) => Promise<ChannelReply>;
+  readonly chores: (everyMs: number) => readonly Chore[];
+  close(): Promise<void>;
+}
+
+export function openChannels(context: {
+  readonly config: Pick<Config, 'channels'>;
+  readonly sql: Sql;
+  readonly redis: RedisConnection | null;
+  readonly keyRing: Pick<KeyRing, 'encryption'>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly search: SearchContext;
+}): Channels {
+  const { config, sql, redis, keyRing, logger, search } = context;
+  const metrics = openChannelMetrics(context.metrics.registry);
+  const { messenger } = config.channels;
+  const provider = messenger && openMessengerProvider(messenger);
+  const answering: Omit<AnswerContext, 'verifier'> = {
+    ...{ search, logger, metrics, deadlines: RETRIEVAL_DEADLINES },
+    replies: openReplyOnce({ sql, logger }),
+    calls: openCallLog({ sql, redis, logger }),
+  };
+  return {
+    ...{ sql, keyRing },
+    sending: { sql, keyRing, provider, metrics, logger },
+    webhook(parseJson) {
+      const verifier = openVerifier({ sql, keyRing, parseJson });
+      return (incoming) => answerDelivery({ ...answering, verifier }, incoming);
+    },
+    chores: (everyMs) => [
+      {
+        name: 'removal of old records of channels',
+        everyMs,
+        async run() {
+          await deleteExpiredReplies(sql, REPLIES_SWEPT_MAX);
+          await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
+          await failInterrupted(sql, INTERRUPTED_MS);
+          await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);
+        },
+      },
+    ],
+    close: async () => provider?.close(),
+  };
+}

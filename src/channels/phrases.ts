@@ -1,0 +1,39 @@
+import { detectByScript } from '../language/detect-language.ts';
+
+/** Languages of replies. */
+export type ReplyLanguage = 'en' | 'ko';
+
+/** Fixed lines of a reply, by what happened. */
+export type Phrase = 'nothing_found' | 'too_many' | 'too_slow' | 'unavailable' | 'no_question';
+
+const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>> = {
+  en: {
+    nothing_found: 'I found nothing about that. Please try it in other words.',
+    too_many: 'That were many questions in a short time. Please try again in a minute.',
+    too_slow: 'Sorry, finding an answer takes too long at the moment. Please try again shortly.',
+    unavailable: 'Sorry, there are no answers here at the moment. Please try again later.',
+    no_question: 'Please write your question.',
+  },
+  ko: {
+    nothing_found: '관련된 내용을 찾지 못했습니다. 다른 표현으로 다시 질문해 주세요.',
+    too_many: '짧은 시간에 질문이 많았습니다. 1분 후에 다시 시도해 주세요.',
+    too_slow: '죄송합니다. 지금은 답변을 찾는 데 시간이 오래 걸립니다. 잠시 후 다시 시도해 주세요.',
+    unavailable: '죄송합니다. 지금은 답변을 드릴 수 없습니다. 나중에 다시 시도해 주세요.',
+    no_question: '질문을 입력해 주세요.',
+  },
+};
+
+/** Korean for an utterance in Korean, English for every other. */
+export function languageOf(utterance: string): ReplyLanguage {
+  return detectByScript(utterance).language === 'ko' ? 'ko' : 'en';
+}
+
+export function phraseOf(phrase: Phrase, language: ReplyLanguage): string {
+  return PHRASES[language][phrase];
+}
+
+/** Where a passage comes from: `(manual.pdf, p. 3)`. */
+export function sourceOf(fileName: string, page: number | null, language: ReplyLanguage): string {
+  if (page === null) return `(${fileName})`;
+  return language === 'ko' ? `(${fileName}, ${page}쪽)` : `(${fileName}, p. ${page})`;
+}

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply } from './reply-store.ts';
+import type { ChannelReply } from './schema.ts';
+
+/** A reply is kept for longer than its delivery stays fresh: 300 s from a clock that is 300 s ahead. */
+const KEEP_MS = 10 * 60_000;
+/** A claim outlives every deadline of a reply. */
+const CLAIM_MS = 6_000;
+const POLL_MS = 50;
+
+export interface MadeReply {
+  readonly reply: ChannelReply;
+  /** Whether the same delivery gets this reply again; else it is answered anew. */
+  readonly isKept: boolean;
+}
+
+/** Answers each delivery once, whichever process of the installation it comes to, and however often. */
+export interface ReplyOnce {
+  /**
+   * Give the reply to a delivery: `make` makes it for the first of several that are the same.
+   *
+   * @returns null where another process did not answer within `waitMs`
+   */
+  reply(
+    key: DeliveryKey,
+    waitMs: number,
+    make: () => Promise<MadeReply>,
+  ): Promise<{ readonly reply: ChannelReply; readonly isReplayed: boolean } | null>;
+}
+
+export function openReplyOnce({ sql, logger }: { readonly sql: Sql; readonly logger: Logger }): ReplyOnce {
+  /** Replies that this process is making. Each ends with its deadline. */
+  const pending = new Map<string, Promise<ChannelReply | null>>();
+
+  async function makeClaimed(key: DeliveryKey, claim: string, make: () => Promise<MadeReply>): Promise<ChannelReply> {
+    try {
+      const { reply, isKept } = await make();
+      await (isKept ? storeReply(sql, key, claim, JSON.stringify(reply)) : deleteClaim(sql, key, claim));
+      return reply;
+    } catch (error) {
+      await deleteClaim(sql, key, claim).catch((fault) => logger.warn({ err: fault }, 'a claim was not given back'));
+      throw error;
+    }
+  }
+
+  /** Ask again until the process that has the claim answers, or has died. */
+  async function claimOrWait(key: DeliveryKey, waitMs: number, make: () => Promise<MadeReply>, note: () => void) {
+    const endMs = performance.now() + waitMs;
+    for (;;) {
+      const claim = await claimDelivery(sql, key, { claimMs: CLAIM_MS, keepMs: KEEP_MS });
+      if (claim !== null) {
+        note();
+        return makeClaimed(key, claim, make);
+      }
+      const known = await selectReply(sql, key);
+      if (known !== null) return JSON.parse(known) as ChannelReply;
+      if (performance.now() >= endMs) return null;
+      await delay(POLL_MS);
+    }
+  }
+
+  return {
+    async reply(key, waitMs, make) {
+      const name = `${key.configId}/${key.digest.toString('base64url')}`;
+      const started = pending.get(name);
+      if (started !== undefined) {
+        const reply = await started;
+        return reply && { reply, isReplayed: true };
+      }
+      let isReplayed = true;
+      const making = claimOrWait(key, waitMs, make, () => {
+        isReplayed = false;
+      }).finally(() => pending.delete(name));
+      pending.set(name, making);
+      const reply = await making;
+      return reply && { reply, isReplayed };
+    },
+  };
+}

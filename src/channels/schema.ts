@@ -1,0 +1,146 @@
+import { z } from 'zod';
+
+/** Provider whose deliveries are answered, and through which notifications are sent. */
+export const MESSENGER = 'messenger';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
+
+/** A text with messages of its own: a configuration is parsed apart from the request that brings it. */
+function text(charsMax: number) {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+    .max(charsMax, `must have at most ${charsMax} characters`)
+    .refine((value) => value.trim() !== '', { error: 'must not be empty', abort: true });
+}
+
+function plainText(charsMax: number) {
+  return text(charsMax)
+    .refine((value) => !CONTROL_CHARACTERS.test(value), 'must not contain control characters')
+    .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+}
+
+/** Keys go into headers, which hold printable ASCII. */
+const headerCredential = text(4096).refine(
+  (value) => /^[\x21-\x7e]+$/.test(value),
+  'must be printable ASCII without spaces',
+);
+
+/** `config` of the messenger provider (contract 2.5); the last three fields are ours. */
+export const MessengerConfig = z.object({
+  rest_api_key: headerCredential,
+  channel_id: plainText(200),
+  admin_key: text(4096).optional(),
+  collection: plainText(128).describe('name or id of the bucket that is searched'),
+  bot_id: plainText(128),
+  secret: text(1024).describe('HMAC secret of the webhook'),
+  bucket_collection: plainText(128).optional().describe('name or id of a collection of the bucket; limits the search'),
+  public_only: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .describe('answer from documents that are public_accessible only'),
+  score_min: z
+    .number({ error: 'must be a number' })
+    .min(0, 'must be at least 0')
+    .max(1, 'must be at most 1')
+    .default(0.1)
+    .describe('results of a lower score are not shown'),
+});
+export type MessengerConfig = z.output<typeof MessengerConfig>;
+
+/** `config` of any other provider: it is stored and masked, and nothing is known of it. */
+export const OtherConfig = z.record(z.string(), z.unknown());
+
+/** `POST /v1/channels/configs`. What `config` must hold depends on the provider; `createChannel` checks it. */
+export const CreateChannel = z.object({
+  name: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(100)
+    .refine((name) => !CONTROL_CHARACTERS.test(name), 'must not contain control characters'),
+  provider: z
+    .string()
+    .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
+  config: z.record(z.string(), z.unknown()).describe('for the provider "messenger": the fields of MessengerConfig'),
+});
+export type CreateChannel = z.output<typeof CreateChannel>;
+
+export const CreatedChannel = z.object({ id: z.string(), name: z.string(), provider: z.string() });
+export type CreatedChannel = z.output<typeof CreatedChannel>;
+
+/** A configuration as it is listed: every credential in `config` is masked. */
+export const ChannelView = CreatedChannel.extend({ config: z.record(z.string(), z.unknown()) }).meta({
+  id: 'ChannelConfig',
+});
+export type ChannelView = z.output<typeof ChannelView>;
+
+/** Body of a delivery to the webhook (contract 4.10). */
+export const Delivery = z.object({
+  bot_id: z.string(),
+  user_id: z.string().min(1, 'must not be empty').max(512),
+  utterance: z.string().min(1, 'must not be empty'),
+});
+export type Delivery = z.output<typeof Delivery>;
+
+export const OUTPUTS_MAX = 3;
+export const OUTPUT_CHARS_MAX = 1000;
+
+/** Reply to a delivery, in the messenger's simple-text format. */
+export const ChannelReply = z
+  .object({
+    version: z.literal('2.0'),
+    template: z.object({
+      outputs: z
+        .array(z.object({ simpleText: z.object({ text: z.string().min(1).max(OUTPUT_CHARS_MAX) }) }))
+        .min(1)
+        .max(OUTPUTS_MAX),
+    }),
+  })
+  .meta({ id: 'ChannelReply' });
+export type ChannelReply = z.output<typeof ChannelReply>;
+
+const ARGUMENTS_MAX = 64;
+
+/** `POST /v1/channels/messenger/send`. */
+export const SendRequest = z.object({
+  channel_config_id: z.string().min(1, 'must not be empty').max(128),
+  phone: z
+    .string()
+    .regex(/^(?:\+[1-9][0-9]{6,14}|[0-9]{7,15})$/, 'must be in E.164 form (+821012345678) or national digits'),
+  template_code: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(200)
+    .refine((code) => !CONTROL_CHARACTERS.test(code), 'must not contain control characters'),
+  template_args: z
+    .record(z.string().min(1).max(100), z.string().max(2000))
+    .refine((args) => Object.keys(args).length <= ARGUMENTS_MAX, `must have at most ${ARGUMENTS_MAX} keys`)
+    .default({}),
+});
+export type SendRequest = z.output<typeof SendRequest>;
+
+export const SendReply = z.object({
+  status: z.literal('sent'),
+  result: z.object({ message_id: z.string(), sent_at: z.int().describe('milliseconds since 1970') }),
+});
+export type SendReply = z.output<typeof SendReply>;
+
+/** Record of a notification, as `service channels outbox` shows it. */
+export const NotificationRecord = z.object({
+  id: z.string(),
+  channel_config_id: z.string(),
+  via: z.enum(['provider', 'outbox']),
+  status: z.enum(['requested', 'accepted', 'failed']),
+  /** Cause of a failure. */
+  reason: z.string().nullable(),
+  /** Failed, and the provider may have sent it all the same. */
+  uncertain: z.boolean(),
+  message_id: z.string().nullable(),
+  phone: z.string(),
+  template_code: z.string(),
+  template_args: z.record(z.string(), z.string()),
+  requested_at: z.iso.datetime(),
+  finished_at: z.iso.datetime().nullable(),
+});
+export type NotificationRecord = z.output<typeof NotificationRecord>;

@@ -1,0 +1,200 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Plan } from '../access/caller.ts';
+import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { seal } from '../platform/seal.ts';
+import { type ConfigRow, selectConfigsOfBot } from './config-store.ts';
+import { type Channel, type ConfigContext, contextOf, toChannel } from './configs.ts';
+import { Delivery } from './schema.ts';
+
+const WINDOW_SECONDS = 300;
+/** Configurations of one `bot_id`, over all organizations, whose secrets are tried. */
+const CANDIDATES_MAX = 10;
+
+/** A delivery as it came: nothing of it is known to be true. */
+export interface IncomingDelivery {
+  /** Value of `X-Messenger-Timestamp`. */
+  readonly timestamp: string | undefined;
+  /** Value of `X-Messenger-Signature`. */
+  readonly signature: string | undefined;
+  /** Body, exactly as it was sent. */
+  readonly bytes: Buffer;
+}
+
+export interface VerifiedDelivery {
+  readonly channel: Channel;
+  /** Plan of the channel's organization. */
+  readonly plan: Plan;
+  readonly delivery: Delivery;
+  /** SHA-256 of the signature: the same for the same delivery, and for no other. */
+  readonly digest: Buffer;
+}
+
+export interface VerifierContext extends ConfigContext {
+  /** Parse a body that must be a JSON object. Throws AppError 400. */
+  readonly parseJson: (bytes: Buffer) => Record<string, unknown>;
+}
+
+/** Checks where deliveries come from. */
+export interface Verifier {
+  /**
+   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot costs the
+   * same time as a wrong signature.
+   *
+   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration where one is known
+   */
+  verify(incoming: IncomingDelivery): Promise<VerifiedDelivery>;
+}
+
+/** @param now milliseconds since 1970 */
+export function openVerifier(context: VerifierContext, now: () => number = Date.now): Verifier {
+  const unknownBot = makeUnknownBot(context.keyRing);
+  return {
+    async verify(incoming) {
+      const json = parseUnlessRefused(context, incoming, now());
+      const { timestamp, signature } = readHeaders(incoming, now());
+      refuseForeignShape(json, []);
+      const { bot_id: botId } = json;
+      if (typeof botId !== 'string' || botId === '') throw refusal('bot_id_missing', 'bot_id is missing');
+      const rows = await selectConfigsOfBot(context.sql, botId, CANDIDATES_MAX);
+      const candidates = rows.length === 0 ? [unknownBot] : rows;
+      const signed = { timestamp, bytes: incoming.bytes, signature };
+      // Every candidate is tried, also after one that fits.
+      const tried = candidates.map((row) => ({ row, channel: toChannel(context.keyRing, row) }));
+      const fitting = tried.filter(({ channel }) => isSigned(signed, channel.config.secret));
+      const [match] = fitting;
+      if (rows.length === 0) throw notVerified('bot_unknown', null);
+      if (match === undefined) {
+        const [first] = tried;
+        const hasSecret = tried.some(({ channel }) => Boolean(channel.config.secret));
+        throw notVerified(hasSecret ? 'signature_invalid' : 'secret_missing', first?.channel.id ?? null);
+      }
+      return {
+        channel: match.channel,
+        plan: match.row.plan,
+        delivery: readFields(json, match.channel.id),
+        digest: createHash('sha256').update(signature).digest(),
+      };
+    },
+  };
+}
+
+/** A configuration that no signature fits, to spend the time of one that exists. */
+function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readonly plan: Plan } {
+  const [id, orgId] = [newId('chn'), newId('org')];
+  const credential = () => randomBytes(24).toString('base64url');
+  const config = {
+    ...{ rest_api_key: credential(), channel_id: 'none', collection: 'none', bot_id: 'none', secret: credential() },
+    ...{ public_only: true, score_min: 1 },
+  };
+  const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(orgId, id));
+  return { id, orgId, name: 'none', provider: 'none', sealedConfig, plan: 'free' };
+}
+
+/**
+ * Parse the body, unless the headers refuse the delivery anyway: then the body matters only where it has another form
+ * than the contract's, which a person must be told of.
+ */
+function parseUnlessRefused(
+  { parseJson }: VerifierContext,
+  incoming: IncomingDelivery,
+  nowMs: number,
+): Record<string, unknown> {
+  try {
+    readHeaders(incoming, nowMs);
+  } catch (refused) {
+    const { timestamp, signature } = incoming;
+    if (timestamp === undefined && signature === undefined) {
+      refuseForeignShape(parsedOrEmpty(parseJson, incoming.bytes), ['X-Messenger-Timestamp', 'X-Messenger-Signature']);
+    }
+    throw refused;
+  }
+  try {
+    return parseJson(incoming.bytes);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError({ code: 'json_invalid', status: 400, message: error.message, cause: error });
+  }
+}
+
+function parsedOrEmpty(parseJson: VerifierContext['parseJson'], bytes: Buffer): Record<string, unknown> {
+  try {
+    return parseJson(bytes);
+  } catch {
+    return {};
+  }
+}
+
+/** Values of both headers; the timestamp must be within five minutes of this machine's time. */
+function readHeaders(
+  { timestamp, signature }: IncomingDelivery,
+  nowMs: number,
+): { readonly timestamp: string; readonly signature: string } {
+  if (timestamp === undefined) throw refusal('timestamp_missing', 'the header X-Messenger-Timestamp is missing');
+  if (signature === undefined) throw refusal('signature_missing', 'the header X-Messenger-Signature is missing');
+  if (!/^[0-9]{1,12}$/.test(timestamp)) {
+    throw refusal('timestamp_unreadable', 'X-Messenger-Timestamp must be a time in whole seconds since 1970');
+  }
+  if (Math.abs(Number(timestamp) - nowMs / 1000) > WINDOW_SECONDS) {
+    const message = `X-Messenger-Timestamp is more than ${WINDOW_SECONDS} seconds from the time of this server`;
+    throw refusal('timestamp_stale', message);
+  }
+  return { timestamp, signature };
+}
+
+/**
+ * Refuse a delivery in the form in which Kakao calls skill servers, naming what it lacks. It has no signature, so that
+ * something must stand between that signs.
+ *
+ * @param missingHeaders headers that it lacks, too
+ */
+function refuseForeignShape(json: Record<string, unknown>, missingHeaders: readonly string[]): void {
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject(json['userRequest']) || !isObject(json['bot'])) return;
+  const fields = ['bot_id', 'user_id', 'utterance'].filter((field) => json[field] === undefined);
+  if (fields.length === 0) return;
+  const missing = [...missingHeaders, ...fields].join(', ');
+  throw invalidRequest(
+    `this is a delivery as Kakao sends it to skill servers (userRequest, bot); missing: ${missing}. Put a relay in ` +
+      'between that sends {"bot_id", "user_id", "utterance"} and signs it',
+    null,
+    'foreign_delivery',
+  );
+}
+
+/** Lowercase hexadecimal HMAC-SHA-256 over `<timestamp>.<bytes>`. */
+export function signDelivery(secret: string, timestamp: string, bytes: Uint8Array): string {
+  return createHmac('sha256', secret).update(`${timestamp}.`).update(bytes).digest('hex');
+}
+
+function isSigned(
+  signed: { readonly timestamp: string; readonly bytes: Buffer; readonly signature: string },
+  secret: string | undefined,
+): boolean {
+  const expected = Buffer.from(signDelivery(secret ?? '', signed.timestamp, signed.bytes));
+  const presented = Buffer.alloc(expected.length);
+  presented.write(signed.signature, 'latin1');
+  const isEqual = timingSafeEqual(expected, presented);
+  return isEqual && /^[0-9a-f]{64}$/.test(signed.signature) && Boolean(secret);
+}
+
+function readFields(json: Record<string, unknown>, channel: string): Delivery {
+  const parsed = Delivery.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message, code }) => {
+    const field = path.join('.');
+    if (code !== 'invalid_type') return `${field}: ${message}`;
+    return `${field}: ${json[field] === undefined ? 'is required' : 'must be a string'}`;
+  });
+  throw new AppError({ code: 'field_missing', status: 400, message: faults.join('; '), details: { channel } });
+}
+
+function refusal(code: string, message: string): AppError {
+  return forbidden(message, code);
+}
+
+/** 403 in the same words for both, so that nobody can learn which bots there are. */
+function notVerified(code: string, channel: string | null): AppError {
+  const message = 'the bot_id is not known here, or the signature does not fit';
+  return new AppError({ code, status: 403, message, details: { channel } });
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+const TIMEOUT_SECONDS_DEFAULT = 10;
+
+/** `channels.messenger`: where notifications are sent. Without `base_url` they are kept in the local outbox. */
+const Messenger = z
+  .strictObject({
+    base_url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+      .optional(),
+    /** Scheme of the header `Authorization`, before the `rest_api_key` of the configuration. */
+    auth_scheme: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be one word')
+      .default('Bearer'),
+    timeout_seconds: z.number().positive().max(60).default(TIMEOUT_SECONDS_DEFAULT),
+  })
+  .prefault({});
+
+/** Settings of messaging channels. */
+export const channelSettings = { channels: z.strictObject({ messenger: Messenger }).prefault({}) };
+
+type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
+
+export interface MessengerSettings {
+  /** Address that notifications are posted to. */
+  readonly url: string;
+  readonly authScheme: string;
+  /** Bound of one notification, tries together. */
+  readonly timeoutMs: number;
+}
+
+/** The same settings as the program uses them. */
+export function channelConfigOf({ channels: { messenger } }: ChannelsFile): {
+  /** Null: notifications are kept in the local outbox. */
+  messenger: MessengerSettings | null;
+} {
+  if (messenger.base_url === undefined) return { messenger: null };
+  return {
+    messenger: {
+      url: messenger.base_url,
+      authScheme: messenger.auth_scheme,
+      timeoutMs: messenger.timeout_seconds * 1000,
+    },
+  };
+}
