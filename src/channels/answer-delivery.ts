@@ -32,12 +32,12 @@ interface Answer {
  */
 export async function answerDelivery(context: AnswerContext, incoming: IncomingDelivery): Promise<ChannelReply> {
   const beganMs = performance.now();
-  const { metrics, deadlines } = context;
+  const { metrics, deadlineMs } = context;
   const verified = await verifyCounted(context, incoming);
   const { channel, digest } = verified;
   const language = languageOf(verified.delivery.utterance);
   let outcome: DeliveryOutcome = 'replayed';
-  const waitMs = Math.max(0, beganMs + deadlines.retrievalMs - performance.now());
+  const waitMs = Math.max(0, beganMs + deadlineMs - performance.now());
   const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, async () => {
     const answer = await makeAnswer(context, verified, language, beganMs);
     outcome = answer.outcome;

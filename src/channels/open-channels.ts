@@ -15,7 +15,6 @@ import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
-import { RETRIEVAL_DEADLINES } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
 import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
@@ -45,11 +44,11 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { messenger } = config.channels;
+  const { messenger, replyDeadlineMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
-    ...{ search, logger, metrics, deadlines: RETRIEVAL_DEADLINES },
-    replies: openReplyOnce({ sql, logger }),
+    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs },
+    replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
   };
   return {

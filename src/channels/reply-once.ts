@@ -6,8 +6,8 @@ import type { ChannelReply } from './schema.ts';
 
 /** A reply is kept for longer than its delivery stays fresh: 300 s from a clock that is 300 s ahead. */
 const KEEP_MS = 10 * 60_000;
-/** A claim outlives every deadline of a reply. */
-const CLAIM_MS = 6_000;
+/** A claim outlives the deadline of its reply by this. */
+const CLAIM_BEYOND_MS = 2_500;
 const POLL_MS = 50;
 
 export interface MadeReply {
@@ -30,7 +30,14 @@ export interface ReplyOnce {
   ): Promise<{ readonly reply: ChannelReply; readonly isReplayed: boolean } | null>;
 }
 
-export function openReplyOnce({ sql, logger }: { readonly sql: Sql; readonly logger: Logger }): ReplyOnce {
+export function openReplyOnce(settings: {
+  readonly sql: Sql;
+  readonly logger: Logger;
+  /** Bound of the time in which a reply is made. */
+  readonly deadlineMs: number;
+}): ReplyOnce {
+  const { sql, logger } = settings;
+  const times = { claimMs: settings.deadlineMs + CLAIM_BEYOND_MS, keepMs: KEEP_MS };
   /** Replies that this process is making. Each ends with its deadline. */
   const pending = new Map<string, Promise<ChannelReply | null>>();
 
@@ -49,7 +56,7 @@ export function openReplyOnce({ sql, logger }: { readonly sql: Sql; readonly log
   async function claimOrWait(key: DeliveryKey, waitMs: number, make: () => Promise<MadeReply>, note: () => void) {
     const endMs = performance.now() + waitMs;
     for (;;) {
-      const claim = await claimDelivery(sql, key, { claimMs: CLAIM_MS, keepMs: KEEP_MS });
+      const claim = await claimDelivery(sql, key, times);
       if (claim !== null) {
         note();
         return makeClaimed(key, claim, make);

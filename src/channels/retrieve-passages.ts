@@ -6,10 +6,8 @@ import type { SearchRequest, SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { Channel } from './configs.ts';
 
-/** Messengers give up after 5 s. A search whose query is not embedded by then goes on by keyword alone. */
-export const RETRIEVAL_DEADLINES = { hybridMs: 2_300, retrievalMs: 3_500 } as const;
-export type RetrievalDeadlines = Readonly<Record<keyof typeof RETRIEVAL_DEADLINES, number>>;
-
+/** Share of the deadline after which a search whose query is not embedded yet goes on by keyword alone. */
+const HYBRID_SHARE = 0.65;
 /** Results of a search; near-duplicates among them are left out afterwards. */
 const RESULTS_WANTED = 12;
 /** Results of one document: an answer should not come from one file alone. */
@@ -26,7 +24,8 @@ export type Retrieval =
 export interface RetrievalContext {
   readonly search: SearchContext;
   readonly logger: Logger;
-  readonly deadlines: RetrievalDeadlines;
+  /** Bound from the arrival of a delivery to the end of its retrieval. */
+  readonly deadlineMs: number;
 }
 
 /** Caller of a channel's searches: whoever writes to the messenger, outside the organization. */
@@ -51,7 +50,7 @@ export async function retrievePassages(
   question: string,
   beganMs: number,
 ): Promise<Retrieval> {
-  const { search, logger, deadlines } = context;
+  const { search, logger, deadlineMs } = context;
   const { config } = channel;
   const caller = channelCaller(channel, plan);
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {
@@ -66,8 +65,8 @@ export async function retrievePassages(
   };
   let fault: unknown;
   for (const [mode, endMs] of [
-    ['hybrid', beganMs + deadlines.hybridMs],
-    ['keyword', beganMs + deadlines.retrievalMs],
+    ['hybrid', beganMs + HYBRID_SHARE * deadlineMs],
+    ['keyword', beganMs + deadlineMs],
   ] as const) {
     try {
       return await find(mode, endMs);

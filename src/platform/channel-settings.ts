@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
 const TIMEOUT_SECONDS_DEFAULT = 10;
+/** Messengers give up after 5 s. */
+const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
 
 /** `channels.messenger`: where notifications are sent. Without `base_url` they are kept in the local outbox. */
 const Messenger = z
@@ -19,7 +21,15 @@ const Messenger = z
   .prefault({});
 
 /** Settings of messaging channels. */
-export const channelSettings = { channels: z.strictObject({ messenger: Messenger }).prefault({}) };
+export const channelSettings = {
+  channels: z
+    .strictObject({
+      messenger: Messenger,
+      /** Time after which a delivery is answered by an apology. */
+      reply_deadline_seconds: z.number().min(0.5).max(60).default(REPLY_DEADLINE_SECONDS_DEFAULT),
+    })
+    .prefault({}),
+};
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
 
@@ -32,12 +42,17 @@ export interface MessengerSettings {
 }
 
 /** The same settings as the program uses them. */
-export function channelConfigOf({ channels: { messenger } }: ChannelsFile): {
+export function channelConfigOf({ channels }: ChannelsFile): {
   /** Null: notifications are kept in the local outbox. */
   messenger: MessengerSettings | null;
+  /** Bound of a reply to a delivery. */
+  replyDeadlineMs: number;
 } {
-  if (messenger.base_url === undefined) return { messenger: null };
+  const { messenger } = channels;
+  const replyDeadlineMs = channels.reply_deadline_seconds * 1000;
+  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs };
   return {
+    replyDeadlineMs,
     messenger: {
       url: messenger.base_url,
       authScheme: messenger.auth_scheme,

@@ -6,6 +6,9 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { Answer, TestApi } from './api.ts';
 import { until } from './until.ts';
 
+/** Settings under which a busy machine finishes every reply. */
+export const PATIENT = { channels: { reply_deadline_seconds: 60 } };
+
 export const WEBHOOK = '/v1/channels/messenger/webhook';
 export const CONFIGS = '/v1/channels/configs';
 export const SEND = '/v1/channels/messenger/send';

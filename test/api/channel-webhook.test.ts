@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { seal } from '../../src/platform/seal.ts';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import {
+  createConfig,
+  deliver,
+  fillBucket,
+  freshUser,
+  messengerConfig,
+  nowSeconds,
+  PATIENT,
+  signedDelivery,
+  textOf,
+  WEBHOOK,
+} from '../support/channels.ts';
+
+let api: TestApi;
+let second: TestApi;
+let key: string;
+let configId: string;
+beforeAll(async () => {
+  api = await openTestApi({ settings: PATIENT });
+  second = await openTestApi({ settings: PATIENT, beside: api, worker: false });
+  key = await api.key({ scopes: ['channels:manage'] });
+  configId = await createConfig(api, key);
+  await fillBucket(api, 'default', [{ fileName: 'pump.txt', text: 'The pump is greased every three months.' }]);
+});
+afterAll(async () => {
+  await second.close();
+  await api.close();
+});
+beforeEach(async () => {
+  await api.appliance.sql`DELETE FROM channel_calls`;
+});
+
+const question = (part: Record<string, unknown> = {}) => ({
+  utterance: 'how often is the pump greased?',
+  user_id: freshUser(),
+  ...part,
+});
+
+test('a signed delivery is answered from the bucket', async () => {
+  const answer = await deliver(api, question());
+  expect(answer).toMatchObject({ status: 200, body: { version: '2.0' } });
+  expect(textOf(answer)).toBe('1. [1.00] The pump is greased every three months.\n(pump.txt)');
+});
+
+describe('403 for', () => {
+  const refused = { status: 403, body: { detail: expect.any(String) } };
+  const send = (headers: Record<string, string>, body: string) => api.call('POST', WEBHOOK, { headers, body });
+  const without = (name: string) => {
+    const { headers, body } = signedDelivery(question());
+    return send(Object.fromEntries(Object.entries(headers).filter(([each]) => each !== name)), body);
+  };
+  const at = (seconds: number) => deliver(api, question(), { timestamp: String(Number(nowSeconds()) + seconds) });
+
+  test('a missing timestamp', async () => expect(await without('X-Messenger-Timestamp')).toMatchObject(refused));
+  test('a missing signature', async () => expect(await without('X-Messenger-Signature')).toMatchObject(refused));
+  test('a timestamp 302 seconds ago', async () => expect(await at(-302)).toMatchObject(refused));
+  test('a timestamp 302 seconds ahead', async () => expect(await at(302)).toMatchObject(refused));
+  test.each(['', 'now', '1e9', '-5', '12.5', '0x10', '99999999999999', '1 2'])(
+    'the timestamp "%s"',
+    async (timestamp) => {
+      expect(await deliver(api, question(), { timestamp })).toMatchObject(refused);
+    },
+  );
+  test('a wrong secret', async () => {
+    expect(await deliver(api, question(), { secret: 'another' })).toMatchObject(refused);
+  });
+  test('an unknown bot', async () => {
+    expect(await deliver(api, question({ bot_id: 'nobody' }))).toMatchObject(refused);
+  });
+  test.each([undefined, null, '', 7, ['bot-1']])('the bot_id %j', async (botId) => {
+    expect(await deliver(api, question({ bot_id: botId }))).toMatchObject(refused);
+  });
+  test('a configuration without a secret', async () => {
+    const id = await createConfig(api, key, { bot_id: 'no-secret' });
+    const { secret: _secret, ...config } = messengerConfig({ bot_id: 'no-secret' });
+    const context = `channel_configs/${api.operator.orgId}/${id}`;
+    const sealed = seal(api.appliance.keyRing.encryption, JSON.stringify(config), context);
+    await api.appliance.sql`UPDATE channel_configs SET sealed_config = ${sealed} WHERE id = ${id}`;
+    for (const secret of ['', 'undefined', 'signing-secret-canary-0123456789']) {
+      expect(await deliver(api, question({ bot_id: 'no-secret' }), { secret })).toMatchObject(refused);
+    }
+  });
+  test('a bot of an organization that is suspended', async () => {
+    const foreign = await api.key({ scopes: ['channels:manage'], org: 'late-payer' });
+    await createConfig(api, foreign, { bot_id: 'suspended' });
+    expect((await deliver(api, question({ bot_id: 'suspended' }))).status).toBe(200);
+    await api.appliance.sql`UPDATE organizations SET suspended_at = now() WHERE name = 'late-payer'`;
+    expect(await deliver(api, question({ bot_id: 'suspended' }))).toMatchObject(refused);
+  });
+  test('an unknown bot in the same words as for a wrong signature', async () => {
+    const unknown = await deliver(api, question({ bot_id: 'nobody' }));
+    expect((await deliver(api, question(), { secret: 'wrong' })).body).toEqual(unknown.body);
+  });
+});
+
+describe('400 for', () => {
+  test.each(['{', '[1]', '"text"', 'null', '{"bot_id":"bot-1"'])('the body %s', async (body) => {
+    expect(await deliver(api, body)).toMatchObject({ status: 400, body: { detail: expect.any(String) } });
+  });
+  test('an empty body, and bytes that are no UTF-8', async () => {
+    const { headers } = signedDelivery('');
+    expect((await api.call('POST', WEBHOOK, { headers, body: '' })).status).toBe(400);
+    const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+    expect((await api.call('POST', WEBHOOK, { headers, body })).status).toBe(400);
+  });
+  test.each([
+    ['no user_id', { user_id: undefined }, 'user_id: is required'],
+    ['an empty user_id', { user_id: '' }, 'user_id: must not be empty'],
+    ['a user_id that is a number', { user_id: 1 }, 'user_id: must be a string'],
+    ['no utterance', { utterance: undefined }, 'utterance: is required'],
+    ['an utterance of no characters', { utterance: '' }, 'utterance: must not be empty'],
+    ['an utterance that is a list', { utterance: [] }, 'utterance: must be a string'],
+  ])('%s', async (_what, part, fault) => {
+    const answer = await deliver(api, question(part));
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(fault) } });
+  });
+  test('a missing field only after the signature: before, it is 403', async () => {
+    const answer = await deliver(api, question({ utterance: undefined }), { secret: 'wrong' });
+    expect(answer.status).toBe(403);
+  });
+  test('a delivery as Kakao sends it to skill servers, naming what is missing', async () => {
+    const body = JSON.stringify({
+      intent: { id: 'i', name: 'block' },
+      userRequest: { timezone: 'Asia/Seoul', utterance: '영업시간', lang: 'ko', user: { id: 'u', type: 'botUserKey' } },
+      bot: { id: 'b', name: 'shop' },
+      action: { id: 'a', name: 'skill', params: {}, detailParams: {}, clientExtra: {} },
+    });
+    const unsigned = await api.call('POST', WEBHOOK, { headers: { 'Content-Type': 'application/json' }, body });
+    expect(unsigned.status).toBe(400);
+    for (const missing of ['X-Messenger-Timestamp', 'X-Messenger-Signature', 'bot_id', 'user_id', 'utterance']) {
+      expect(unsigned.body.detail).toContain(missing);
+    }
+    const signed = await deliver(api, body);
+    expect(signed).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('bot_id, user_id, utterance') },
+    });
+    expect(signed.body.detail).not.toContain('X-Messenger');
+  });
+});
+
+test('other content types are 415, a body beyond the bound 413', async () => {
+  const { body, headers } = signedDelivery(question());
+  const typed = { ...headers, 'Content-Type': 'text/plain' };
+  expect((await api.call('POST', WEBHOOK, { body, headers: typed })).status).toBe(415);
+  expect((await deliver(api, question({ utterance: 'x'.repeat(1_400_000) }))).status).toBe(413);
+});
+
+test('where organizations share a bot_id, the signature picks the channel', async () => {
+  const foreign = await api.key({ scopes: ['channels:manage'], org: 'twin' });
+  await createConfig(api, foreign, { bot_id: 'bot-1', secret: 'secret-of-the-twin-0123456789' });
+  const theirs = await deliver(api, question(), { secret: 'secret-of-the-twin-0123456789' });
+  expect(textOf(theirs)).toContain('I found nothing');
+  expect(textOf(await deliver(api, question()))).toContain('three months');
+});
+
+describe('the same delivery', () => {
+  const usage = async () => {
+    await api.appliance.usage.meter.flush();
+    await second.appliance.usage.meter.flush();
+    const { orgId, plan } = api.operator;
+    return (await api.appliance.usage.summarize({ orgId, plan }, {})).axes.embed;
+  };
+
+  test('sent 100 times at once to two processes has one effect', async () => {
+    const before = await usage();
+    const delivery = signedDelivery(question());
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? api : second).call('POST', WEBHOOK, delivery)),
+    );
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: answers[0]?.body });
+    expect(textOf(answers[0] as (typeof answers)[number])).toContain('three months');
+    expect((await usage()).requests).toBe(before.requests + 1);
+    const [row] = await api.appliance.sql`SELECT cardinality(calls) AS calls FROM channel_calls`;
+    expect(row).toEqual({ calls: 1 });
+  });
+
+  test('is answered with the stored reply after the bucket has changed', async () => {
+    const delivery = signedDelivery(question());
+    const first = await api.call('POST', WEBHOOK, delivery);
+    await api.appliance.sql`UPDATE documents SET searchable = false`;
+    expect((await second.call('POST', WEBHOOK, delivery)).body).toEqual(first.body);
+    expect(textOf(await deliver(api, question()))).toContain('I found nothing');
+    await api.appliance.sql`UPDATE documents SET searchable = true`;
+  });
+
+  test('is answered anew once a process that began it has died', async () => {
+    const delivery = signedDelivery(question());
+    await api.call('POST', WEBHOOK, delivery);
+    await api.appliance.sql`UPDATE channel_replies SET reply = NULL, claimed_until = now()`;
+    expect(textOf(await second.call('POST', WEBHOOK, delivery))).toContain('three months');
+  });
+
+  test('that another process does not finish gets an apology, and nothing is stored for it', async () => {
+    const delivery = signedDelivery(question());
+    await api.call('POST', WEBHOOK, delivery);
+    await api.appliance.sql`UPDATE channel_replies SET reply = NULL, claimed_until = now() + interval '1 hour'`;
+    const settings = { channels: { reply_deadline_seconds: 0.5 } };
+    const hasty = await openTestApi({ settings, beside: api, worker: false });
+    expect(textOf(await hasty.call('POST', WEBHOOK, delivery))).toContain('takes too long');
+    await hasty.close();
+    const stored = await api.appliance.sql`SELECT 1 FROM channel_replies WHERE reply LIKE '%takes too long%'`;
+    expect(stored).toHaveLength(0);
+  });
+
+  test('is refused once its configuration is deleted', async () => {
+    const id = await createConfig(api, key, { bot_id: 'leaving' });
+    const delivery = signedDelivery(question({ bot_id: 'leaving' }));
+    expect((await api.call('POST', WEBHOOK, delivery)).status).toBe(200);
+    await api.call('DELETE', `/v1/channels/configs/${id}`, { key });
+    expect((await api.call('POST', WEBHOOK, delivery)).status).toBe(403);
+  });
+});
+
+describe('more than 30 calls in a minute', () => {
+  const TOO_MANY = 'try again in a minute';
+  const ask = (n: number) => deliver(n % 2 === 0 ? api : second, question());
+
+  test('get a message to retry later, exactly from the 31st on, over two processes', async () => {
+    const texts = (await Promise.all(Array.from({ length: 60 }, (_, n) => ask(n)))).map(textOf);
+    expect(texts.filter((text) => text.includes('three months'))).toHaveLength(30);
+    expect(texts.filter((text) => text.includes(TOO_MANY))).toHaveLength(30);
+  });
+
+  test('are answered again, one for each that is a minute old', async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+    await api.appliance.sql`
+      UPDATE channel_calls SET calls[1] = calls[1] - interval '1 minute', calls[2] = calls[2] - interval '1 minute'`;
+    const texts = [textOf(await ask(0)), textOf(await ask(1)), textOf(await ask(0))];
+    expect(texts.map((text) => text.includes(TOO_MANY))).toEqual([false, false, true]);
+  });
+
+  test('that were refused do not count, nor do repetitions', async () => {
+    const delivery = signedDelivery(question());
+    for (let n = 0; n < 31; n++) await deliver(api, question(), { secret: 'wrong' });
+    for (let n = 0; n < 31; n++) await api.call('POST', WEBHOOK, delivery);
+    expect(textOf(await ask(0))).toContain('three months');
+  });
+
+  test('of one bot leave another bot alone, and the message is in the language of the utterance', async () => {
+    await createConfig(api, key, { bot_id: 'calm' });
+    await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+    expect(textOf(await deliver(api, question({ bot_id: 'calm' })))).toContain('three months');
+    expect(textOf(await deliver(api, question({ utterance: '펌프는 언제 윤활합니까?' })))).toContain('1분 후에');
+  });
+
+  test('a delivery over the limit is answered when it comes again later', async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+    const delivery = signedDelivery(question());
+    expect(textOf(await api.call('POST', WEBHOOK, delivery))).toContain(TOO_MANY);
+    await api.appliance.sql`DELETE FROM channel_calls`;
+    expect(textOf(await api.call('POST', WEBHOOK, delivery))).toContain('three months');
+  });
+});
+
+test('deliveries, refusals and faults are counted for each channel', async () => {
+  await deliver(api, question());
+  await deliver(api, question(), { secret: 'wrong' });
+  await deliver(api, question({ bot_id: 'nobody' }));
+  const { body } = await api.call('GET', '/metrics');
+  const value = (name: string) =>
+    Number(
+      body
+        .split('\n')
+        .find((line: string) => line.startsWith(`${name} `))
+        ?.split(' ')
+        .at(-1),
+    );
+  expect(
+    value(`service_channel_deliveries_total{channel="${configId}",bot="bot-1",outcome="answered"}`),
+  ).toBeGreaterThan(0);
+  expect(
+    value(`service_channel_deliveries_total{channel="${configId}",bot="bot-1",outcome="rate_limited"}`),
+  ).toBeGreaterThan(0);
+  expect(
+    value(`service_channel_deliveries_total{channel="${configId}",bot="bot-1",outcome="replayed"}`),
+  ).toBeGreaterThan(0);
+  expect(value(`service_channel_refusals_total{channel="${configId}",reason="signature_invalid"}`)).toBeGreaterThan(0);
+  expect(value('service_channel_refusals_total{channel="",reason="bot_unknown"}')).toBeGreaterThan(0);
+  expect(value(`service_channel_reply_seconds_count{channel="${configId}",bot="bot-1"}`)).toBeGreaterThan(0);
+});
+
+test('questions are metered on the axis embed, marked as internal', async () => {
+  const { sql, usage } = api.appliance;
+  await usage.meter.flush();
+  const before =
+    await sql`SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_ledger WHERE axis = 'embed' AND internal`;
+  await deliver(api, question());
+  await usage.meter.flush();
+  const after =
+    await sql`SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_ledger WHERE axis = 'embed' AND internal`;
+  expect((after[0]?.['requests'] as number) - (before[0]?.['requests'] as number)).toBe(1);
+});
