@@ -3,6 +3,7 @@ import { apiRoutes } from '../../server/api-service.ts';
 import type { Route } from '../../server/route.ts';
 import { SCOPES, type Scope } from '../../src/access/caller.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
+import { createConfig } from '../support/channels.ts';
 
 // Tests of every route with every kind of caller that must be refused. The cases come from the route table, so that a
 // new route is tested as soon as it is mounted.
@@ -30,7 +31,8 @@ beforeAll(async () => {
   await sql`UPDATE api_keys SET expires_at = now() WHERE id = ${idOf(keys.expired)}`;
   const json = { filename: 'mine.txt', text: 'mine' };
   const { body } = await test.call('POST', '/v1/buckets/default/documents', { key: keys.own, json });
-  Object.assign(ids, { bucket: body.bucket_id, document: body.id, job: body.job_id, id: 'local/lexical-1' });
+  const config = await createConfig(test, keys.own);
+  Object.assign(ids, { bucket: body.bucket_id, document: body.id, job: body.job_id, config, id: 'local/lexical-1' });
 });
 afterAll(() => test.close());
 
@@ -51,7 +53,7 @@ function call(route: Route, key: string | undefined, to = path(route)): Promise<
 }
 
 const guarded = () =>
-  routes.filter((route) => route.access !== 'public' && route.access !== 'loopback_or_platform_admin');
+  routes.filter((route) => !['public', 'signature', 'loopback_or_platform_admin'].includes(route.access));
 
 describe('every guarded route', () => {
   it('every guarded route refuses callers without a valid key', async () => {
@@ -64,7 +66,9 @@ describe('every guarded route', () => {
 
   it('every guarded route refuses a key that has all scopes but the one it needs', async () => {
     for (const route of guarded().filter((route) => route.access !== 'caller')) {
-      const scopes = SCOPES.filter((scope) => scope !== route.access && scope !== 'platform_admin') as Scope[];
+      // channels:manage implies channels:send.
+      const enough = route.access === 'channels:send' ? ['channels:send', 'channels:manage'] : [route.access];
+      const scopes = SCOPES.filter((scope) => !enough.includes(scope) && scope !== 'platform_admin') as Scope[];
       const { status, body } = await call(route, await test.key({ scopes }));
       // The route of the cron secret does not authenticate ordinary keys.
       const [refusal, wanted] =
@@ -75,14 +79,14 @@ describe('every guarded route', () => {
   });
 
   it("every guarded route answers another organization's ids like missing ones", async () => {
-    for (const route of guarded().filter((route) => /:(bucket|document|job)/.test(route.path))) {
-      const missing = { bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing' };
+    for (const route of guarded().filter((route) => /:(bucket|document|job|config)/.test(route.path))) {
+      const missing = { bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing', config: 'chn_missing' };
       const foreign = await call(route, keys.foreign);
       const absent = await call(route, keys.foreign, path(route, missing));
       expect([route.operationId, foreign.status]).toEqual([route.operationId, 404]);
       expect(absent.status).toBe(404);
       const anonymous = (answer: Answer) =>
-        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|req)_\w+|default/g, '*');
+        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|req)_\w+|default/g, '*');
       expect(anonymous(foreign)).toBe(anonymous(absent));
     }
   });
@@ -95,9 +99,11 @@ describe('every guarded route', () => {
     expect(nested.status).toBe(404);
   });
 
-  it('exactly four routes are public', () => {
+  it('exactly four routes are public and one is signed', () => {
     const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
     expect(open.toSorted()).toEqual(['getHealth', 'getOpenApi', 'getReadiness', 'retiredEmbed']);
+    const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);
+    expect(signed).toEqual(['receiveDelivery']);
   });
 });
 

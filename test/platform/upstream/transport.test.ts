@@ -154,10 +154,11 @@ describe('HttpUpstream', () => {
     });
     for (const path of ['/reset', '/half']) {
       const fault = await faultOf(upstream.call(callOf({ path })));
-      expect([fault.kind, fault.code]).toEqual(['transient', 'connection']);
+      expect([fault.kind, fault.code, fault.isUnsent]).toEqual(['transient', 'connection', false]);
     }
     const unused = new HttpUpstream('http://127.0.0.1:1', { connectionsMax: 1 });
-    expect((await faultOf(unused.call(callOf()))).message).toBe('the connection failed (ECONNREFUSED)');
+    const refused = await faultOf(unused.call(callOf()));
+    expect([refused.message, refused.isUnsent]).toEqual(['the connection failed (ECONNREFUSED)', true]);
     await unused.close();
     expect((await faultOf(unused.call(callOf()))).code).toBe('connection');
   });

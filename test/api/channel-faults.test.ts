@@ -1,0 +1,52 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { createConfig, deliver, fillBucket, freshUser, textOf } from '../support/channels.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import { keepLogs } from '../support/logs.ts';
+
+let upstream: FakeUpstream;
+let api: TestApi;
+let settings: Record<string, unknown>;
+const { logger, lines } = keepLogs();
+
+/** A provider of embeddings that answers while documents come in, and then hangs for ever. */
+beforeAll(async () => {
+  upstream = await FakeUpstream.start({ dimensions: 1024 });
+  settings = {
+    providers: { 'vendor-d': { protocol: 'tei', base_url: upstream.baseUrl('tei'), timeout_seconds: 600 } },
+    alias: { 'service-embed-1-small': { default: 'vendor-d/bge-m3-ko' } },
+    embeddings: { deadline_seconds: 600 },
+    channels: { reply_deadline_seconds: 8 },
+  };
+  api = await openTestApi({ logger, settings });
+  await fillBucket(api, 'default', [{ text: 'The pump is greased every three months.' }]);
+  await createConfig(api, await api.key({ scopes: ['channels:manage'] }));
+});
+afterAll(async () => {
+  await api.close();
+  await upstream.close();
+});
+
+const ask = (utterance: string) => deliver(api, { utterance, user_id: freshUser() });
+
+test('while the embedding provider hangs, the answer is found by keyword', async () => {
+  upstream.decide = () => ({ kind: 'stall' });
+  expect(textOf(await ask('how often is the pump greased?'))).toContain('three months');
+});
+
+test('where the index cannot be read, the reply is a friendly line, with a metric and a line in the log', async () => {
+  upstream.decide = () => null;
+  const other = await openTestApi({ logger, settings, beside: api, worker: false });
+  const index = path.join(api.dataDir, 'index');
+  for (const table of await readdir(index)) await rm(path.join(index, table, 'data'), { recursive: true, force: true });
+  const answer = await deliver(other, { utterance: 'is the pump greased?', user_id: freshUser() });
+  expect(answer.status).toBe(200);
+  expect(textOf(answer)).toContain('there are no answers here at the moment');
+  expect((await other.call('GET', '/metrics')).body).toMatch(
+    /service_channel_faults_total\{channel="chn_\w+",reason="\w+"\} 1/,
+  );
+  expect(lines.map(({ msg }) => msg)).toContain('a delivery could not be answered');
+  await other.close();
+});
