@@ -29,7 +29,8 @@ export default class Top extends BaseCommand {
     const { parseRequest } = await import('../src/cli/parse-request.ts');
     const { z } = await import('zod');
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
-    const { localServerUrl, topOnce, topOnScreen } = await import('../src/cli/watch-top.ts');
+    const { topOnce, topOnScreen } = await import('../src/cli/watch-top.ts');
+    const { localServerUrl } = await import('../src/cli/local-server-url.ts');
     const isScreen = process.stdout.isTTY && !this.jsonEnabled();
     return this.withAppliance(
       flags,

@@ -67,6 +67,13 @@ export async function listChannels({ sql, keyRing }: ConfigContext, orgId: strin
   });
 }
 
+/** Check that there is a configuration, whatever its provider. @throws AppError `channel_configuration_not_found` (404) */
+export async function requireChannel(sql: Sql, orgId: string, id: string): Promise<ConfigRow> {
+  const row = await selectConfig(sql, orgId, id);
+  if (row === null) throw notFound('channel configuration', id);
+  return row;
+}
+
 /** Remove a configuration for good. @throws AppError `channel_configuration_not_found` (404) */
 export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'actor'>, id: string): Promise<void> {
   await sql.begin(async (tx) => {
@@ -84,8 +91,7 @@ export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'ac
  * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400)
  */
 export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string, id: string): Promise<Channel> {
-  const row = await selectConfig(sql, orgId, id);
-  if (row === null) throw notFound('channel configuration', id);
+  const row = await requireChannel(sql, orgId, id);
   if (row.provider !== MESSENGER) {
     const message = `provider "${row.provider}" is not supported here; only configurations of "${MESSENGER}" are`;
     throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');

@@ -48,9 +48,6 @@ export const MessengerConfig = z.object({
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
-/** `config` of any other provider: it is stored and masked, and nothing is known of it. */
-export const OtherConfig = z.record(z.string(), z.unknown());
-
 /** `POST /v1/channels/configs`. What `config` must hold depends on the provider; `createChannel` checks it. */
 export const CreateChannel = z.object({
   name: z

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createElement } from 'react';
 import { openQueueGauge, type QueueLoad } from '../jobs/queues.ts';
-import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { Top, type TopSnapshot } from '../tui/top.ts';
@@ -71,11 +70,4 @@ export async function topOnScreen(run: TopRun, terminal: ScreenRun<TopSnapshot>[
         hasKeys: terminal.stdin.isTTY,
       }),
   });
-}
-
-/** Return the address of the server of these settings on its own machine. */
-export function localServerUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
-  const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  const address = wildcards[host] ?? host;
-  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

@@ -1,0 +1,58 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class ChannelsCreate extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Store the configuration of a messaging channel; its credentials are encrypted.\n' +
+    'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
+    'admin_key, bucket_collection, public_only and score_min are optional. Credentials on the command line are seen by ' +
+    'other users of the machine: give them by --config-file.';
+  static override examples = [
+    '<%= config.bin %> channels create support --config-file support.json',
+    '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
+  ];
+  static override args = {
+    name: Args.string({ description: 'name of the channel, as people read it', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    provider: Flags.string({
+      description: 'kind of provider; deliveries are answered for messenger, other kinds are only stored',
+      default: 'messenger',
+      env: 'SERVICE_PROVIDER',
+    }),
+    'config-file': Flags.string({
+      description: 'JSON file with the configuration; - reads stdin',
+      env: 'SERVICE_CONFIG_FILE',
+    }),
+    set: Flags.string({
+      description: 'field of the configuration as key=value; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_SET',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ChannelsCreate);
+    const { CreateChannel } = await import('../../src/channels/schema.ts');
+    const { readChannelConfig } = await import('../../src/cli/channel-config.ts');
+    const config = await readChannelConfig(flags['config-file'], flags.set);
+    const request = parseRequest(
+      CreateChannel,
+      { name: args.name, provider: flags.provider, config },
+      { name: 'NAME' },
+    );
+    return this.withOperator(flags, async ({ channels }, operator) => {
+      const { createChannel } = await import('../../src/channels/configs.ts');
+      const { channel, warnings } = await createChannel(channels, operator, request);
+      this.log(`created channel ${channel.name} (${channel.id})`);
+      for (const warning of warnings) note(`warning: ${warning}`);
+      return channel;
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class ChannelsDelete extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Delete the configuration of a messaging channel with its credentials. This cannot be undone.';
+  static override examples = [
+    '<%= config.bin %> channels delete chn_01h8',
+    '<%= config.bin %> channels delete chn_01h8 --yes --json',
+  ];
+  static override args = {
+    channel: Args.string({ description: 'id of the configuration', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ChannelsDelete);
+    return this.withOperator(flags, async ({ channels }, operator, signal) => {
+      const { deleteChannel, requireChannel } = await import('../../src/channels/configs.ts');
+      const { name } = await requireChannel(channels.sql, operator.orgId, args.channel);
+      await confirm(
+        `This deletes the channel ${name} (${args.channel}) with its credentials. Delete it?`,
+        flags.yes,
+        signal,
+      );
+      await deleteChannel(channels.sql, operator, args.channel);
+      this.log(`deleted channel ${name} (${args.channel})`);
+      return { deleted: true };
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/cli/list-page.ts';
+
+const RECORDS_MAX = 1000;
+
+export default class ChannelsOutbox extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'List the notifications of an organization, newest first: requested, accepted by the provider, or failed and why.\n' +
+    'Without channels.messenger.base_url in service.yaml nothing is sent, and this list is where notifications go. ' +
+    '"failed?" means that the provider may have sent it all the same. Records are kept for 90 days.';
+  static override examples = [
+    '<%= config.bin %> channels outbox',
+    '<%= config.bin %> channels outbox --channel chn_01h8 --limit 200 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    channel: Flags.string({ description: 'only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
+    limit: Flags.integer({
+      description: 'number of notifications at most',
+      default: 50,
+      min: 1,
+      max: RECORDS_MAX,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ChannelsOutbox);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { selectNotifications } = await import('../../src/channels/notification-store.ts');
+      const filter = { configId: flags.channel ?? null, rowsMax: flags.limit };
+      const records = await selectNotifications(sql, operator.orgId, filter);
+      await this.showTable('notifications', records, [
+        ['id', (record) => record.id],
+        ['requested', (record) => record.requested_at],
+        ['via', (record) => record.via],
+        ['status', (record) => (record.uncertain ? 'failed?' : record.status)],
+        ['reason', (record) => record.reason],
+        ['message id', (record) => record.message_id, 'may be cut'],
+        ['phone', (record) => record.phone],
+        ['template', (record) => record.template_code, 'may be cut'],
+        ['arguments', (record) => JSON.stringify(record.template_args), 'may be cut'],
+      ]);
+      return listPage(records, flags.limit);
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class ChannelsTest extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Sign a delivery as the messenger does, post it to the running server, and print the reply.\n' +
+    'It counts towards the rate limit of the channel and is metered like any other delivery. With --json the output is ' +
+    'the response of POST /v1/channels/messenger/webhook.';
+  static override examples = [
+    "<%= config.bin %> channels test support 'how long is the warranty?'",
+    "<%= config.bin %> channels test chn_01h8 '영업시간이 어떻게 되나요?' --url https://bots.example.com --json",
+  ];
+  static override args = {
+    channel: Args.string({
+      description: 'id of the configuration, its bot_id, or its name',
+      required: true,
+      ignoreStdin: true,
+    }),
+    utterance: Args.string({ description: 'text that a person would write', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    url: Flags.string({
+      description: 'address of the server (default: host and port of the settings)',
+      env: 'SERVICE_URL',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ChannelsTest);
+    const { z } = await import('zod');
+    const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
+    const { testChannel } = await import('../../src/cli/test-channel.ts');
+    const { localServerUrl } = await import('../../src/cli/local-server-url.ts');
+    return this.withOperator(flags, async ({ channels, config }, operator, signal) => {
+      const delivery = { utterance: args.utterance, userId: operator.actor };
+      const server = { url: url ?? localServerUrl(config), signal };
+      const { reply, tookMs } = await testChannel(channels, operator.orgId, args.channel, delivery, server);
+      const { printable } = await import('../../src/platform/printable.ts');
+      this.log(reply.template.outputs.map(({ simpleText }) => printable(simpleText.text)).join('\n\n'));
+      this.logToStderr(`answered in ${Math.round(tookMs)} ms`);
+      return reply;
+    });
+  }
+}

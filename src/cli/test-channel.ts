@@ -1,0 +1,104 @@
+import { type ConfigContext, findChannel, listChannels } from '../channels/configs.ts';
+import { ChannelReply, MESSENGER } from '../channels/schema.ts';
+import { signDelivery } from '../channels/verify-delivery.ts';
+import { AppError, conflict, notFound } from '../platform/errors.ts';
+import { printable } from '../platform/printable.ts';
+
+const WEBHOOK = '/v1/channels/messenger/webhook';
+/** Beyond the deadline of every reply of a messenger. */
+const TIMEOUT_MS = 65_000;
+const DETAIL_CHARS_MAX = 1000;
+
+/** A reply of the server, and what it took. */
+export interface TestedChannel {
+  readonly reply: ChannelReply;
+  readonly tookMs: number;
+}
+
+/**
+ * Sign a delivery with the secret of a channel and post it to a running server, as the messenger does.
+ *
+ * @param ref id of the configuration, its `bot_id`, or its name
+ * @param url of the server, without a path
+ * @throws AppError `channel_configuration_not_found` (404), `server_unreachable` (503), `delivery_refused`; the signal's
+ *   reason
+ */
+export async function testChannel(
+  context: ConfigContext,
+  orgId: string,
+  ref: string,
+  delivery: { readonly utterance: string; readonly userId: string },
+  { url, signal }: { readonly url: string; readonly signal: AbortSignal },
+): Promise<TestedChannel> {
+  const { config } = await findChannel(context, orgId, await findId(context, orgId, ref));
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const body = JSON.stringify({ bot_id: config.bot_id, user_id: delivery.userId, utterance: delivery.utterance });
+  const beganMs = performance.now();
+  const response = await post(url, signal, {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-messenger-timestamp': timestamp,
+      'x-messenger-signature': signDelivery(config.secret, timestamp, Buffer.from(body)),
+    },
+  });
+  const tookMs = performance.now() - beganMs;
+  if (response.status !== 200) throw refused(response);
+  const reply = ChannelReply.safeParse(response.json);
+  if (!reply.success) throw unreachable(url, 'what answers is no server of ours');
+  return { reply: reply.data, tookMs };
+}
+
+async function findId(context: ConfigContext, orgId: string, ref: string): Promise<string> {
+  const channels = (await listChannels(context, orgId)).filter(({ provider }) => provider === MESSENGER);
+  for (const isNamed of [
+    ({ id, config }: (typeof channels)[number]) => id === ref || config['bot_id'] === ref,
+    ({ name }: (typeof channels)[number]) => name === ref,
+  ]) {
+    const named = channels.filter(isNamed);
+    if (named.length > 1)
+      throw conflict(`several channels are named "${ref}"; give an id or a bot_id`, 'name_ambiguous');
+    if (named[0] !== undefined) return named[0].id;
+  }
+  throw notFound('channel configuration', ref);
+}
+
+async function post(
+  url: string,
+  signal: AbortSignal,
+  request: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  try {
+    const response = await fetch(new URL(WEBHOOK, url), {
+      ...{ method: 'POST', redirect: 'error', ...request },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const text = await response.text();
+    return { status: response.status, json: parsed(text) };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreachable(url, (error as Error).name === 'TimeoutError' ? 'it does not answer' : 'nothing answers', error);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function refused({ status, json }: { readonly status: number; readonly json: unknown }): AppError {
+  const detail = (json as { detail?: unknown } | null)?.detail;
+  const why = typeof detail === 'string' ? printable(detail).slice(0, DETAIL_CHARS_MAX) : 'without a reason';
+  const message =
+    `the server answered ${status}: ${why}. Does it run on this installation (database and secret key), ` +
+    'and is its clock right?';
+  return new AppError({ code: 'delivery_refused', status, message });
+}
+
+function unreachable(url: string, why: string, cause?: unknown): AppError {
+  const message = `no server at ${url}: ${why}; start "service serve", or name another address with --url`;
+  return new AppError({ code: 'server_unreachable', status: 503, message, cause });
+}
