@@ -46,8 +46,8 @@ export class MetricsDifference {
     return this.#all(name, match).reduce((sum, sample) => sum + sample.value, 0);
   }
 
-  labelValues(name: string, label: string): string[] {
-    const values = this.#all(name, {}).flatMap(({ labels }) => labels[label] ?? []);
+  labelValues(name: string, label: string, match: Match = {}): string[] {
+    const values = this.#all(name, match).flatMap(({ labels }) => labels[label] ?? []);
     return [...new Set(values)].sort();
   }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts';
-import { BREAKER_STATES, type ServerLoad } from '../tui/server-load.ts';
+import { BREAKER_STATES, type ChannelLoad, type ServerLoad } from '../tui/server-load.ts';
 import { MetricsDifference, type MetricsReading } from './metrics-difference.ts';
 import { readMetrics } from './read-metrics.ts';
 
@@ -87,8 +87,24 @@ export class ServerGauge {
         breaker: BREAKER_STATES[since.now('service_upstream_breaker', { provider })] ?? 'closed',
         history_p95_ms: [...(this.#latencies.get(provider) ?? [])],
       })),
+      channels: channelLoads(since),
     };
   }
+}
+
+function channelLoads(since: MetricsDifference): ChannelLoad[] {
+  const deliveries = 'service_channel_deliveries_total';
+  const seconds = 'service_channel_reply_seconds';
+  return since.labelValues(deliveries, 'channel').map((channel) => ({
+    channel,
+    bot: since.labelValues(deliveries, 'bot', { channel })[0] ?? '',
+    deliveries_per_second: since.perSecond(deliveries, { channel }),
+    limited_rate: since.share(deliveries, ({ outcome }) => outcome === 'rate_limited', { channel }),
+    refusals_per_second: since.perSecond('service_channel_refusals_total', { channel }),
+    faults_per_second: since.perSecond('service_channel_faults_total', { channel }),
+    p50_ms: since.quantileMs(seconds, 0.5, { channel }),
+    p95_ms: since.quantileMs(seconds, 0.95, { channel }),
+  }));
 }
 
 /** Compute the hit rate of all layers. Every text is looked up in memory first, so that layer counts all texts. */

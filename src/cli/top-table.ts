@@ -44,5 +44,19 @@ export function renderTop({ at, queues, workers, throughput, server }: TopSnapsh
       ]),
     );
   }
+  if (isServed && server.channels.length > 0) {
+    parts.push(
+      renderTable(server.channels, [
+        ['bot', (channel) => channel.bot],
+        ['deliveries', (channel) => formatPerSecond(channel.deliveries_per_second)],
+        ['limited', (channel) => formatShare(channel.limited_rate)],
+        ['refused', (channel) => formatPerSecond(channel.refusals_per_second)],
+        ['faults', (channel) => formatPerSecond(channel.faults_per_second)],
+        ['p50', (channel) => formatLatency(channel.p50_ms)],
+        ['p95', (channel) => formatLatency(channel.p95_ms)],
+        ['channel', (channel) => channel.channel],
+      ]),
+    );
+  }
   return parts.join('\n\n');
 }

@@ -23,6 +23,22 @@ export interface ServerLoad {
     readonly history: readonly (number | null)[];
   };
   readonly upstreams: readonly UpstreamLoad[];
+  /** Messaging channels with deliveries since the server started. */
+  readonly channels: readonly ChannelLoad[];
+}
+
+/** Traffic of one messaging channel. */
+export interface ChannelLoad {
+  /** Id of its configuration. */
+  readonly channel: string;
+  readonly bot: string;
+  readonly deliveries_per_second: number;
+  /** Share of the deliveries that came too fast. */
+  readonly limited_rate: number | null;
+  readonly refusals_per_second: number;
+  readonly faults_per_second: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
 }
 
 /** Calls to one provider; every attempt is counted. */

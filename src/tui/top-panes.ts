@@ -11,7 +11,7 @@ import {
   renderSparkline,
 } from './figures.ts';
 import { line, lines as linesOf, type TextSegment, textLine } from './line.ts';
-import type { ServerLoad, UpstreamLoad } from './server-load.ts';
+import type { ChannelLoad, ServerLoad, UpstreamLoad } from './server-load.ts';
 
 /** Time without a heartbeat after which a worker is most likely gone: it sends several during a lease. */
 const SILENT_SECONDS_MAX = 60;
@@ -122,6 +122,32 @@ export function upstreamPane(server: ServerLoad, columns: number, room: number):
     },
   ];
   return pane('upstreams', server.upstreams, table, room, server.trouble ?? 'no calls to providers yet');
+}
+
+/** Render the pane of messaging channels; the screen shows it if there are any. */
+export function channelPane({ channels }: ServerLoad, columns: number, room: number): ReactElement {
+  const isRed = (value: number | null): TextProps => ((value ?? 0) > 0 ? { color: 'red' } : {});
+  const table: Column<ChannelLoad>[] = [
+    { header: 'CHANNEL', cells: columns > 70 ? undefined : 16, text: (channel) => channel.bot },
+    {
+      header: 'DELIVERED',
+      cells: 9,
+      text: (channel) => formatPerSecond(channel.deliveries_per_second),
+      isNumber: true,
+    },
+    { header: 'LIMITED', cells: 7, text: (channel) => formatShare(channel.limited_rate), isNumber: true },
+    { header: 'REFUSED', cells: 7, text: (channel) => formatPerSecond(channel.refusals_per_second), isNumber: true },
+    {
+      header: 'FAULTS',
+      cells: 7,
+      text: (channel) => formatPerSecond(channel.faults_per_second),
+      style: (channel) => isRed(channel.faults_per_second),
+      isNumber: true,
+    },
+    { header: 'P50', cells: 6, text: (channel) => formatLatency(channel.p50_ms), isNumber: true },
+    { header: 'P95', cells: 6, text: (channel) => formatLatency(channel.p95_ms), isNumber: true },
+  ];
+  return pane('channels', channels, table, room, '');
 }
 
 function errorStyle({ error_rate }: UpstreamLoad): TextProps {

@@ -5,7 +5,7 @@ import { formatClock, formatLatency, formatPerSecond, formatShare, renderSparkli
 import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 import type { ServerLoad } from './server-load.ts';
-import { allotLines, queuePane, upstreamPane, workerPane } from './top-panes.ts';
+import { allotLines, channelPane, queuePane, upstreamPane, workerPane } from './top-panes.ts';
 
 /** State of an installation at one moment: queues and workers from the database, one server from its metrics. */
 export interface TopSnapshot extends QueueLoad {
@@ -99,41 +99,62 @@ export function describeCache({ cache, texts_per_second }: ServerLoad): string {
   return `hits ${formatShare(cache.hit_rate)} of ${formatPerSecond(cache.texts_per_second)}  embedded ${formatPerSecond(texts_per_second)}`;
 }
 
+/** Render a pane in a space of so many columns and lines. */
+type DrawPane = (columns: number, room: number) => ReactElement;
+
+/** Render panes one below the other, each with the number of lines that `allotLines` gives it. */
+function stack(
+  name: string,
+  panes: readonly (readonly [wanted: number, draw: DrawPane])[],
+  columns: number,
+  room: number,
+) {
+  const wanted = panes.map(([lines]) => lines);
+  const given = allotLines(wanted, room - panes.length * PANE_LINES + 1);
+  const drawn = panes.flatMap(([, draw], index) => [
+    ...(index === 0 ? [] : [textLine(`gap ${index}`, '')]),
+    draw(columns, given[index] ?? 1),
+  ]);
+  return linesOf(name, drawn);
+}
+
+/** Return the panes of a server: its upstreams, and its channels if there are any. */
+function serverPanes(server: ServerLoad): (readonly [wanted: number, draw: DrawPane])[] {
+  const isServed = server.trouble === null;
+  const upstreams = [
+    isServed ? server.upstreams.length : 1,
+    (columns: number, room: number) => upstreamPane(server, columns, room),
+  ] as const;
+  if (!isServed || server.channels.length === 0) return [upstreams];
+  return [upstreams, [server.channels.length, (columns, room) => channelPane(server, columns, room)]];
+}
+
 /** Render all panes in one column. */
 function stacked(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
   const { queues, workers, server } = snapshot;
-  const wanted = [queues.length, workers.length, server.trouble === null ? server.upstreams.length : 1];
-  const [forQueues = 1, forWorkers = 1, forUpstreams = 1] = allotLines(wanted, room - 3 * PANE_LINES + 1);
-  return linesOf('panes', [
-    queuePane(snapshot, columns, forQueues),
-    textLine('gap 1', ''),
-    workerPane(snapshot, columns, forWorkers),
-    textLine('gap 2', ''),
-    upstreamPane(server, columns, forUpstreams),
-  ]);
+  const panes = [
+    [queues.length, (columns: number, room: number) => queuePane(snapshot, columns, room)] as const,
+    [workers.length, (columns: number, room: number) => workerPane(snapshot, columns, room)] as const,
+    ...serverPanes(server),
+  ];
+  return stack('panes', panes, columns, room);
 }
 
-/** Render queues and upstreams on the left, workers on the right. */
+/** Render queues, upstreams and channels on the left, workers on the right. */
 function sideBySide(snapshot: TopSnapshot, columns: number, room: number): ReactElement {
   const { queues, server } = snapshot;
   const left = Math.floor((columns - GAP_COLUMNS) / 2);
   const right = columns - GAP_COLUMNS - left;
-  const wanted = [queues.length, server.trouble === null ? server.upstreams.length : 1];
-  const [forQueues = 1, forUpstreams = 1] = allotLines(wanted, room - 2 * PANE_LINES + 1);
+  const panes = [
+    [queues.length, (columns: number, room: number) => queuePane(snapshot, columns, room)] as const,
+    ...serverPanes(server),
+  ];
   const side = (key: string, width: number, pane: ReactElement) =>
     createElement(Box, { key, width, flexShrink: 0 }, pane);
   return createElement(
     Box,
     { key: 'panes', gap: GAP_COLUMNS },
-    side(
-      'left',
-      left,
-      linesOf('left', [
-        queuePane(snapshot, left, forQueues),
-        textLine('gap', ''),
-        upstreamPane(server, left, forUpstreams),
-      ]),
-    ),
+    side('left', left, stack('left', panes, left, room)),
     side('right', right, workerPane(snapshot, right, Math.max(1, room - 1))),
   );
 }

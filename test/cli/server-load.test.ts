@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openChannelMetrics } from '../../src/channels/channel-metrics.ts';
 import { localServerUrl } from '../../src/cli/local-server-url.ts';
 import { ServerGauge } from '../../src/cli/server-load.ts';
 import { type CacheMetrics, openCacheMetrics } from '../../src/embedding/cache/cache-metrics.ts';
@@ -83,4 +84,25 @@ test('a server that listens on all addresses is read at the loopback address', (
   expect(localServerUrl({ host: '0.0.0.0', port: 8080 })).toBe('http://127.0.0.1:8080');
   expect(localServerUrl({ host: '::', port: 8080 })).toBe('http://[::1]:8080');
   expect(localServerUrl({ host: 'box.example', port: 1 })).toBe('http://box.example:1');
+});
+
+test('tells the traffic of each channel', async () => {
+  const channels = openChannelMetrics(metrics.registry);
+  const shop = { id: 'chn_1', bot: 'shop' };
+  channels.delivered(shop, 'answered', 0.02);
+  await gauge.read(signal);
+  for (const outcome of ['answered', 'answered', 'answered', 'rate_limited'] as const)
+    channels.delivered(shop, outcome, 0.02);
+  channels.refused('chn_1', 'signature_invalid');
+  channels.failed('chn_1', 'deadline');
+  const { channels: loads } = await gauge.read(signal);
+  expect(loads).toEqual([
+    {
+      ...{ channel: 'chn_1', bot: 'shop', limited_rate: 0.25, deliveries_per_second: expect.any(Number) },
+      ...{ refusals_per_second: expect.any(Number), faults_per_second: expect.any(Number) },
+      ...{ p50_ms: expect.any(Number), p95_ms: expect.any(Number) },
+    },
+  ]);
+  const [load] = loads;
+  expect((load?.deliveries_per_second ?? 0) / (load?.refusals_per_second ?? 1)).toBeCloseTo(4);
 });

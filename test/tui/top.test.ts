@@ -1,7 +1,7 @@
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
 import type { WorkerLoad } from '../../src/jobs/queue-store.ts';
-import type { ServerLoad, UpstreamLoad } from '../../src/tui/server-load.ts';
+import type { ChannelLoad, ServerLoad, UpstreamLoad } from '../../src/tui/server-load.ts';
 import { Top, type TopSnapshot } from '../../src/tui/top.ts';
 import { allotLines } from '../../src/tui/top-panes.ts';
 import { showView } from './terminal.ts';
@@ -15,6 +15,11 @@ const upstream = (provider: string, part: Partial<UpstreamLoad> = {}): UpstreamL
 const worker = (id: string, part: Partial<WorkerLoad> = {}): WorkerLoad => ({
   ...{ id, kind: 'bulk', host: 'box/0123', pid: 77, started_at: null, silent_seconds: 2, jobs: 4, lease_seconds: 28 },
   ...part,
+});
+
+const channel = (bot: string): ChannelLoad => ({
+  ...{ channel: `chn_${bot}`, bot, deliveries_per_second: 2.5, limited_rate: 0.2, refusals_per_second: 0.5 },
+  ...{ faults_per_second: 0.1, p50_ms: 12, p95_ms: 40 },
 });
 
 function snapshotOf(part: Partial<TopSnapshot> = {}, server: Partial<ServerLoad> = {}): TopSnapshot {
@@ -31,6 +36,7 @@ function snapshotOf(part: Partial<TopSnapshot> = {}, server: Partial<ServerLoad>
       requests: { per_second: 41.7, fault_rate: 0.012, p50_ms: 7.7, p95_ms: 99, history: [1, 2] },
       cache: { hit_rate: 0.705, texts_per_second: 57.7, bytes: 4_096, history: [0.5, 1] },
       upstreams: [upstream('vendor-a'), upstream('vendor-b', { breaker: 'closed', error_rate: 0 })],
+      channels: [],
       ...server,
     },
     ...part,
@@ -69,6 +75,13 @@ describe('the screen', () => {
     view.unmount();
   });
 
+  it('the screen shows the traffic of channels if there are any', () => {
+    const view = open(snapshotOf({}, { channels: [channel('shop')] }), 80, 24);
+    expect(view.frame()).toMatch(/^CHANNEL +DELIVERED +LIMITED +REFUSED +FAULTS +P50 +P95$/m);
+    expect(view.frame()).toMatch(/^shop +2\.5\/s +20\.0% +0\.5\/s +0\.1\/s +12ms +40ms$/m);
+    view.unmount();
+  });
+
   it('the screen has two columns and longer histories at 200 columns', () => {
     const view = open(snapshotOf(), 200, 50);
     expect(view.frame()).toMatch(/^QUEUE .* OLDEST +WORKER .* PID HOST/m);
@@ -87,7 +100,7 @@ describe('the screen', () => {
     const queues = snapshotOf().queues.flatMap((queue) => Array.from({ length: 20 }, () => queue));
     const snapshot = snapshotOf(
       { queues, workers: many((id) => worker(id)) },
-      { upstreams: many((name) => upstream(name)) },
+      { upstreams: many((name) => upstream(name)), channels: many((name) => channel(name)) },
     );
     const view = open(snapshot, columns, rows);
     expect(view.lines().length).toBeLessThan(rows);
