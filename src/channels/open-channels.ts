@@ -15,6 +15,7 @@ import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
+import { openSearchPace } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
 import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
@@ -47,7 +48,7 @@ export function openChannels(context: {
   const { messenger, replyDeadlineMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
-    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs },
+    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs, pace: openSearchPace() },
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
   };

@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Caller, Plan } from '../access/caller.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
@@ -6,6 +7,13 @@ import type { SearchRequest, SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { Channel } from './configs.ts';
 
+/**
+ * Searches at a time, of all channels in this process. More of them at once would only be later, each of them: a crowd
+ * of deliveries must not make all of them late.
+ */
+const SEARCHES_AT_ONCE = 8;
+/** Time for which searches go by keyword alone after one whose query was not embedded in time. */
+const KEYWORD_ONLY_MS = 10_000;
 /** Share of the deadline after which a search whose query is not embedded yet goes on by keyword alone. */
 const HYBRID_SHARE = 0.65;
 /** Results of a search; near-duplicates among them are left out afterwards. */
@@ -26,6 +34,18 @@ export interface RetrievalContext {
   readonly logger: Logger;
   /** Bound from the arrival of a delivery to the end of its retrieval. */
   readonly deadlineMs: number;
+  readonly pace: SearchPace;
+}
+
+/** Load of the searches of all channels in this process. */
+export interface SearchPace {
+  readonly slots: LimitFunction;
+  /** Until then on the clock of `performance.now()`, queries are not embedded. */
+  keywordOnlyUntilMs: number;
+}
+
+export function openSearchPace(): SearchPace {
+  return { slots: pLimit(SEARCHES_AT_ONCE), keywordOnlyUntilMs: 0 };
 }
 
 /** Caller of a channel's searches: whoever writes to the messenger, outside the organization. */
@@ -50,7 +70,7 @@ export async function retrievePassages(
   question: string,
   beganMs: number,
 ): Promise<Retrieval> {
-  const { search, logger, deadlineMs } = context;
+  const { search, logger, deadlineMs, pace } = context;
   const { config } = channel;
   const caller = channelCaller(channel, plan);
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {
@@ -59,21 +79,25 @@ export async function retrievePassages(
       ...{ collection: config.bucket_collection, max_per_document: PER_DOCUMENT_MAX },
     };
     const found = await within(endMs - performance.now(), (signal) =>
-      searchBucket(search, caller, config.collection, request, signal),
+      pace.slots(() => {
+        signal.throwIfAborted();
+        return searchBucket(search, caller, config.collection, request, signal);
+      }),
     );
     return { kind: 'found', results: found.results.filter(({ score }) => score >= config.score_min) };
   };
+  const tries: [mode: 'hybrid' | 'keyword', endMs: number][] = [['keyword', beganMs + deadlineMs]];
+  if (performance.now() >= pace.keywordOnlyUntilMs) tries.unshift(['hybrid', beganMs + HYBRID_SHARE * deadlineMs]);
   let fault: unknown;
-  for (const [mode, endMs] of [
-    ['hybrid', beganMs + HYBRID_SHARE * deadlineMs],
-    ['keyword', beganMs + deadlineMs],
-  ] as const) {
+  for (const [mode, endMs] of tries) {
     try {
       return await find(mode, endMs);
     } catch (error) {
       const gone = reasonOfGone(error);
       if (gone !== null) return { kind: 'gone', reason: gone };
       fault = error;
+      const isLate = mode === 'hybrid' && error instanceof DeadlinePassed;
+      if (isLate) pace.keywordOnlyUntilMs = performance.now() + KEYWORD_ONLY_MS;
     }
   }
   if (fault instanceof DeadlinePassed) return { kind: 'late' };

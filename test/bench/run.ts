@@ -14,6 +14,7 @@ const BENCHMARKS = [
   'large-pdf',
   'documents',
   'search',
+  'channels',
   'jobs',
   'bulk',
   'reproject',

@@ -8,18 +8,15 @@ import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { embedLexical } from '../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
-import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
-import { IndexWriter } from '../../src/search/index-writer.ts';
 import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { originIn } from '../support/origins.ts';
+import { fillIndex } from '../support/fill-index.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { LeanClient } from './lean-client.ts';
@@ -36,7 +33,6 @@ const BATCH = 30;
 const BATCH_WARM_UP = 5;
 /** First limit of each leg of a search for ten results. */
 const CANDIDATES = 60;
-const CONCURRENT_APPENDS = 800;
 
 type Mode = 'hybrid' | 'vector' | 'keyword';
 interface Row {
@@ -59,7 +55,9 @@ const { sql } = appliance;
 try {
   const operator = await appliance.access.operator('default');
   const { id: bucketId } = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
-  await fill(operator.orgId, bucketId);
+  const place = { orgId: operator.orgId, bucketId };
+  const shape = { chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: TEAMS };
+  await fillIndex({ sql, tables: appliance.search.tables }, place, passages, shape);
   const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
   const server = await startServiceProcess(['serve', '--no-workers', '--port', '0', '--data-dir', dataDir], {});
   try {
@@ -70,46 +68,6 @@ try {
 } finally {
   await appliance.close();
   remove();
-}
-
-/** Insert documents of a few chunks each, in the state after their ingest, with TEAMS teams. */
-async function fill(orgId: string, bucketId: string): Promise<void> {
-  const documents = Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT);
-  await sql`
-    INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
-                           status, active_generation, metadata)
-    SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'file-' || n || '.md', 'md', 1, '\\x00', 'k', '{}', 'ready', n,
-           jsonb_build_object('team', 'team-' || n % ${TEAMS}::int)
-    FROM generate_series(1, ${documents}::int) n`;
-  await sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'k', ${CHUNKS_PER_DOCUMENT}, 'm', ${LEXICAL_SPACE}
-    FROM generate_series(1, ${documents}::int) n`;
-  await sql`ANALYZE documents`;
-  const writer = new IndexWriter({
-    ...{ sql, direct: sql, tables: appliance.search.tables },
-    logger: openLogger('warn'),
-  });
-  for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
-    const last = Math.min(documents, first + CONCURRENT_APPENDS - 1);
-    const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
-    await Promise.all(numbers.map((number) => writer.append(bucketId, generationOf(number), originIn(LEXICAL_SPACE))));
-  }
-  await writer.close();
-}
-
-function generationOf(number: number): IndexedGeneration {
-  const from = (number - 1) * CHUNKS_PER_DOCUMENT;
-  const texts = passages.slice(from, from + CHUNKS_PER_DOCUMENT);
-  return {
-    vectors: embedLexicalPassages(texts),
-    chunks: texts.map((text, index) => ({
-      ...{ chunkId: `doc_${number}_${number}_${index}`, documentId: `doc_${number}`, generation: number },
-      ...{ collectionId: null, chunkIndex: index, text, tokens: analyse(text).join(' ') },
-      locator: { page: null, heading_path: [], start: 0, end: text.length },
-      ...{ modality: 'text' as const, privacyLevel: 1, eventTimeMs: null },
-    })),
-  };
 }
 
 async function measure(url: string, key: string, bucketId: string): Promise<void> {
