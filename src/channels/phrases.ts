@@ -9,7 +9,7 @@ export type Phrase = 'nothing_found' | 'too_many' | 'too_slow' | 'unavailable' |
 const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>> = {
   en: {
     nothing_found: 'I found nothing about that. Please try it in other words.',
-    too_many: 'That were many questions in a short time. Please try again in a minute.',
+    too_many: 'Those were many questions in a short time. Please try again in a minute.',
     too_slow: 'Sorry, finding an answer takes too long at the moment. Please try again shortly.',
     unavailable: 'Sorry, there are no answers here at the moment. Please try again later.',
     no_question: 'Please write your question.',

@@ -45,6 +45,26 @@ describe('settings', () => {
     expect([config.port, config.host, config.logLevel]).toEqual([1003, 'env.example', 'debug']);
   });
 
+  it('settings of channels have defaults, and refuse values that could send a credential elsewhere', () => {
+    expect(load().channels).toEqual({ messenger: null, replyDeadlineMs: 3500 });
+    yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');
+    expect(load().channels).toEqual({
+      messenger: { url: 'https://api.example.com/v1/notify', authScheme: 'Bearer', timeoutMs: 10_000 },
+      replyDeadlineMs: 2000,
+    });
+    for (const url of ['ftp://a.example', 'https://user:pass@a.example', 'https://a.example/?key=1', 'nowhere']) {
+      yaml(`channels: {messenger: {base_url: "${url}"}}`);
+      expect(faultsOf(load)).toContain('channels.messenger.base_url: must');
+    }
+    yaml('channels: {messenger: {auth_scheme: "Bearer x", timeout_seconds: 0, base_ulr: x}}');
+    const faults = faultsOf(load);
+    for (const name of ['auth_scheme', 'timeout_seconds']) expect(faults).toContain(`channels.messenger.${name}`);
+    expect(faults).toContain('base_ulr');
+    yaml('');
+    const names = listSettings({ env: { SERVICE_DATA_DIR: dataDir } }).map(({ name }) => name);
+    expect(names).toContain('channels.messenger.auth_scheme');
+  });
+
   it('environment variables are replaced inside the file', () => {
     yaml(`cron_secret: \${CRON}\n`);
     expect(load({ CRON: 'tick' }).cronSecret?.reveal()).toBe('tick');
