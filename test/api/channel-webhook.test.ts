@@ -284,13 +284,13 @@ test('deliveries, refusals and faults are counted for each channel', async () =>
 });
 
 test('questions are metered on the axis embed, marked as internal', async () => {
-  const { sql, usage } = api.appliance;
-  await usage.meter.flush();
-  const before =
-    await sql`SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_ledger WHERE axis = 'embed' AND internal`;
+  const metered = async () => {
+    for (const { appliance } of [api, second]) await appliance.usage.meter.flush();
+    const [row] = await api.appliance.sql`
+      SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_ledger WHERE axis = 'embed' AND internal`;
+    return row?.['requests'] as number;
+  };
+  const before = await metered();
   await deliver(api, question());
-  await usage.meter.flush();
-  const after =
-    await sql`SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_ledger WHERE axis = 'embed' AND internal`;
-  expect((after[0]?.['requests'] as number) - (before[0]?.['requests'] as number)).toBe(1);
+  expect((await metered()) - before).toBe(1);
 });
