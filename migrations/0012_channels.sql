@@ -1,5 +1,5 @@
 -- minimum-compatible-version: 1
--- Messaging channels: their configurations, the replies to signed deliveries, the log of calls behind the rate limit,
+-- Messaging channels: their configurations, the replies to signed deliveries, the log of calls for the rate limit,
 -- and the notifications that were sent.
 
 CREATE TABLE channel_configs (
@@ -8,13 +8,13 @@ CREATE TABLE channel_configs (
   name          text NOT NULL,
   provider      text NOT NULL,
   bot_id        text,                      -- of provider 'messenger'; null for every other provider
-  sealed_config bytea NOT NULL,            -- the whole config as JSON under AES-256-GCM; only bot_id is in the clear
+  sealed_config bytea NOT NULL,            -- the whole config as JSON under AES-256-GCM; only bot_id is not encrypted
   created_at    timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX channel_configs_by_org ON channel_configs (org_id, created_at);
 CREATE UNIQUE INDEX channel_configs_by_bot ON channel_configs (bot_id, org_id) WHERE bot_id IS NOT NULL;
 
--- A signed delivery and its reply. A row without a reply belongs to the process that works on it, until claimed_until.
+-- A signed delivery and its reply. A row without a reply is claimed until claimed_until by the process that answers it.
 CREATE TABLE channel_replies (
   config_id     text NOT NULL REFERENCES channel_configs (id) ON DELETE CASCADE,
   digest        bytea NOT NULL,            -- SHA-256 of the signature
@@ -26,7 +26,7 @@ CREATE TABLE channel_replies (
 CREATE INDEX channel_replies_by_expiry ON channel_replies (expires_at);
 
 -- Times of the verified calls of one bot within the last window, for installations without Redis. It outlives the
--- configuration, so that making it anew does not raise the limit.
+-- configuration, so that deleting and creating it again does not raise the limit.
 CREATE TABLE channel_calls (
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   bot_id text NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE channel_calls (
   PRIMARY KEY (org_id, bot_id)
 );
 
--- A notification, from the request on: sent to the provider, or kept here where no provider is configured.
+-- Notifications since their request: sent to the provider, or kept here if no provider is configured.
 CREATE TABLE channel_notifications (
   id              text PRIMARY KEY,
   org_id          text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -46,8 +46,8 @@ CREATE TABLE channel_notifications (
   template_args   jsonb NOT NULL,
   via             text NOT NULL CHECK (via IN ('provider', 'outbox')),
   status          text NOT NULL CHECK (status IN ('requested', 'accepted', 'failed')),
-  reason          text,                    -- of a failure
-  uncertain       boolean NOT NULL DEFAULT false, -- failed, and the provider may have sent it all the same
+  reason          text,                    -- reason of a failure
+  uncertain       boolean NOT NULL DEFAULT false, -- failed, but the provider may have sent it
   message_id      text,
   requested_at    timestamptz NOT NULL DEFAULT now(),
   finished_at     timestamptz

@@ -35,7 +35,9 @@ function refuseContradictions(route: Route): void {
   if (/[:*]/.test(route.path) !== (route.params !== undefined)) throw new TypeError(`${name}: path and params differ`);
   if ((route.reads === 'none') !== (route.body === undefined)) throw new TypeError(`${name}: reads and body differ`);
   if ((route.access === 'signature') !== (route.reads === 'signed')) {
-    throw new TypeError(`${name}: a signature is verified over a body that is read as signed`);
+    throw new TypeError(
+      `${name}: a route with the access policy signature must read signed bodies, and no other route may`,
+    );
   }
   const hasCaller = !['public', 'signature', 'loopback_or_platform_admin'].includes(route.access);
   if (route.axis && !hasCaller) {

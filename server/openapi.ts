@@ -89,7 +89,7 @@ function securityOf(access: AccessPolicy): JsonObject[] {
 
 function describeAccess(access: AccessPolicy): string | null {
   if (access === 'public' || access === 'caller') return null;
-  if (access === 'signature') return 'With a signature over the body; there is no API key.';
+  if (access === 'signature') return 'Requires a signature over the body instead of an API key.';
   if (access === 'cron_or_platform_admin') return 'With the cron secret, or with the scope `platform_admin`.';
   if (access === 'loopback_or_platform_admin') return 'From this machine, or with the scope `platform_admin`.';
   return `Needs the scope \`${access}\`.`;

@@ -9,19 +9,19 @@ export default class ChannelsCreate extends BaseCommand {
   static override description =
     'Store the configuration of a messaging channel; its credentials are encrypted.\n' +
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
-    'admin_key, bucket_collection, public_only and score_min are optional. Credentials on the command line are seen by ' +
-    'other users of the machine: give them by --config-file.';
+    'admin_key, bucket_collection, public_only and score_min are optional. Other users of the machine can see ' +
+    'credentials on the command line; use --config-file for them.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
   ];
   static override args = {
-    name: Args.string({ description: 'name of the channel, as people read it', required: true, ignoreStdin: true }),
+    name: Args.string({ description: 'display name of the channel', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
     provider: Flags.string({
-      description: 'kind of provider; deliveries are answered for messenger, other kinds are only stored',
+      description: 'kind of provider; deliveries are answered for messenger; other kinds are only stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),

@@ -8,16 +8,16 @@ const RECORDS_MAX = 1000;
 export default class ChannelsOutbox extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the notifications of an organization, newest first: requested, accepted by the provider, or failed and why.\n' +
-    'Without channels.messenger.base_url in service.yaml nothing is sent, and this list is where notifications go. ' +
-    '"failed?" means that the provider may have sent it all the same. Records are kept for 90 days.';
+    'List the notifications of an organization, newest first, with their status and the reason of a failure.\n' +
+    'Without channels.messenger.base_url in service.yaml nothing is sent; notifications are only recorded in this list. ' +
+    '"failed?" means that the provider may have sent the notification nevertheless. Records are kept for 90 days.';
   static override examples = [
     '<%= config.bin %> channels outbox',
     '<%= config.bin %> channels outbox --channel chn_01h8 --limit 200 --json',
   ];
   static override flags = {
     org: orgFlag,
-    channel: Flags.string({ description: 'only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
+    channel: Flags.string({ description: 'list only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
     limit: Flags.integer({
       description: 'number of notifications at most',
       default: 50,

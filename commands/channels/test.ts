@@ -7,7 +7,7 @@ export default class ChannelsTest extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Sign a delivery as the messenger does, post it to the running server, and print the reply.\n' +
-    'It counts towards the rate limit of the channel and is metered like any other delivery. With --json the output is ' +
+    'The delivery counts towards the rate limit of the channel and is metered like any other. With --json the output is ' +
     'the response of POST /v1/channels/messenger/webhook.';
   static override examples = [
     "<%= config.bin %> channels test support 'how long is the warranty?'",

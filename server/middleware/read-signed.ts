@@ -3,13 +3,13 @@ import { jsonBodyReader } from '../body/json-body-reader.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 
 /**
- * Read a body whose bytes are signed, and leave them as they are. Throws AppError 400 for an empty one, 413, 415,
+ * Read a body whose bytes are signed, without parsing it. Throws AppError 400 for an empty body, 413, 415,
  * `client_gone`.
  *
- * @param limitBytes bound of the route's bodies
+ * @param limitBytes bound of the body
  */
 export function readSigned(limitBytes: number): RequestMiddleware {
-  const read = jsonBodyReader({ limitBytes, asBytes: true, emptyIsFine: false });
+  const read = jsonBodyReader({ limitBytes, asBytes: true, allowsEmpty: false });
   return async (ctx, next) => {
     const { headers } = ctx.req;
     if (!isJson(headers['content-type'])) throw unsupportedType('application/json');

@@ -14,7 +14,7 @@ import { sendNotification } from '../../src/channels/send-notification.ts';
 import { parseJsonObject } from '../body/parse-json.ts';
 import { defineRoute, type Route, type RouteContext } from '../route.ts';
 
-/** An utterance of 100,000 characters, each escaped in JSON as a surrogate pair, and what is around it. */
+/** Size of a delivery with 100,000 characters, each escaped in JSON as a surrogate pair, and its other fields. */
 const DELIVERY_BYTES_MAX = 1_300_000;
 
 /** Routes of messaging channels (contract 4.10 to 4.12). */
@@ -45,7 +45,7 @@ export function channelRoutes(channels: Channels): Route[] {
       reads: 'json',
       idempotent: true,
       body: SendRequest,
-      responses: { 200: { description: 'Accepted by the provider, or kept in the outbox', schema: SendReply } },
+      responses: { 200: { description: 'Accepted by the provider or kept in the outbox', schema: SendReply } },
       handle: async ({ caller, body, idempotent }) => ({
         body: await sendNotification(channels.sending, caller, body, idempotent?.key ?? null),
       }),
@@ -54,7 +54,7 @@ export function channelRoutes(channels: Channels): Route[] {
 }
 
 function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed']) {
-  if (signed === null) throw new TypeError('the route reads signed bodies');
+  if (signed === null) throw new TypeError('the route must read signed bodies');
   const header = (name: string) => {
     const value = signed.headers[name];
     return typeof value === 'string' ? value : undefined;
@@ -86,7 +86,7 @@ function configRoutes(channels: Channels): Route[] {
       method: 'GET',
       path: '/v1/channels/configs',
       operationId: 'listChannelConfigs',
-      summary: 'Configurations of the organization, every credential masked',
+      summary: 'List the configurations of the organization with masked credentials',
       access: 'caller',
       errors: 'detail',
       reads: 'none',
@@ -97,12 +97,12 @@ function configRoutes(channels: Channels): Route[] {
       method: 'DELETE',
       path: '/v1/channels/configs/:config',
       operationId: 'deleteChannelConfig',
-      summary: 'Delete a configuration for good',
+      summary: 'Delete a configuration permanently',
       access: 'channels:manage',
       errors: 'detail',
       reads: 'none',
       params: z.object({ config: z.string().min(1).max(128) }),
-      responses: { 200: { description: 'Gone', schema: z.object({ deleted: z.boolean() }) } },
+      responses: { 200: { description: 'Deleted', schema: z.object({ deleted: z.boolean() }) } },
       async handle({ caller, params }) {
         await deleteChannel(channels.sql, caller, params.config);
         return { body: { deleted: true } };
@@ -111,7 +111,7 @@ function configRoutes(channels: Channels): Route[] {
   ];
 }
 
-/** Header values hold no line breaks and nothing beyond ASCII; the warnings name keys as they were sent. */
+/** Join warnings into a header value, which allows printable ASCII only; the warnings contain keys as they were sent. */
 function printable(warnings: readonly string[]): string {
   return warnings
     .join('; ')

@@ -39,8 +39,8 @@ export interface Caller {
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
   /**
-   * Set for a caller outside the organization. `unrestricted`: sees no document classified as restricted or confidential;
-   * `public`: and of the others only those that are public_accessible.
+   * Set for a caller outside the organization. `unrestricted`: no document classified as restricted or confidential is
+   * visible; `public`: only the public_accessible ones among the others are.
    */
   readonly outside?: 'unrestricted' | 'public';
 }

@@ -9,7 +9,7 @@ import { type RetrievalContext, retrievePassages } from './retrieve-passages.ts'
 import type { ChannelReply } from './schema.ts';
 import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
 
-/** What is beyond this is no question: the rest of a longer utterance is not searched for. */
+/** Length of the beginning of an utterance that is searched for. */
 const QUESTION_CHARS_MAX = 1000;
 
 export interface AnswerContext extends RetrievalContext {
@@ -25,26 +25,26 @@ interface Answer {
 }
 
 /**
- * Verify a delivery and answer it from the channel's bucket. The same delivery again gets the same reply, without a
- * second search; it does not count towards the rate limit.
+ * Verify a delivery and answer it from the channel's bucket. A repeated delivery gets the same reply without a second
+ * search, and does not count towards the rate limit.
  *
  * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
  */
 export async function answerDelivery(context: AnswerContext, incoming: IncomingDelivery): Promise<ChannelReply> {
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const { metrics, deadlineMs } = context;
   const verified = await verifyCounted(context, incoming);
   const { channel, digest } = verified;
   const language = languageOf(verified.delivery.utterance);
   let outcome: DeliveryOutcome = 'replayed';
-  const waitMs = Math.max(0, beganMs + deadlineMs - performance.now());
+  const waitMs = Math.max(0, startMs + deadlineMs - performance.now());
   const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, async () => {
-    const answer = await makeAnswer(context, verified, language, beganMs);
+    const answer = await makeAnswer(context, verified, language, startMs);
     outcome = answer.outcome;
     return { reply: answer.reply, isKept: answer.outcome !== 'rate_limited' };
   });
   if (once === null) outcome = 'too_slow';
-  metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - beganMs) / 1000);
+  metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - startMs) / 1000);
   return once?.reply ?? phraseReply('too_slow', language);
 }
 
@@ -64,7 +64,7 @@ async function makeAnswer(
   context: AnswerContext,
   verified: VerifiedDelivery,
   language: ReplyLanguage,
-  beganMs: number,
+  startMs: number,
 ): Promise<Answer> {
   const { channel, delivery } = verified;
   if (!(await context.calls.take(channel.orgId, delivery.bot_id))) {
@@ -72,7 +72,7 @@ async function makeAnswer(
   }
   const question = questionOf(delivery.utterance);
   if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
-  const retrieval = await retrievePassages(context, verified, question, beganMs);
+  const retrieval = await retrievePassages(context, verified, question, startMs);
   switch (retrieval.kind) {
     case 'found': {
       const reply = resultsReply(retrieval.results, question, language);
@@ -89,7 +89,7 @@ async function makeAnswer(
 }
 
 function questionOf(utterance: string): string {
-  // One line of a longer text is shorter than the text: cut first, so that a huge one costs nothing.
+  // The cut comes first, so that the cost of a huge utterance is bounded.
   const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
   return toOneLine(head);
 }

@@ -4,21 +4,21 @@ import type { RedisConnection } from '../platform/redis.ts';
 import { takeCall } from './call-store.ts';
 import { openRedisCalls } from './redis-call-log.ts';
 
-/** Contract 4.10: verified calls of one bot. */
+/** Limit of the verified calls of one bot (contract 4.10). */
 export const CALL_LIMIT = { callsMax: 30, windowMs: 60_000 } as const;
 
-/** Time after a failure during which Redis is not asked. */
-const REST_MS = 1000;
+/** Time after a failure in which Redis is not called. */
+const REDIS_RETRY_MS = 1000;
 
 /** Exact log of the calls of each bot, shared by all processes of the installation. */
 export interface CallLog {
-  /** Log a call. False: the limit is reached, and the call is not logged. */
+  /** Log a call and return true; return false without logging it if the limit is reached. */
   take(orgId: string, botId: string): Promise<boolean>;
 }
 
 /**
- * Open the log: in Redis where it is configured, else in PostgreSQL. While Redis is away the calls are logged in
- * PostgreSQL, from zero, so that at worst the limit is let through once more.
+ * Open the log in Redis if it is configured, else in PostgreSQL. While Redis is unavailable, calls are logged in
+ * PostgreSQL, whose log starts empty, so that a bot gets at most twice the limit.
  */
 export function openCallLog(settings: {
   readonly sql: Sql;
@@ -28,14 +28,14 @@ export function openCallLog(settings: {
 }): CallLog {
   const { sql, redis, logger, limit = CALL_LIMIT } = settings;
   const takeInRedis = redis === null ? null : openRedisCalls(redis.client);
-  let restUntilMs = 0;
+  let redisRetryAtMs = 0;
   return {
     async take(orgId, botId) {
-      if (takeInRedis !== null && redis?.isReady && performance.now() >= restUntilMs) {
+      if (takeInRedis !== null && redis?.isReady && performance.now() >= redisRetryAtMs) {
         try {
           return await takeInRedis(`${orgId}:${botId}`, limit);
         } catch {
-          restUntilMs = performance.now() + REST_MS;
+          redisRetryAtMs = performance.now() + REDIS_RETRY_MS;
           logger.warn('calls of channels are logged in PostgreSQL until Redis answers again');
         }
       }

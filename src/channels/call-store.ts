@@ -1,8 +1,8 @@
 import type { Sql } from '../platform/postgres.ts';
 
 /**
- * Log a call of a bot unless `callsMax` are in the last `windowMs`, on the database's clock. Returns whether it was
- * logged. The row lock of the upsert puts calls at the same time one after the other.
+ * Log a call of a bot unless there were `callsMax` calls in the last `windowMs` by the clock of the database. Return true
+ * if it was logged. The row lock of the upsert serializes concurrent calls.
  */
 export async function takeCall(
   sql: Sql,
@@ -22,7 +22,7 @@ export async function takeCall(
   return rows.length > 0;
 }
 
-/** Forget bots whose last call is older than `ageMs`; housekeeping over all organizations. */
+/** Delete the logs of bots whose last call is older than `ageMs`, over all organizations. */
 export async function deleteOldCalls(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     DELETE FROM channel_calls WHERE (SELECT max(at) FROM unnest(calls) AS at) < now() - ${ageMs} * interval '1 millisecond'`;

@@ -13,15 +13,15 @@ export type DeliveryOutcome =
 export interface ChannelMetrics {
   /** Count a delivery that was answered. */
   delivered(channel: { readonly id: string; readonly bot: string }, outcome: DeliveryOutcome, seconds: number): void;
-  /** Count a delivery that was refused. `channel`: id of the configuration that it named; null: none. */
+  /** Count a refused delivery. `channel` is the id of the configuration that it named; null if there is none. */
   refused(channel: string | null, reason: string): void;
-  /** Count a fault behind a friendly reply. */
+  /** Count a fault that was answered by an apology. */
   failed(channel: string, reason: string): void;
   /** Count a notification. */
   notified(channel: string, outcome: 'accepted' | 'failed'): void;
 }
 
-/** Defines the metrics of channels in a registry, once per registry. Channels are named by the ids of their configurations. */
+/** Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration. */
 export function openChannelMetrics(registry: Registry): ChannelMetrics {
   const registers = [registry];
   const deliveries = new Counter({
@@ -39,13 +39,13 @@ export function openChannelMetrics(registry: Registry): ChannelMetrics {
   });
   const refusals = new Counter({
     name: 'service_channel_refusals_total',
-    help: 'Deliveries that were refused, by reason; the channel is empty where the delivery named none that exists.',
+    help: 'Deliveries that were refused, by reason; the channel is empty if the delivery named no existing channel.',
     labelNames: ['channel', 'reason'],
     registers,
   });
   const faults = new Counter({
     name: 'service_channel_faults_total',
-    help: 'Deliveries that got a friendly line because something is wrong, by reason.',
+    help: 'Deliveries that were answered by an apology because of a fault, by reason.',
     labelNames: ['channel', 'reason'],
     registers,
   });

@@ -1,7 +1,7 @@
 import { PLANS, type Plan } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** A stored configuration; its `config` is sealed. */
+/** Stored configuration with its encrypted `config`. */
 export interface ConfigRow {
   readonly id: string;
   readonly orgId: string;
@@ -16,7 +16,7 @@ export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botI
     VALUES (${config.id}, ${config.orgId}, ${config.name}, ${config.provider}, ${config.botId}, ${config.sealedConfig})`;
 }
 
-/** Configurations of an organization, oldest first. */
+/** Return the configurations of an organization, oldest first. */
 export async function selectConfigs(sql: Sql, orgId: string): Promise<ConfigRow[]> {
   const rows = await sql`SELECT * FROM channel_configs WHERE org_id = ${orgId} ORDER BY created_at, id`;
   return rows.map(toConfig);
@@ -27,15 +27,15 @@ export async function selectConfig(sql: Sql, orgId: string, id: string): Promise
   return row ? toConfig(row) : null;
 }
 
-/** Remove a configuration and the replies to its deliveries. Returns the row that went; null: there was none. */
+/** Delete a configuration and the replies to its deliveries. Return the deleted row, or null if there was none. */
 export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
   const [row] = await sql`DELETE FROM channel_configs WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
   return row ? toConfig(row) : null;
 }
 
 /**
- * Configurations of all organizations that are not suspended with this `bot_id`, oldest first. A delivery names no
- * organization: its signature picks one.
+ * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first. A delivery names
+ * no organization; its signature selects one.
  */
 export async function selectConfigsOfBot(
   sql: Sql,

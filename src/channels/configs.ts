@@ -16,7 +16,7 @@ export interface ConfigContext {
   readonly keyRing: Pick<KeyRing, 'encryption'>;
 }
 
-/** A configuration of the messenger provider, with its credentials in the clear. */
+/** Configuration of the messenger provider with its decrypted credentials. */
 export interface Channel {
   readonly id: string;
   readonly orgId: string;
@@ -30,8 +30,8 @@ const SECRET_CHARS_ADVISED = 16;
 /**
  * Store a configuration; its credentials are encrypted.
  *
- * @returns the configuration, and advice about what was accepted but may not be meant
- * @throws AppError `channel_config_invalid` (400) naming every fault, `bot_id_exists` (409)
+ * @returns the configuration, and warnings about accepted values that are probably mistakes
+ * @throws AppError `channel_config_invalid` (400) that names every fault, `bot_id_exists` (409)
  */
 export async function createChannel(
   { sql, keyRing }: ConfigContext,
@@ -52,13 +52,13 @@ export async function createChannel(
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'channel_configs_by_bot')) throw error;
-    const message = `config.bot_id: another configuration has the bot_id "${botId}"; delete it first, or choose another`;
+    const message = `config.bot_id: another configuration has the bot_id "${botId}"; delete that configuration or choose another bot_id`;
     throw new AppError({ code: 'bot_id_exists', status: 409, param: 'config.bot_id', message });
   }
   return { channel: { id, name, provider }, warnings };
 }
 
-/** Configurations of the organization, oldest first, with every credential masked. */
+/** List the configurations of the organization, oldest first, with masked credentials. */
 export async function listChannels({ sql, keyRing }: ConfigContext, orgId: string): Promise<ChannelView[]> {
   const rows = await selectConfigs(sql, orgId);
   return rows.map((row) => {
@@ -67,14 +67,14 @@ export async function listChannels({ sql, keyRing }: ConfigContext, orgId: strin
   });
 }
 
-/** Check that there is a configuration, whatever its provider. @throws AppError `channel_configuration_not_found` (404) */
+/** Find a configuration of any provider. @throws AppError `channel_configuration_not_found` (404) */
 export async function requireChannel(sql: Sql, orgId: string, id: string): Promise<ConfigRow> {
   const row = await selectConfig(sql, orgId, id);
   if (row === null) throw notFound('channel configuration', id);
   return row;
 }
 
-/** Remove a configuration for good. @throws AppError `channel_configuration_not_found` (404) */
+/** Delete a configuration permanently. @throws AppError `channel_configuration_not_found` (404) */
 export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'actor'>, id: string): Promise<void> {
   await sql.begin(async (tx) => {
     const removed = await deleteConfig(tx, caller.orgId, id);
@@ -93,7 +93,7 @@ export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'ac
 export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string, id: string): Promise<Channel> {
   const row = await requireChannel(sql, orgId, id);
   if (row.provider !== MESSENGER) {
-    const message = `provider "${row.provider}" is not supported here; only configurations of "${MESSENGER}" are`;
+    const message = `provider "${row.provider}" is not supported here; use a configuration of the provider "${MESSENGER}"`;
     throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
   }
   return toChannel(keyRing, row);
@@ -109,6 +109,7 @@ function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): Record<s
   return JSON.parse(unseal(keyRing.encryption, row.sealedConfig, contextOf(row.orgId, row.id)));
 }
 
+/** Return the encryption context of a configuration, which binds its sealed value to its row. */
 export function contextOf(orgId: string, id: string): string {
   return `channel_configs/${orgId}/${id}`;
 }
@@ -121,14 +122,14 @@ interface Parsed {
 async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unknown>): Promise<Parsed> {
   const parsed = MessengerConfig.safeParse(given);
   if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => ({ place: `config.${path.join('.')}`, message }));
+    const faults = parsed.error.issues.map(({ path, message }) => ({ field: `config.${path.join('.')}`, message }));
     throw configInvalid(
-      faults.map(({ place, message }) => `${place}: ${message}`).join('; '),
-      faults[0]?.place ?? null,
+      faults.map(({ field, message }) => `${field}: ${message}`).join('; '),
+      faults[0]?.field ?? null,
     );
   }
   const config = parsed.data;
-  await requirePlace(sql, orgId, config);
+  await checkBucket(sql, orgId, config);
   const unknown = Object.keys(given).filter((key) => !Object.hasOwn(MessengerConfig.shape, key));
   const warnings = unknown.map((key) => `config.${key} is not a field of a messenger configuration and was ignored`);
   if (config.secret.length < SECRET_CHARS_ADVISED) {
@@ -138,10 +139,10 @@ async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unk
 }
 
 /** Check that the bucket and the collection exist. */
-async function requirePlace(sql: Sql, orgId: string, config: MessengerConfig): Promise<void> {
-  const orInvalid = async <T>(field: string, looking: Promise<T>): Promise<T> => {
+async function checkBucket(sql: Sql, orgId: string, config: MessengerConfig): Promise<void> {
+  const orInvalid = async <T>(field: string, lookup: Promise<T>): Promise<T> => {
     try {
-      return await looking;
+      return await lookup;
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 404) throw error;
       throw configInvalid(`config.${field}: ${error.message}`, `config.${field}`);

@@ -3,21 +3,21 @@ import { analyse } from '../language/analyser.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';
-/** A cut inside a sentence goes back to a blank, unless that leaves less than this part. */
+/** Smallest share of a text that a cut at a blank may leave; otherwise the cut is between graphemes. */
 const WORD_CUT_SHARE_MIN = 0.6;
-/** A grapheme that begins before a cut and ends within so many units after it is seen whole. */
+/** UTF-16 units after a cut that are segmented too, so that a grapheme across the cut is recognised. */
 const LOOK_AHEAD_CHARS = 64;
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
-/** Text on one line: well-formed Unicode without control characters and without runs of blanks. */
+/** Convert a text to one line of well-formed Unicode without control characters and runs of blanks. */
 export function toOneLine(text: string): string {
   return oneLine(text.toWellFormed()).replace(/\s+/g, ' ').trim();
 }
 
 /**
- * Cut a text to at most `charsMax` UTF-16 units, at a blank where one is near, else between graphemes, and mark the
- * cut. A text that fits is returned as it is.
+ * Cut a text to at most `charsMax` UTF-16 units, at a blank if one is near, else between graphemes, and mark the cut. A
+ * text that fits is returned unchanged.
  */
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
@@ -27,7 +27,7 @@ export function cutText(text: string, charsMax: number): string {
   return `${text.slice(0, cut).trimEnd()}${ELLIPSIS}`;
 }
 
-/** The last place at or before `charsMax` that divides no grapheme, and so no surrogate pair. */
+/** Return the last index up to `charsMax` that splits no grapheme and so no surrogate pair. */
 export function graphemeCut(text: string, charsMax: number): number {
   if (text.length <= charsMax) return text.length;
   let cut = 0;
@@ -39,8 +39,8 @@ export function graphemeCut(text: string, charsMax: number): number {
 }
 
 /**
- * Choose the sentences of a passage that follow each other, fit into `charsMax`, and share the most terms with the
- * question; of several such runs the first. A single sentence that does not fit is cut.
+ * Return the first run of consecutive sentences of a passage that fits into `charsMax` and shares the most terms with the
+ * question. A single sentence that does not fit is cut.
  *
  * @param terms analysed terms of the question
  */
@@ -59,7 +59,7 @@ export function excerptOf(passage: string, terms: ReadonlySet<string>, charsMax:
   return lead + cutText(sentences.slice(best.first, best.end).join(' '), charsMax - lead.length);
 }
 
-/** End of the longest run of sentences from `first` that fits; one sentence at least. */
+/** Return the end of the longest run of sentences from `first` that fits, with at least one sentence. */
 function endOfRun(sentences: readonly string[], first: number, charsMax: number): number {
   let chars = sentences[first]?.length ?? 0;
   let end = first + 1;

@@ -6,7 +6,7 @@ import { type HttpReply, HttpUpstream } from '../platform/upstream/transport.ts'
 import { causeOf } from '../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
 
-/** Fields of a notification as the provider gets them. */
+/** Fields of a notification that are sent to the provider. */
 export interface ProviderMessage {
   readonly channel_id: string;
   readonly phone: string;
@@ -14,12 +14,12 @@ export interface ProviderMessage {
   readonly template_args: Readonly<Record<string, string>>;
 }
 
-/** The provider did not accept a notification. */
+/** Error of a notification that the provider did not accept. */
 export class NotAccepted extends Error {
   override readonly name = 'NotAccepted';
   /** Short cause: `connection`, `timeout`, `http_422`, `invalid_answer`. */
   readonly reason: string;
-  /** The provider may have sent it all the same. */
+  /** True if the provider may have sent the notification nevertheless. */
   readonly isUncertain: boolean;
 
   constructor(reason: string, isUncertain: boolean, cause: unknown) {
@@ -30,13 +30,13 @@ export class NotAccepted extends Error {
 }
 
 export interface MessengerProvider {
-  /** Send a notification; returns the provider's id of it. Throws `NotAccepted`. */
+  /** Send a notification and return the id that the provider gave it. Throws `NotAccepted`. */
   send(restApiKey: string, message: ProviderMessage): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Pauses before further tries of a request for which there was no connection. */
-const PAUSES_MS = [200, 800];
+/** Delays before retries of a request that failed without a connection. */
+const RETRY_DELAYS_MS = [200, 800];
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 64 * 1024;
 const MESSAGE_ID_CHARS_MAX = 512;
@@ -51,7 +51,7 @@ export function openMessengerProvider(settings: MessengerSettings): MessengerPro
       ...{ method: 'POST', path: pathname, body: JSON.stringify(message), timeoutMs },
       headers: { authorization: `${settings.authScheme} ${restApiKey}`, accept: 'application/json' },
       bodyBytesMax: ANSWER_BYTES_MAX,
-      // A send is not given up with its client: what becomes of it must be known.
+      // A client that leaves does not abort the request, since its outcome must be recorded.
       signal: new AbortController().signal,
     });
     if (reply.status >= 300) throw toFault(reply.status, reply.headers, reply.body, new Secret(restApiKey));
@@ -65,10 +65,10 @@ export function openMessengerProvider(settings: MessengerSettings): MessengerPro
         try {
           return await post(restApiKey, message, Math.max(1, endMs - performance.now()));
         } catch (error) {
-          const pauseMs = PAUSES_MS[tries];
-          const canRetry = error instanceof UpstreamFault && error.isUnsent && pauseMs !== undefined;
-          if (!canRetry || performance.now() + pauseMs >= endMs) throw notAccepted(error);
-          await delay(pauseMs);
+          const delayMs = RETRY_DELAYS_MS[tries];
+          const canRetry = error instanceof UpstreamFault && error.isUnsent && delayMs !== undefined;
+          if (!canRetry || performance.now() + delayMs >= endMs) throw notAccepted(error);
+          await delay(delayMs);
         }
       }
     },
@@ -76,7 +76,7 @@ export function openMessengerProvider(settings: MessengerSettings): MessengerPro
   };
 }
 
-/** A redirect and a 4xx say that nothing was sent; a 5xx, an answer without an id, and silence leave it open. */
+/** Convert a fault: after a redirect or a 4xx nothing was sent; after other responses or a timeout this is uncertain. */
 function notAccepted(error: unknown): unknown {
   if (!(error instanceof UpstreamFault)) return error;
   const isRefused = error.status !== null && error.status >= 300 && error.status < 500;
@@ -84,7 +84,7 @@ function notAccepted(error: unknown): unknown {
   return new NotAccepted(reason, !isRefused && !error.isUnsent, error);
 }
 
-/** @throws UpstreamFault for an answer without an id */
+/** Read the id of the message. @throws UpstreamFault for a response without an id */
 function messageIdOf({ body }: HttpReply): string {
   const { message_id: id } = parseObject(body);
   if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id);

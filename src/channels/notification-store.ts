@@ -11,8 +11,8 @@ export interface NewNotification {
 }
 
 /**
- * Record that a notification is requested. A record under the same idempotency key stands in its way, unless it failed
- * and certainly was not sent: then it begins anew. Returns the id of the record; null: another stands in its way.
+ * Record the request of a notification and return the id of the record. A record with the same idempotency key is started
+ * again if it failed and was certainly not sent; otherwise nothing is changed and null is returned.
  */
 export async function insertNotification(sql: Sql, notification: NewNotification): Promise<string | null> {
   const { request } = notification;
@@ -41,7 +41,7 @@ export async function selectByKey(
   return row ? toRecord(row) : null;
 }
 
-/** End a notification. Returns the time of it. */
+/** Record the outcome of a notification and return its time. */
 export async function finishNotification(
   sql: Sql,
   orgId: string,
@@ -59,7 +59,7 @@ export async function finishNotification(
   return row?.finished_at ?? new Date();
 }
 
-/** Records of an organization, newest first. */
+/** Return the records of an organization, newest first. */
 export async function selectNotifications(
   sql: Sql,
   orgId: string,
@@ -72,14 +72,14 @@ export async function selectNotifications(
   return rows.map(toRecord);
 }
 
-/** End what a process that died left behind: nobody knows what became of it. Housekeeping over all organizations. */
+/** Fail notifications of processes that died, with an uncertain outcome, over all organizations. */
 export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     UPDATE channel_notifications SET status = 'failed', reason = 'interrupted', uncertain = true, finished_at = now()
     WHERE status = 'requested' AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
-/** Forget old records; they hold telephone numbers. Housekeeping over all organizations. */
+/** Delete old records, which contain telephone numbers, over all organizations. */
 export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<void> {
   await sql`DELETE FROM channel_notifications WHERE requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }

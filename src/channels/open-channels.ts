@@ -15,20 +15,20 @@ import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
-import { openSearchPace } from './retrieve-passages.ts';
+import { openSearchLoad } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
 import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
 
 const REPLIES_SWEPT_MAX = 10_000;
-/** A send takes at most a minute, so that its process has died when it is still under way after this. */
+/** Age of a requested notification whose process has died: sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
 
-/** Messaging channels: configurations, the webhook, notifications. */
+/** Messaging channels: configurations, the webhook and notifications. */
 export interface Channels extends ConfigContext {
   readonly sending: SendContext;
-  /** Make the function that answers deliveries. @param parseJson parses a body, and throws AppError 400 */
+  /** Make the function that answers deliveries. @param parseJson parses a body or throws AppError 400 */
   webhook(parseJson: VerifierContext['parseJson']): (incoming: IncomingDelivery) => Promise<ChannelReply>;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export function openChannels(context: {
   const { messenger, replyDeadlineMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
-    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs, pace: openSearchPace() },
+    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs, load: openSearchLoad() },
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
   };

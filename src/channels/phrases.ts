@@ -3,15 +3,15 @@ import { detectByScript } from '../language/detect-language.ts';
 /** Languages of replies. */
 export type ReplyLanguage = 'en' | 'ko';
 
-/** Fixed lines of a reply, by what happened. */
+/** Fixed replies by situation. */
 export type Phrase = 'nothing_found' | 'too_many' | 'too_slow' | 'unavailable' | 'no_question';
 
 const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>> = {
   en: {
-    nothing_found: 'I found nothing about that. Please try it in other words.',
-    too_many: 'Those were many questions in a short time. Please try again in a minute.',
+    nothing_found: 'I found nothing about that. Please ask in other words.',
+    too_many: 'You have asked many questions in a short time. Please try again in a minute.',
     too_slow: 'Sorry, finding an answer takes too long at the moment. Please try again shortly.',
-    unavailable: 'Sorry, there are no answers here at the moment. Please try again later.',
+    unavailable: 'Sorry, no answers are available at the moment. Please try again later.',
     no_question: 'Please write your question.',
   },
   ko: {
@@ -23,7 +23,7 @@ const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>>
   },
 };
 
-/** Korean for an utterance in Korean, English for every other. */
+/** Return Korean for an utterance in Korean, English for every other. */
 export function languageOf(utterance: string): ReplyLanguage {
   return detectByScript(utterance).language === 'ko' ? 'ko' : 'en';
 }
@@ -32,7 +32,7 @@ export function phraseOf(phrase: Phrase, language: ReplyLanguage): string {
   return PHRASES[language][phrase];
 }
 
-/** Where a passage comes from: `(manual.pdf, p. 3)`. */
+/** Render the source of a passage, such as `(manual.pdf, p. 3)`. */
 export function sourceOf(fileName: string, page: number | null, language: ReplyLanguage): string {
   if (page === null) return `(${fileName})`;
   return language === 'ko' ? `(${fileName}, ${page}쪽)` : `(${fileName}, p. ${page})`;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /**
- * Log of the calls in a sorted set by their time in microseconds, on Redis's own clock, so that processes whose clocks
- * differ agree. Returns 1 where the call was logged.
+ * Script that logs a call in a sorted set by its time in microseconds and returns 1, or returns 0 if the limit is reached.
+ * It uses the clock of Redis, since the clocks of processes may differ.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -20,12 +20,12 @@ return 1
 
 const PREFIX = 'service:channel-calls:';
 
-/** ioredis adds each script as a method, and sends its text only where Redis does not know its hash. */
+/** Client with the script as a method; ioredis sends the text of a script only if Redis does not know its hash. */
 type WithScript = Redis & {
   serviceTakeCall(key: string, callsMax: number, windowMs: number, member: string): Promise<number>;
 };
 
-/** Log that all processes share. The function returned rejects where Redis is away. */
+/** Open a log that all processes share. The returned function rejects if Redis is unavailable. */
 export function openRedisCalls(
   client: Redis,
 ): (key: string, limit: { readonly callsMax: number; readonly windowMs: number }) => Promise<boolean> {

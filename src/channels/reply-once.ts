@@ -4,24 +4,24 @@ import type { Sql } from '../platform/postgres.ts';
 import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply } from './reply-store.ts';
 import type { ChannelReply } from './schema.ts';
 
-/** A reply is kept for longer than its delivery stays fresh: 300 s from a clock that is 300 s ahead. */
+/** Time for which a reply is kept. Its delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
 const KEEP_MS = 10 * 60_000;
-/** A claim outlives the deadline of its reply by this. */
+/** Time by which a claim outlives the deadline of its reply. */
 const CLAIM_BEYOND_MS = 2_500;
 const POLL_MS = 50;
 
 export interface MadeReply {
   readonly reply: ChannelReply;
-  /** Whether the same delivery gets this reply again; else it is answered anew. */
+  /** True if a repeated delivery gets this reply; otherwise it is answered again. */
   readonly isKept: boolean;
 }
 
-/** Answers each delivery once, whichever process of the installation it comes to, and however often. */
+/** Guard that answers each delivery once, also if it is repeated or sent to several processes of the installation. */
 export interface ReplyOnce {
   /**
-   * Give the reply to a delivery: `make` makes it for the first of several that are the same.
+   * Return the reply to a delivery. For repeated deliveries `make` is called only once.
    *
-   * @returns null where another process did not answer within `waitMs`
+   * @returns null if another process did not answer within `waitMs`
    */
   reply(
     key: DeliveryKey,
@@ -38,7 +38,7 @@ export function openReplyOnce(settings: {
 }): ReplyOnce {
   const { sql, logger } = settings;
   const times = { claimMs: settings.deadlineMs + CLAIM_BEYOND_MS, keepMs: KEEP_MS };
-  /** Replies that this process is making. Each ends with its deadline. */
+  /** Replies in progress in this process. Each ends with its deadline. */
   const pending = new Map<string, Promise<ChannelReply | null>>();
 
   async function makeClaimed(key: DeliveryKey, claim: string, make: () => Promise<MadeReply>): Promise<ChannelReply> {
@@ -47,18 +47,20 @@ export function openReplyOnce(settings: {
       await (isKept ? storeReply(sql, key, claim, JSON.stringify(reply)) : deleteClaim(sql, key, claim));
       return reply;
     } catch (error) {
-      await deleteClaim(sql, key, claim).catch((fault) => logger.warn({ err: fault }, 'a claim was not given back'));
+      await deleteClaim(sql, key, claim).catch((fault) =>
+        logger.warn({ err: fault }, 'the claim of a delivery could not be released'),
+      );
       throw error;
     }
   }
 
-  /** Ask again until the process that has the claim answers, or has died. */
-  async function claimOrWait(key: DeliveryKey, waitMs: number, make: () => Promise<MadeReply>, note: () => void) {
+  /** Poll until the process that has the claim answers or its claim expires. */
+  async function claimOrWait(key: DeliveryKey, waitMs: number, make: () => Promise<MadeReply>, onClaim: () => void) {
     const endMs = performance.now() + waitMs;
     for (;;) {
       const claim = await claimDelivery(sql, key, times);
       if (claim !== null) {
-        note();
+        onClaim();
         return makeClaimed(key, claim, make);
       }
       const known = await selectReply(sql, key);

@@ -7,8 +7,8 @@ export interface DeliveryKey {
 }
 
 /**
- * Claim a delivery: it was not seen before, or its reply has expired, or whoever claimed it died. Returns the end of
- * the claim in the database's full precision, which stands for this claim; null: another has it, or it has a reply.
+ * Claim a delivery that is new, or whose reply or claim has expired. Return the end of the claim in the full precision of
+ * the database, which identifies the claim, or null if the delivery is claimed or has a reply.
  */
 export async function claimDelivery(
   sql: Sql,
@@ -26,7 +26,7 @@ export async function claimDelivery(
   return row?.claimed_until ?? null;
 }
 
-/** Reply to a delivery, as JSON; null while it is not known. */
+/** Return the reply to a delivery as JSON, or null if there is none yet. */
 export async function selectReply(sql: Sql, key: DeliveryKey): Promise<string | null> {
   const [row] = await sql<{ reply: string | null }[]>`
     SELECT reply FROM channel_replies
@@ -34,7 +34,7 @@ export async function selectReply(sql: Sql, key: DeliveryKey): Promise<string | 
   return row?.reply ?? null;
 }
 
-/** Keep the reply of the claim that still holds. */
+/** Store the reply if the claim is still valid. */
 export async function storeReply(sql: Sql, key: DeliveryKey, claimedUntil: string, reply: string): Promise<void> {
   await sql`
     UPDATE channel_replies SET reply = ${reply}
@@ -42,7 +42,7 @@ export async function storeReply(sql: Sql, key: DeliveryKey, claimedUntil: strin
       AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz`;
 }
 
-/** Give a claim back: the next time, the delivery is a new one. */
+/** Release a claim, so that the delivery is new if it is repeated. */
 export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: string): Promise<void> {
   await sql`
     DELETE FROM channel_replies
@@ -50,7 +50,7 @@ export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: stri
       AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz`;
 }
 
-/** Housekeeping over all organizations. Returns how many rows went, at most `rowsMax`. */
+/** Delete expired replies of all organizations, at most `rowsMax`, and return their number. */
 export async function deleteExpiredReplies(sql: Sql, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM channel_replies WHERE (config_id, digest) IN (

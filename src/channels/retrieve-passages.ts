@@ -8,47 +8,47 @@ import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { Channel } from './configs.ts';
 
 /**
- * Searches at a time, of all channels in this process. More of them at once would only be later, each of them: a crowd
- * of deliveries must not make all of them late.
+ * Maximum number of concurrent searches of all channels in this process. More of them would delay each other, so that a
+ * burst of deliveries would make all replies late.
  */
-const SEARCHES_AT_ONCE = 8;
-/** Time for which searches go by keyword alone after one whose query was not embedded in time. */
+const CONCURRENT_SEARCHES_MAX = 8;
+/** Time in which searches use keywords only, after a query was not embedded in time. */
 const KEYWORD_ONLY_MS = 10_000;
-/** Share of the deadline after which a search whose query is not embedded yet goes on by keyword alone. */
+/** Share of the deadline after which a hybrid search is replaced by a keyword search. */
 const HYBRID_SHARE = 0.65;
-/** Results of a search; near-duplicates among them are left out afterwards. */
+/** Number of results of a search; near-duplicates are removed from them afterwards. */
 const RESULTS_WANTED = 12;
-/** Results of one document: an answer should not come from one file alone. */
+/** Maximum number of results of one document, so that a reply has several sources. */
 const PER_DOCUMENT_MAX = 3;
-/** Privacy level of the documents that everybody who can write to a channel may see. */
+/** Privacy level of the documents that every user of a channel may see. */
 const CHANNEL_AUTH_LEVEL = 1;
 
-/** Outcome of a retrieval; `gone`: the bucket or the collection of the channel does not exist any more. */
+/** Outcome of a retrieval. `missing`: the bucket or the collection of the channel does not exist any more. */
 export type Retrieval =
   | { readonly kind: 'found'; readonly results: readonly SearchResult[] }
   | { readonly kind: 'late' }
-  | { readonly kind: 'gone' | 'failed'; readonly reason: string };
+  | { readonly kind: 'missing' | 'failed'; readonly reason: string };
 
 export interface RetrievalContext {
   readonly search: SearchContext;
   readonly logger: Logger;
-  /** Bound from the arrival of a delivery to the end of its retrieval. */
+  /** Time limit from the arrival of a delivery to the end of its retrieval. */
   readonly deadlineMs: number;
-  readonly pace: SearchPace;
+  readonly load: SearchLoad;
 }
 
-/** Load of the searches of all channels in this process. */
-export interface SearchPace {
+/** State that the searches of all channels in this process share. */
+export interface SearchLoad {
   readonly slots: LimitFunction;
-  /** Until then on the clock of `performance.now()`, queries are not embedded. */
+  /** Time by `performance.now()` until which queries are not embedded. */
   keywordOnlyUntilMs: number;
 }
 
-export function openSearchPace(): SearchPace {
-  return { slots: pLimit(SEARCHES_AT_ONCE), keywordOnlyUntilMs: 0 };
+export function openSearchLoad(): SearchLoad {
+  return { slots: pLimit(CONCURRENT_SEARCHES_MAX), keywordOnlyUntilMs: 0 };
 }
 
-/** Caller of a channel's searches: whoever writes to the messenger, outside the organization. */
+/** Return the caller of a channel's searches, which stands for its users outside the organization. */
 export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Caller {
   return {
     ...{ kind: 'channel', actor: `channel:${id}`, orgId, plan, userId: null, role: null, department: null },
@@ -59,18 +59,18 @@ export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Calle
 }
 
 /**
- * Search the channel's bucket, within the deadlines: by words and meaning, and by words alone where the embedding does
- * not come in time or fails. It never throws: whoever writes to the messenger gets a reply.
+ * Search the channel's bucket within the deadlines: hybrid first, then by keyword if the embedding is late or fails. It
+ * never throws, since every delivery gets a reply.
  *
- * @param beganMs start of the delivery on the clock of `performance.now()`
+ * @param startMs time by `performance.now()` at which the delivery arrived
  */
 export async function retrievePassages(
   context: RetrievalContext,
   { channel, plan }: { readonly channel: Channel; readonly plan: Plan },
   question: string,
-  beganMs: number,
+  startMs: number,
 ): Promise<Retrieval> {
-  const { search, logger, deadlineMs, pace } = context;
+  const { search, logger, deadlineMs, load } = context;
   const { config } = channel;
   const caller = channelCaller(channel, plan);
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {
@@ -79,25 +79,25 @@ export async function retrievePassages(
       ...{ collection: config.bucket_collection, max_per_document: PER_DOCUMENT_MAX },
     };
     const found = await within(endMs - performance.now(), (signal) =>
-      pace.slots(() => {
+      load.slots(() => {
         signal.throwIfAborted();
         return searchBucket(search, caller, config.collection, request, signal);
       }),
     );
     return { kind: 'found', results: found.results.filter(({ score }) => score >= config.score_min) };
   };
-  const tries: [mode: 'hybrid' | 'keyword', endMs: number][] = [['keyword', beganMs + deadlineMs]];
-  if (performance.now() >= pace.keywordOnlyUntilMs) tries.unshift(['hybrid', beganMs + HYBRID_SHARE * deadlineMs]);
+  const tries: [mode: 'hybrid' | 'keyword', endMs: number][] = [['keyword', startMs + deadlineMs]];
+  if (performance.now() >= load.keywordOnlyUntilMs) tries.unshift(['hybrid', startMs + HYBRID_SHARE * deadlineMs]);
   let fault: unknown;
   for (const [mode, endMs] of tries) {
     try {
       return await find(mode, endMs);
     } catch (error) {
-      const gone = reasonOfGone(error);
-      if (gone !== null) return { kind: 'gone', reason: gone };
+      const missing = missingCodeOf(error);
+      if (missing !== null) return { kind: 'missing', reason: missing };
       fault = error;
       const isLate = mode === 'hybrid' && error instanceof DeadlinePassed;
-      if (isLate) pace.keywordOnlyUntilMs = performance.now() + KEYWORD_ONLY_MS;
+      if (isLate) load.keywordOnlyUntilMs = performance.now() + KEYWORD_ONLY_MS;
     }
   }
   if (fault instanceof DeadlinePassed) return { kind: 'late' };
@@ -105,20 +105,21 @@ export async function retrievePassages(
   return { kind: 'failed', reason: fault instanceof AppError ? fault.code : 'internal' };
 }
 
-function reasonOfGone(error: unknown): string | null {
-  const isGone = error instanceof AppError && ['bucket_not_found', 'collection_not_found'].includes(error.code);
-  return isGone ? error.code : null;
+/** Return the code of an error that says that the bucket or the collection is missing; null for any other error. */
+function missingCodeOf(error: unknown): string | null {
+  const isMissing = error instanceof AppError && ['bucket_not_found', 'collection_not_found'].includes(error.code);
+  return isMissing ? error.code : null;
 }
 
 class DeadlinePassed extends Error {}
 
-/** Result of the work, if it comes in time; else the work is aborted and left alone, also where it does not end. */
+/** Return the result of the work. After `ms` the work is aborted, and its end is not awaited. @throws DeadlinePassed */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  if (ms <= 0) throw new DeadlinePassed('no time left');
+  if (ms <= 0) throw new DeadlinePassed('the deadline has passed');
   const abort = new AbortController();
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    reject(new DeadlinePassed(`not done within ${Math.round(ms)} ms`));
+    reject(new DeadlinePassed(`the work was not done within ${Math.round(ms)} ms`));
     abort.abort();
   }, ms);
   try {

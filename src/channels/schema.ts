@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Provider whose deliveries are answered, and through which notifications are sent. */
+/** Provider whose deliveries are answered and through which notifications are sent. */
 export const MESSENGER = 'messenger';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
-/** A text with messages of its own: a configuration is parsed apart from the request that brings it. */
+/** Schema of a text with its own messages, since a configuration is parsed separately from its request. */
 function text(charsMax: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
@@ -20,13 +20,13 @@ function plainText(charsMax: number) {
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 }
 
-/** Keys go into headers, which hold printable ASCII. */
+/** Schema of a credential that is sent in a header, which allows printable ASCII only. */
 const headerCredential = text(4096).refine(
   (value) => /^[\x21-\x7e]+$/.test(value),
   'must be printable ASCII without spaces',
 );
 
-/** `config` of the messenger provider (contract 2.5); the last three fields are ours. */
+/** `config` of the messenger provider (contract 2.5); the last three fields are extensions. */
 export const MessengerConfig = z.object({
   rest_api_key: headerCredential,
   channel_id: plainText(200),
@@ -44,11 +44,11 @@ export const MessengerConfig = z.object({
     .min(0, 'must be at least 0')
     .max(1, 'must be at most 1')
     .default(0.1)
-    .describe('results of a lower score are not shown'),
+    .describe('results with a lower score are not shown'),
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
-/** `POST /v1/channels/configs`. What `config` must hold depends on the provider; `createChannel` checks it. */
+/** Body of `POST /v1/channels/configs`. The fields of `config` depend on the provider; `createChannel` checks them. */
 export const CreateChannel = z.object({
   name: z
     .string()
@@ -66,7 +66,7 @@ export type CreateChannel = z.output<typeof CreateChannel>;
 export const CreatedChannel = z.object({ id: z.string(), name: z.string(), provider: z.string() });
 export type CreatedChannel = z.output<typeof CreatedChannel>;
 
-/** A configuration as it is listed: every credential in `config` is masked. */
+/** Listed configuration, in which every credential of `config` is masked. */
 export const ChannelView = CreatedChannel.extend({ config: z.record(z.string(), z.unknown()) }).meta({
   id: 'ChannelConfig',
 });
@@ -99,7 +99,7 @@ export type ChannelReply = z.output<typeof ChannelReply>;
 
 const ARGUMENTS_MAX = 64;
 
-/** `POST /v1/channels/messenger/send`. */
+/** Body of `POST /v1/channels/messenger/send`. */
 export const SendRequest = z.object({
   channel_config_id: z.string().min(1, 'must not be empty').max(128),
   phone: z
@@ -123,7 +123,7 @@ export const SendReply = z.object({
 });
 export type SendReply = z.output<typeof SendReply>;
 
-/** Record of a notification, as `service channels outbox` shows it. */
+/** Record of a notification in the form that `service channels outbox` shows. */
 export const NotificationRecord = z.object({
   id: z.string(),
   channel_config_id: z.string(),
@@ -131,7 +131,7 @@ export const NotificationRecord = z.object({
   status: z.enum(['requested', 'accepted', 'failed']),
   /** Cause of a failure. */
   reason: z.string().nullable(),
-  /** Failed, and the provider may have sent it all the same. */
+  /** True if it failed but the provider may have sent it. */
   uncertain: z.boolean(),
   message_id: z.string().nullable(),
   phone: z.string(),

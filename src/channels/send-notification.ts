@@ -10,17 +10,17 @@ import { finishNotification, insertNotification, type NewNotification, selectByK
 import type { NotificationRecord, SendReply, SendRequest } from './schema.ts';
 
 export interface SendContext extends ConfigContext {
-  /** Null: notifications are kept in the local outbox. */
+  /** Null if notifications are kept in the local outbox. */
   readonly provider: MessengerProvider | null;
   readonly metrics: ChannelMetrics;
   readonly logger: Logger;
 }
 
 /**
- * Send a notification through the provider of a configuration; without a provider, keep it in the outbox. Under one
- * idempotency key of a caller nothing is sent twice: what may have been sent is not sent again.
+ * Send a notification through the configured provider, or keep it in the outbox if there is none. With an idempotency key,
+ * a notification that may have been sent is not sent again.
  *
- * @param idempotencyKey null: every call is a notification of its own
+ * @param idempotencyKey null if every call is a new notification
  * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400),
  *   `notification_not_accepted` (502), `notification_uncertain`, `idempotency_in_progress` (409),
  *   `idempotency_key_reused` (422)
@@ -57,7 +57,7 @@ export async function sendNotification(
   }
 }
 
-/** Id of the record under which to send; or the reply, where the notification was sent before. */
+/** Return the id of the new record, or the reply if the notification was sent before. */
 async function begin({ sql }: SendContext, notification: NewNotification): Promise<string | SendReply> {
   const { orgId, actor, idempotencyKey, request } = notification;
   const id = await sql.begin(async (tx) => {
@@ -69,11 +69,11 @@ async function begin({ sql }: SendContext, notification: NewNotification): Promi
   });
   if (id !== null) return id;
   const earlier = idempotencyKey === null ? null : await selectByKey(sql, { orgId, actor, idempotencyKey });
-  if (earlier === null) throw conflict('the record of this notification was removed just now; try again');
+  if (earlier === null) throw conflict('the record of this notification was just removed; send the request again');
   return replayOf(earlier, request);
 }
 
-/** Reply of an earlier request under the same key. */
+/** Return the reply of an earlier request with the same key. */
 function replayOf(earlier: NotificationRecord, request: SendRequest): SendReply {
   if (!isSameRequest(earlier, request)) {
     const message = 'this Idempotency-Key was used with another notification; use a new key';
@@ -100,7 +100,7 @@ function isSameRequest(earlier: NotificationRecord, request: SendRequest): boole
 }
 
 function notAcceptedError(id: string, cause: NotAccepted): AppError {
-  const chance = cause.isUncertain ? '; it may have been sent all the same' : '';
+  const chance = cause.isUncertain ? '; it may have been sent nevertheless' : '';
   return new AppError({
     code: 'notification_not_accepted',
     status: 502,

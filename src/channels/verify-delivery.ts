@@ -8,10 +8,10 @@ import { type Channel, type ConfigContext, contextOf, toChannel } from './config
 import { Delivery } from './schema.ts';
 
 const WINDOW_SECONDS = 300;
-/** Configurations of one `bot_id`, over all organizations, whose secrets are tried. */
+/** Maximum number of configurations of one `bot_id`, over all organizations, whose secrets are tried. */
 const CANDIDATES_MAX = 10;
 
-/** A delivery as it came: nothing of it is known to be true. */
+/** Unverified delivery. */
 export interface IncomingDelivery {
   /** Value of `X-Messenger-Timestamp`. */
   readonly timestamp: string | undefined;
@@ -26,7 +26,7 @@ export interface VerifiedDelivery {
   /** Plan of the channel's organization. */
   readonly plan: Plan;
   readonly delivery: Delivery;
-  /** SHA-256 of the signature: the same for the same delivery, and for no other. */
+  /** SHA-256 of the signature, which identifies the delivery. */
   readonly digest: Buffer;
 }
 
@@ -35,18 +35,18 @@ export interface VerifierContext extends ConfigContext {
   readonly parseJson: (bytes: Buffer) => Record<string, unknown>;
 }
 
-/** Checks where deliveries come from. */
+/** Verifier of the origin of deliveries. */
 export interface Verifier {
   /**
-   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot costs the
+   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot takes the
    * same time as a wrong signature.
    *
-   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration where one is known
+   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration, if it is known
    */
   verify(incoming: IncomingDelivery): Promise<VerifiedDelivery>;
 }
 
-/** @param now milliseconds since 1970 */
+/** Open a verifier. @param now returns milliseconds since 1970 */
 export function openVerifier(context: VerifierContext, now: () => number = Date.now): Verifier {
   const unknownBot = makeUnknownBot(context.keyRing);
   return {
@@ -59,10 +59,10 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
       const rows = await selectConfigsOfBot(context.sql, botId, CANDIDATES_MAX);
       const candidates = rows.length === 0 ? [unknownBot] : rows;
       const signed = { timestamp, bytes: incoming.bytes, signature };
-      // Every candidate is tried, also after one that fits.
+      // Every candidate is tried, so that the time does not depend on the one that matches.
       const tried = candidates.map((row) => ({ row, channel: toChannel(context.keyRing, row) }));
-      const fitting = tried.filter(({ channel }) => isSigned(signed, channel.config.secret));
-      const [match] = fitting;
+      const matching = tried.filter(({ channel }) => isSigned(signed, channel.config.secret));
+      const [match] = matching;
       if (rows.length === 0) throw notVerified('bot_unknown', null);
       if (match === undefined) {
         const [first] = tried;
@@ -79,7 +79,7 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
   };
 }
 
-/** A configuration that no signature fits, to spend the time of one that exists. */
+/** Make a configuration that no signature matches. Verifying it takes the time of an existing one. */
 function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readonly plan: Plan } {
   const [id, orgId] = [newId('chn'), newId('org')];
   const credential = () => randomBytes(24).toString('base64url');
@@ -92,8 +92,7 @@ function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readon
 }
 
 /**
- * Parse the body, unless the headers refuse the delivery anyway: then the body matters only where it has another form
- * than the contract's, which a person must be told of.
+ * Parse the body. A delivery that the headers refuse is parsed only to recognise the form of Kakao, which is reported.
  */
 function parseUnlessRefused(
   { parseJson }: VerifierContext,
@@ -125,7 +124,7 @@ function parsedOrEmpty(parseJson: VerifierContext['parseJson'], bytes: Buffer): 
   }
 }
 
-/** Values of both headers; the timestamp must be within five minutes of this machine's time. */
+/** Return both headers, and check that the timestamp is within five minutes of the time of this machine. */
 function readHeaders(
   { timestamp, signature }: IncomingDelivery,
   nowMs: number,
@@ -143,10 +142,10 @@ function readHeaders(
 }
 
 /**
- * Refuse a delivery in the form in which Kakao calls skill servers, naming what it lacks. It has no signature, so that
- * something must stand between that signs.
+ * Refuse a delivery in the form that Kakao sends to skill servers, and name the missing fields. It has no signature, so that
+ * a relay must sign it.
  *
- * @param missingHeaders headers that it lacks, too
+ * @param missingHeaders headers that are missing too
  */
 function refuseForeignShape(json: Record<string, unknown>, missingHeaders: readonly string[]): void {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -155,14 +154,14 @@ function refuseForeignShape(json: Record<string, unknown>, missingHeaders: reado
   if (fields.length === 0) return;
   const missing = [...missingHeaders, ...fields].join(', ');
   throw invalidRequest(
-    `this is a delivery as Kakao sends it to skill servers (userRequest, bot); missing: ${missing}. Put a relay in ` +
-      'between that sends {"bot_id", "user_id", "utterance"} and signs it',
+    `the delivery has the form that Kakao sends to skill servers (userRequest, bot), and lacks ${missing}; use a relay ` +
+      'that sends {"bot_id", "user_id", "utterance"} and signs it',
     null,
     'foreign_delivery',
   );
 }
 
-/** Lowercase hexadecimal HMAC-SHA-256 over `<timestamp>.<bytes>`. */
+/** Compute the lowercase hexadecimal HMAC-SHA-256 of `<timestamp>.<bytes>`. */
 export function signDelivery(secret: string, timestamp: string, bytes: Uint8Array): string {
   return createHmac('sha256', secret).update(`${timestamp}.`).update(bytes).digest('hex');
 }
@@ -193,8 +192,8 @@ function refusal(code: string, message: string): AppError {
   return forbidden(message, code);
 }
 
-/** 403 in the same words for both, so that nobody can learn which bots there are. */
+/** Make the 403 for an unknown bot and for a wrong signature. Equal messages do not reveal which bots exist. */
 function notVerified(code: string, channel: string | null): AppError {
-  const message = 'the bot_id is not known here, or the signature does not fit';
+  const message = 'the bot_id is unknown, or the signature does not match the body';
   return new AppError({ code, status: 403, message, details: { channel } });
 }

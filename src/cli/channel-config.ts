@@ -3,14 +3,14 @@ import { invalidRequest } from '../platform/errors.ts';
 import { jsonOf, pairsOf } from './flags.ts';
 import { readLines } from './read-lines.ts';
 
-/** Fields of a messenger configuration that are no texts, and how a flag writes them. */
+/** Parsers of the fields of a messenger configuration that are not texts. */
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
   public_only: (value) => (value === 'true' ? true : value === 'false' ? false : value),
   score_min: (value) => (value.trim() === '' ? value : Number(value)),
 };
 
 /**
- * Put a configuration together from a JSON file (`-`: stdin) and `key=value` pairs, which win.
+ * Read a configuration from a JSON file (`-`: stdin) and `key=value` pairs. A pair overrides the field of the file.
  *
  * @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403)
  */
@@ -29,7 +29,7 @@ async function readObject(file: string): Promise<Record<string, unknown>> {
   const content = file === '-' ? await text(process.stdin) : (await readLines(file)).join('\n');
   const value = jsonOf('config-file', content);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidRequest('--config-file: must hold a JSON object, the "config" of the channel', 'config-file');
+    throw invalidRequest('--config-file: must contain a JSON object, the "config" of the channel', 'config-file');
   }
   return value as Record<string, unknown>;
 }

@@ -5,11 +5,11 @@ import { AppError, conflict, notFound } from '../platform/errors.ts';
 import { printable } from '../platform/printable.ts';
 
 const WEBHOOK = '/v1/channels/messenger/webhook';
-/** Beyond the deadline of every reply of a messenger. */
+/** Time limit, longer than the longest deadline of a reply. */
 const TIMEOUT_MS = 65_000;
 const DETAIL_CHARS_MAX = 1000;
 
-/** A reply of the server, and what it took. */
+/** Reply of the server and its duration. */
 export interface TestedChannel {
   readonly reply: ChannelReply;
   readonly tookMs: number;
@@ -33,7 +33,7 @@ export async function testChannel(
   const { config } = await findChannel(context, orgId, await findId(context, orgId, ref));
   const timestamp = String(Math.floor(Date.now() / 1000));
   const body = JSON.stringify({ bot_id: config.bot_id, user_id: delivery.userId, utterance: delivery.utterance });
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const response = await post(url, signal, {
     body,
     headers: {
@@ -42,10 +42,10 @@ export async function testChannel(
       'x-messenger-signature': signDelivery(config.secret, timestamp, Buffer.from(body)),
     },
   });
-  const tookMs = performance.now() - beganMs;
+  const tookMs = performance.now() - startMs;
   if (response.status !== 200) throw refused(response);
   const reply = ChannelReply.safeParse(response.json);
-  if (!reply.success) throw unreachable(url, 'what answers is no server of ours');
+  if (!reply.success) throw unreachable(url, 'the response is not that of this service');
   return { reply: reply.data, tookMs };
 }
 
@@ -57,7 +57,7 @@ async function findId(context: ConfigContext, orgId: string, ref: string): Promi
   ]) {
     const named = channels.filter(isNamed);
     if (named.length > 1)
-      throw conflict(`several channels are named "${ref}"; give an id or a bot_id`, 'name_ambiguous');
+      throw conflict(`several channels have the name "${ref}"; use an id or a bot_id`, 'name_ambiguous');
     if (named[0] !== undefined) return named[0].id;
   }
   throw notFound('channel configuration', ref);
@@ -77,7 +77,11 @@ async function post(
     return { status: response.status, json: parsed(text) };
   } catch (error) {
     signal.throwIfAborted();
-    throw unreachable(url, (error as Error).name === 'TimeoutError' ? 'it does not answer' : 'nothing answers', error);
+    throw unreachable(
+      url,
+      (error as Error).name === 'TimeoutError' ? 'the server does not answer' : 'the connection failed',
+      error,
+    );
   }
 }
 
@@ -91,14 +95,14 @@ function parsed(text: string): unknown {
 
 function refused({ status, json }: { readonly status: number; readonly json: unknown }): AppError {
   const detail = (json as { detail?: unknown } | null)?.detail;
-  const why = typeof detail === 'string' ? printable(detail).slice(0, DETAIL_CHARS_MAX) : 'without a reason';
+  const why = typeof detail === 'string' ? printable(detail).slice(0, DETAIL_CHARS_MAX) : 'it gave no reason';
   const message =
-    `the server answered ${status}: ${why}. Does it run on this installation (database and secret key), ` +
-    'and is its clock right?';
+    `the server answered ${status}: ${why}. Check that it uses the database and the secret key of this installation, ` +
+    'and that its clock is right.';
   return new AppError({ code: 'delivery_refused', status, message });
 }
 
 function unreachable(url: string, why: string, cause?: unknown): AppError {
-  const message = `no server at ${url}: ${why}; start "service serve", or name another address with --url`;
+  const message = `there is no server at ${url}: ${why}; start "service serve", or set another address with --url`;
   return new AppError({ code: 'server_unreachable', status: 503, message, cause });
 }

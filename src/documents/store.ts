@@ -199,7 +199,7 @@ export async function findDocument(
 
 /**
  * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, its
- * department scope is open to the caller, and a caller outside the organization sees nothing that is kept inside.
+ * department scope is open to the caller, and its classification is open to a caller outside the organization.
  */
 function allowedTo(sql: Sql, caller: Caller) {
   return sql`

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 const TIMEOUT_SECONDS_DEFAULT = 10;
-/** Messengers give up after 5 s. */
+/** Default deadline of a reply; messengers stop waiting after 5 s. */
 const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
 
-/** `channels.messenger`: where notifications are sent. Without `base_url` they are kept in the local outbox. */
+/** Setting `channels.messenger`, the provider of notifications. Without `base_url` they are kept in the local outbox. */
 const Messenger = z
   .strictObject({
     base_url: z
@@ -34,18 +34,18 @@ export const channelSettings = {
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
 
 export interface MessengerSettings {
-  /** Address that notifications are posted to. */
+  /** Address to which notifications are posted. */
   readonly url: string;
   readonly authScheme: string;
-  /** Bound of one notification, tries together. */
+  /** Time limit of one notification, including retries. */
   readonly timeoutMs: number;
 }
 
-/** The same settings as the program uses them. */
+/** Convert the settings of the file to the form that the program uses. */
 export function channelConfigOf({ channels }: ChannelsFile): {
-  /** Null: notifications are kept in the local outbox. */
+  /** Null if notifications are kept in the local outbox. */
   messenger: MessengerSettings | null;
-  /** Bound of a reply to a delivery. */
+  /** Time limit of a reply to a delivery. */
   replyDeadlineMs: number;
 } {
   const { messenger } = channels;

@@ -9,8 +9,8 @@ const TAG_BYTES = 16;
 /**
  * Encrypt a text by AES-256-GCM (NIST SP 800-38D). Layout: version, nonce of 12 bytes, ciphertext, tag of 16 bytes.
  *
- * @param context identity of the record that the text belongs to; the same is needed to decrypt, so that a sealed value
- *   cannot be moved to another record
+ * @param context identity of the record of the text; decryption needs the same context, so that a sealed value cannot be
+ *   moved to another record
  */
 export function seal(key: Buffer, text: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -20,9 +20,9 @@ export function seal(key: Buffer, text: string, context: string): Buffer {
 }
 
 /**
- * Decrypt what `seal` made.
+ * Decrypt a value of `seal`.
  *
- * @throws AppError `sealed_value_unreadable` (500) for another key or context, and for changed bytes
+ * @throws AppError `sealed_value_unreadable` (500) if the key, the context or a byte differs
  */
 export function unseal(key: Buffer, sealed: Buffer, context: string): string {
   try {
@@ -36,7 +36,7 @@ export function unseal(key: Buffer, sealed: Buffer, context: string): string {
     throw new AppError({
       code: 'sealed_value_unreadable',
       status: 500,
-      message: 'a stored credential cannot be decrypted; the secret key is not the one that it was stored under',
+      message: 'a stored credential cannot be decrypted; set SERVICE_SECRET_KEY to the key under which it was stored',
       cause,
     });
   }

@@ -33,7 +33,7 @@ export interface ChannelLoad {
   readonly channel: string;
   readonly bot: string;
   readonly deliveries_per_second: number;
-  /** Share of the deliveries that came too fast. */
+  /** Share of the deliveries that exceeded the rate limit. */
   readonly limited_rate: number | null;
   readonly refusals_per_second: number;
   readonly faults_per_second: number;

@@ -99,7 +99,7 @@ export function describeCache({ cache, texts_per_second }: ServerLoad): string {
   return `hits ${formatShare(cache.hit_rate)} of ${formatPerSecond(cache.texts_per_second)}  embedded ${formatPerSecond(texts_per_second)}`;
 }
 
-/** Render a pane in a space of so many columns and lines. */
+/** Function that renders a pane within a number of columns and lines. */
 type DrawPane = (columns: number, room: number) => ReactElement;
 
 /** Render panes one below the other, each with the number of lines that `allotLines` gives it. */

@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 const ask = (utterance: string, bot_id = 'bot-1') => deliver(api, { utterance, user_id: freshUser(), bot_id });
 
-/** SkillResponse 2.0 as Kakao publishes it, with the one kind of output that we use. */
+/** SkillResponse 2.0 as published by Kakao, with the only kind of output in use. */
 const SkillResponse = z.strictObject({
   version: z.literal('2.0'),
   template: z.strictObject({
@@ -50,7 +50,7 @@ const SkillResponse = z.strictObject({
   data: z.unknown().optional(),
 });
 
-/** Check the shape, and that no character is torn: neither a surrogate pair nor a grapheme. */
+/** Check the shape of a reply and that its texts are well-formed, and return them. */
 function expectWellFormed(answer: Awaited<ReturnType<typeof ask>>): string[] {
   expect(answer.status).toBe(200);
   SkillResponse.parse(answer.body);
@@ -60,7 +60,7 @@ function expectWellFormed(answer: Awaited<ReturnType<typeof ask>>): string[] {
 }
 
 describe('a reply', () => {
-  test('numbers results with score, passage and source, and says near-duplicates of two files once', async () => {
+  test('a reply numbers results with score, passage and source, and contains near-duplicates of two files once', async () => {
     const text = textOf(await ask('how often is the pump greased?'));
     expect(text).toMatch(
       /^1\. \[\d\.\d\d\] The pump is greased every three months\. The grease is of type K\.\n\(pump(-copy)?\.txt\)/,
@@ -68,7 +68,7 @@ describe('a reply', () => {
     expect(text.match(/greased every three months/g)).toHaveLength(1);
   });
 
-  test('is in Korean where the utterance is', async () => {
+  test('a reply is in Korean if the utterance is', async () => {
     expect(textOf(await ask('펌프는 얼마나 자주 윤활합니까?'))).toMatch(
       /^1\. \[\d\.\d\d\] 펌프는 3개월마다 윤활합니다\. .*\n\(펌프\.txt\)/,
     );
@@ -76,7 +76,7 @@ describe('a reply', () => {
     expect(textOf(await ask('brachiosaurus'))).toContain('I found nothing about that');
   });
 
-  test('cuts a long passage at the ends of sentences, around what was asked for', async () => {
+  test('a reply cuts a long passage at the ends of sentences around the matching one', async () => {
     const [first = ''] = expectWellFormed(await ask('how is valve 37 cleaned?'));
     expect(first).toContain('Chapter 37 says how valve 37 is cleaned');
     const passage = first.split('\n')[0]?.replace(/^1\. \[\d\.\d\d\] (… )?/, '') ?? '';
@@ -84,7 +84,7 @@ describe('a reply', () => {
     expect(first.length).toBeLessThanOrEqual(1000);
   });
 
-  test('tears no grapheme', async () => {
+  test('a reply splits no grapheme', async () => {
     const text = textOf(await ask('family'));
     const family = '👩‍👩‍👧‍👦';
     const passage =
@@ -97,20 +97,20 @@ describe('a reply', () => {
   });
 });
 
-describe('a channel sees', () => {
+describe('documents of a channel', () => {
   const seen = async (bot: string) =>
-    [...textOf(await ask('turbine', bot)).matchAll(/Turbine: ([a-z ]+)\./g)].map(([, what]) => what).sort();
+    [...textOf(await ask('turbine', bot)).matchAll(/Turbine: ([a-z ]+)\./g)].map(([, kind]) => kind).sort();
 
-  test('no restricted and no confidential document, none above level 1, none of a department', async () => {
+  test('a channel sees no restricted or confidential document, none above level 1 and none of a department', async () => {
     expect(await seen('bot-1')).toEqual(['internal', 'public']);
   });
 
-  test('only public documents with public_only', async () => {
+  test('a channel with public_only sees public documents only', async () => {
     await createConfig(api, key, { bot_id: 'public', public_only: true });
     expect(await seen('public')).toEqual(['public']);
   });
 
-  test('what changes at once', async () => {
+  test('a channel sees changes of classifications at once', async () => {
     await api.appliance.sql`UPDATE documents SET classification = 'confidential' WHERE file_name = 'internal.txt'`;
     expect(await seen('bot-1')).toEqual(['public']);
     await api.appliance.sql`UPDATE documents SET classification = 'internal' WHERE file_name = 'internal.txt'`;
@@ -119,7 +119,7 @@ describe('a channel sees', () => {
 });
 
 describe('a configuration', () => {
-  test('with bucket_collection searches that collection alone', async () => {
+  test('a configuration with bucket_collection searches that collection only', async () => {
     const { sql } = api.appliance;
     const admin = await api.key({ scopes: ['documents:write'] });
     const { body } = await api.call('POST', '/v1/buckets/default/collections', { key: admin, json: { name: 'faq' } });
@@ -127,20 +127,20 @@ describe('a configuration', () => {
     await createConfig(api, key, { bot_id: 'faq', bucket_collection: 'faq' });
     expect(textOf(await ask('turbine', 'faq'))).toMatch(/^1\. \[\d\.\d\d\] Turbine: public\.\n\(public\.txt\)$/);
     await sql`DELETE FROM collections WHERE id = ${body.id}`;
-    expect(textOf(await ask('turbine', 'faq'))).toContain('no answers here at the moment');
+    expect(textOf(await ask('turbine', 'faq'))).toContain('no answers are available at the moment');
     expect((await api.call('GET', '/metrics')).body).toMatch(
       /service_channel_faults_total\{channel="chn_\w+",reason="collection_not_found"\} 1/,
     );
   });
 
-  test('with score_min says that nothing is found where the score is lower', async () => {
+  test('a configuration with score_min leaves out results with a lower score', async () => {
     await createConfig(api, key, { bot_id: 'strict', score_min: 1 });
     expect(textOf(await ask('pump greased', 'strict')).match(/^\d\./gm)).toEqual(['1.']);
     await createConfig(api, key, { bot_id: 'lax', score_min: 0 });
     expect(textOf(await ask('brachiosaurus', 'lax'))).toMatch(/^1\. \[0\.0\d\]/);
   });
 
-  test('whose bucket was deleted answers with a friendly line, and a metric tells of it', async () => {
+  test('a configuration whose bucket was deleted answers with an apology and increases a metric', async () => {
     await fillBucket(api, 'brief', [{ text: 'Short lived.' }]);
     await createConfig(api, key, { bot_id: 'brief', collection: 'brief' });
     expect(textOf(await ask('short lived', 'brief'))).toContain('Short lived.');
@@ -166,16 +166,16 @@ describe('an utterance', () => {
     ['of half a surrogate pair', '\ud83d'],
     ['with control characters', 'pump\u0000\u0007\u202e greased'],
     ['of punctuation', '?!?!'],
-    ['in the query language of nobody', `' OR 1=1; --  "unclosed AND (`],
-  ])('%s is answered in the right shape', async (_what, utterance) => {
+    ['with the syntax of query languages', `' OR 1=1; --  "unclosed AND (`],
+  ])('an utterance %s is answered in the right shape', async (_form, utterance) => {
     expectWellFormed(await ask(utterance));
   });
 
-  test('of blanks is answered by asking for the question', async () => {
+  test('an utterance of blanks is answered by a request for the question', async () => {
     expect(textOf(await ask(' \n\t '))).toBe('Please write your question.');
   });
 
-  test('beyond 1,000 characters is searched for by its beginning', async () => {
+  test('only the beginning of an utterance beyond 1,000 characters is searched for', async () => {
     expect(textOf(await ask(`pump greased ${'x'.repeat(99_000)}`))).toContain('three months');
   });
 });

@@ -13,7 +13,7 @@ afterAll(() => api.close());
 const create = (config: unknown, part: Record<string, unknown> = {}) =>
   api.call('POST', CONFIGS, { key, json: { name: 'Shop', provider: 'messenger', config, ...part } });
 
-test('a configuration is created, listed with masked credentials, and deleted for good', async () => {
+test('a configuration is created, listed with masked credentials, and deleted permanently', async () => {
   const created = await create(messengerConfig({ bot_id: 'life', public_only: true }));
   expect(created).toMatchObject({ status: 200, body: { id: expect.any(String), name: 'Shop', provider: 'messenger' } });
   expect(Object.keys(created.body)).toEqual(['id', 'name', 'provider']);
@@ -45,7 +45,7 @@ test('without a valid key every endpoint of configurations answers 401', async (
   }
 });
 
-test('a key without the scope lists, and neither creates nor deletes', async () => {
+test('a key without the scope channels:manage lists configurations, and neither creates nor deletes them', async () => {
   const other = await api.key({ scopes: ['search'] });
   const json = { name: 'a', provider: 'messenger', config: messengerConfig({ bot_id: 'scope' }) };
   expect((await api.call('POST', CONFIGS, { key: other, json })).status).toBe(403);
@@ -69,7 +69,7 @@ test.each([
   ['public_only as a text', { public_only: 'yes' }, 'config.public_only: must be true or false'],
   ['a bucket that does not exist', { collection: 'nowhere' }, 'config.collection: bucket not found: nowhere'],
   ['a collection that does not exist', { bucket_collection: 'none' }, 'config.bucket_collection: collection not found'],
-])('%s is refused with 400', async (_what, part, fault) => {
+])('a messenger configuration with %s is refused with 400', async (_fault, part, fault) => {
   const { status, body } = await create(messengerConfig(part));
   expect({ status, body }).toEqual({ status: 400, body: { detail: expect.stringContaining(fault) } });
 });
@@ -82,18 +82,18 @@ test.each([
   ['no config', { config: undefined }],
   ['a config that is a list', { config: [] }],
   ['a config that is a text', { config: 'x' }],
-])('%s is refused with 400', async (_what, part) => {
+])('a request with %s is refused with 400', async (_fault, part) => {
   expect((await create(messengerConfig(), part)).status).toBe(400);
 });
 
-test('all faults of a configuration are named at once', async () => {
+test('a refused configuration gets all faults in one message', async () => {
   const { body } = await create({});
   for (const field of ['rest_api_key', 'channel_id', 'collection', 'bot_id', 'secret']) {
     expect(body.detail).toContain(`config.${field}: is required`);
   }
 });
 
-test('a field that is unknown is left out, and a warning names it', async () => {
+test('an unknown field is ignored with a warning that names it', async () => {
   const answer = await create(messengerConfig({ bot_id: 'extra', public_onyl: true, secret: 'short' }));
   expect(answer.status).toBe(200);
   expect(answer.headers.get('x-service-warning')).toMatch(/public_onyl.*ignored; config\.secret has fewer than 16/);
@@ -102,7 +102,7 @@ test('a field that is unknown is left out, and a warning names it', async () => 
   expect(config).not.toHaveProperty('public_onyl');
 });
 
-test('a bot_id is used once in an organization, and again in another', async () => {
+test('a bot_id is unique in an organization, and other organizations may use it too', async () => {
   expect((await create(messengerConfig({ bot_id: 'twice' }))).status).toBe(200);
   expect(await create(messengerConfig({ bot_id: 'twice' }))).toMatchObject({
     status: 409,
@@ -114,7 +114,7 @@ test('a bot_id is used once in an organization, and again in another', async () 
   expect(body).toHaveLength(1);
 });
 
-test('configurations of another organization are neither listed nor deleted nor sent through', async () => {
+test('configurations of another organization are neither listed, deleted nor used for notifications', async () => {
   const id = await createConfig(api, key, { bot_id: 'mine' });
   const foreign = await api.key({ scopes: ['channels:manage'], org: 'stranger' });
   expect((await api.call('GET', CONFIGS, { key: foreign })).body).toEqual([]);
@@ -123,7 +123,7 @@ test('configurations of another organization are neither listed nor deleted nor 
   expect((await api.call('POST', SEND, { key: foreign, json })).status).toBe(404);
 });
 
-test('another provider is stored, and every string of it is masked unless its key is known to hold no credential', async () => {
+test('a configuration of another provider is stored, and strings are masked unless their key is known to hold no credential', async () => {
   const config = {
     ...{ webhook_url: 'https://hooks.example.com/T000/B000/XXXXXXXX', channel: '#help', retries: 3, strict: true },
     tokens: ['token-one-0123456789', { deep: { value: 'token-two-0123456789', team_id: 'T1' } }],
@@ -144,7 +144,7 @@ test('another provider is stored, and every string of it is masked unless its ke
   });
 });
 
-test('a configuration of another provider has a bound', async () => {
+test('a configuration of another provider is refused if it is too large', async () => {
   const answer = await create({ note: 'x'.repeat(20_000) }, { provider: 'slack' });
   expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('16384 bytes') } });
 });

@@ -11,7 +11,7 @@ let api: TestApi;
 let settings: Record<string, unknown>;
 const { logger, lines } = keepLogs();
 
-/** A provider of embeddings that answers while documents come in, and then hangs for ever. */
+// The provider of embeddings answers during the ingest, and hangs afterwards.
 beforeAll(async () => {
   upstream = await FakeUpstream.start({ dimensions: 1024 });
   settings = {
@@ -31,19 +31,19 @@ afterAll(async () => {
 
 const ask = (utterance: string) => deliver(api, { utterance, user_id: freshUser() });
 
-test('while the embedding provider hangs, the answer is found by keyword', async () => {
+test('while the embedding provider hangs, a delivery is answered by keyword', async () => {
   upstream.decide = () => ({ kind: 'stall' });
   expect(textOf(await ask('how often is the pump greased?'))).toContain('three months');
 });
 
-test('where the index cannot be read, the reply is a friendly line, with a metric and a line in the log', async () => {
+test('a delivery is answered with an apology, a metric and a log line if the index cannot be read', async () => {
   upstream.decide = () => null;
   const other = await openTestApi({ logger, settings, beside: api, worker: false });
   const index = path.join(api.dataDir, 'index');
   for (const table of await readdir(index)) await rm(path.join(index, table, 'data'), { recursive: true, force: true });
   const answer = await deliver(other, { utterance: 'is the pump greased?', user_id: freshUser() });
   expect(answer.status).toBe(200);
-  expect(textOf(answer)).toContain('there are no answers here at the moment');
+  expect(textOf(answer)).toContain('no answers are available at the moment');
   expect((await other.call('GET', '/metrics')).body).toMatch(
     /service_channel_faults_total\{channel="chn_\w+",reason="\w+"\} 1/,
   );

@@ -49,14 +49,14 @@ describe.skipIf(!redisAvailable())('two API processes with Redis', () => {
     return outcomes;
   }
 
-  test('let 30 calls a minute through together, not 60, and log them in Redis alone', async () => {
+  test('two processes with Redis together answer 30 calls a minute, not 60, and log them in Redis only', async () => {
     await createConfig(apis[0], key, { bot_id: 'shared' });
     const outcomes = await askMany('shared');
     expect(outcomes).toEqual([...new Array(30).fill('answered'), ...new Array(30).fill('refused')]);
     expect(await apis[0].appliance.sql`SELECT 1 FROM channel_calls`).toHaveLength(0);
   });
 
-  test('answer one delivery that comes to both 100 times at once with one reply', async () => {
+  test('two processes with Redis give one reply to a delivery that is sent to both 100 times at once', async () => {
     await createConfig(apis[0], key, { bot_id: 'once' });
     const delivery = signedDelivery({ bot_id: 'once', utterance: 'is the pump greased?' });
     const answers = await Promise.all(
@@ -68,7 +68,7 @@ describe.skipIf(!redisAvailable())('two API processes with Redis', () => {
     expect(kept).toHaveLength(1);
   });
 
-  test('count together in PostgreSQL while Redis is away', async () => {
+  test('two processes share the log of calls in PostgreSQL while Redis is unavailable', async () => {
     await createConfig(apis[0], key, { bot_id: 'away' });
     await redis.stop();
     for (const { appliance } of apis) await until(async () => appliance.redis?.isReady === false);

@@ -4,7 +4,7 @@ import { CONFIGS, createConfig, deliver, freshUser, messengerConfig, SEND } from
 import { FakeMessenger } from '../support/fake-messenger.ts';
 import { keepLogs } from '../support/logs.ts';
 
-// Credentials of channels that are nowhere to be found but in what is sent to their own provider.
+// Credentials of channels, which must appear only in requests to their own provider.
 
 const CREDENTIALS = {
   rest_api_key: 'heron.otter.kelp.0123456789',
@@ -28,7 +28,7 @@ let provider: FakeMessenger;
 let api: TestApi;
 let key: string;
 const { logger, lines } = keepLogs();
-const said: string[] = [];
+const answers: string[] = [];
 
 beforeAll(async () => {
   provider = await FakeMessenger.start();
@@ -40,36 +40,36 @@ afterAll(async () => {
   await provider.close();
 });
 
-async function say(method: string, path: string, json?: unknown): Promise<void> {
+async function request(method: string, path: string, json?: unknown): Promise<void> {
   const answer = await api.call(method, path, { key, ...(json === undefined ? {} : { json }) });
-  said.push(JSON.stringify([method, path, answer.status, [...answer.headers], answer.body]));
+  answers.push(JSON.stringify([method, path, answer.status, [...answer.headers], answer.body]));
 }
 
 function expectClean(where: string, text: string): void {
   for (const form of FORMS) expect([where, text.includes(form) ? text : 'clean']).toEqual([where, 'clean']);
 }
 
-test('no listing, no answer, no metric, no log line and no table holds a credential in the clear', async () => {
+test('no listing, answer, metric, log line or table contains a credential as plain text', async () => {
   const config = await createConfig(api, key, CREDENTIALS);
-  await say('POST', CONFIGS, { name: 'again', provider: 'messenger', config: messengerConfig(CREDENTIALS) });
-  await say('POST', CONFIGS, { name: 'wrong', provider: 'messenger', config: { ...CREDENTIALS, score_min: 'x' } });
-  await say('POST', CONFIGS, { name: 'slack', provider: 'slack', config: SLACK });
-  await say('GET', CONFIGS);
+  await request('POST', CONFIGS, { name: 'again', provider: 'messenger', config: messengerConfig(CREDENTIALS) });
+  await request('POST', CONFIGS, { name: 'wrong', provider: 'messenger', config: { ...CREDENTIALS, score_min: 'x' } });
+  await request('POST', CONFIGS, { name: 'slack', provider: 'slack', config: SLACK });
+  await request('GET', CONFIGS);
   for (const secret of [CREDENTIALS.secret, 'wrong']) {
     const answer = await deliver(api, { utterance: 'anything', user_id: freshUser() }, { secret });
-    said.push(JSON.stringify([answer.status, answer.body]));
+    answers.push(JSON.stringify([answer.status, answer.body]));
   }
   const json = { channel_config_id: config, phone: '01012345678', template_code: 'T' };
-  await say('POST', SEND, json);
+  await request('POST', SEND, json);
   expect(provider.seen[0]?.authorization).toBe(`Bearer ${CREDENTIALS.rest_api_key}`);
   provider.answer = (response, { authorization }) => {
     const sent = authorization?.replace(/^Bearer /, '') ?? '';
     response.writeHead(401).end(JSON.stringify({ code: sent, message: `no such key: ${sent}`, error: sent }));
   };
-  await say('POST', SEND, json);
-  await say('GET', '/metrics');
-  await say('GET', '/openapi.json');
-  for (const line of said) expectClean('answer', line);
+  await request('POST', SEND, json);
+  await request('GET', '/metrics');
+  await request('GET', '/openapi.json');
+  for (const line of answers) expectClean('answer', line);
   expect(lines.length).toBeGreaterThan(3);
   for (const line of lines) expectClean('log', JSON.stringify(line));
 

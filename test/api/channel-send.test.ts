@@ -37,7 +37,7 @@ const send = (json: unknown, idempotencyKey?: string, to: TestApi = api) =>
 const newKey = () => `key-${++keys}`;
 const records = () => selectNotifications(api.appliance.sql, api.operator.orgId, { configId: null, rowsMax: 1 });
 
-test('a notification goes to the provider as it came, and the id of the provider comes back', async () => {
+test('a notification is sent to the provider unchanged, and the reply has the id of the provider', async () => {
   const answer = await send(request());
   expect(answer).toMatchObject({
     status: 200,
@@ -67,13 +67,16 @@ test.each([
   ['a phone that is a number', { phone: 1012345678 }, 'phone: must be a string'],
   ['an argument that is a number', { template_args: { n: 1 } }, 'template_args.n: must be a string'],
   ['arguments that are a list', { template_args: ['a'] }, 'template_args: must be an object'],
-])('%s is refused with 400 before the configuration is looked up, and nothing is sent', async (_what, part, fault) => {
-  const answer = await send(request({ channel_config_id: 'chn_missing', ...part }));
-  expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(fault) } });
-  expect(provider.seen).toEqual([]);
-});
+])(
+  'a notification with %s is refused with 400 before the configuration is looked up, and nothing is sent',
+  async (_fault, part, fault) => {
+    const answer = await send(request({ channel_config_id: 'chn_missing', ...part }));
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(fault) } });
+    expect(provider.seen).toEqual([]);
+  },
+);
 
-test('an unknown configuration is 404; without the scope it is 403, with channels:send alone it is sent', async () => {
+test('a send is answered 404 for an unknown configuration, 403 without the scope, and 200 with channels:send only', async () => {
   expect((await send(request({ channel_config_id: 'chn_missing' }))).status).toBe(404);
   const json = request({ phone: '01012345678' });
   const other = await api.key({ scopes: ['search'] });
@@ -83,7 +86,7 @@ test('an unknown configuration is 404; without the scope it is 403, with channel
   expect((await api.call('POST', SEND, { key: sender, json })).status).toBe(200);
 });
 
-test('without a provider the notification is kept in the outbox', async () => {
+test('without a provider a notification is kept in the outbox', async () => {
   const answer = await send(request({ template_args: undefined }), undefined, offline);
   expect(answer).toMatchObject({ status: 200, body: { status: 'sent', result: { message_id: expect.any(String) } } });
   expect(await records()).toMatchObject([
@@ -96,7 +99,7 @@ test('without a provider the notification is kept in the outbox', async () => {
 });
 
 describe('under one Idempotency-Key', () => {
-  test('a notification sent 20 times at once to two processes is sent once', async () => {
+  test('a notification is sent once if 20 concurrent requests have the same Idempotency-Key', async () => {
     const idempotencyKey = newKey();
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(request(), idempotencyKey)));
     expect(provider.seen).toHaveLength(1);
@@ -105,7 +108,7 @@ describe('under one Idempotency-Key', () => {
     expect((await send(request(), idempotencyKey)).body.result.message_id).toBe('m-1');
   });
 
-  test('another notification is 422', async () => {
+  test('another notification with a used Idempotency-Key is answered 422', async () => {
     const idempotencyKey = newKey();
     await send(request(), idempotencyKey);
     expect((await send(request({ phone: '01000000000' }), idempotencyKey)).status).toBe(422);
@@ -117,23 +120,26 @@ describe('under one Idempotency-Key', () => {
     ['a success without an id', (response: ServerResponse) => void response.writeHead(200).end('{}'), 'invalid_answer'],
     ['HTML', (response: ServerResponse) => void response.writeHead(200).end('<html>'), 'invalid_answer'],
     ['a reset', (response: ServerResponse) => void response.socket?.resetAndDestroy(), 'connection'],
-  ])('what may have been sent is not sent again: %s', async (_what, answerWith, reason) => {
-    const idempotencyKey = newKey();
-    provider.answer = answerWith;
-    const first = await send(request(), idempotencyKey);
-    expect(first).toMatchObject({
-      status: 502,
-      body: { detail: expect.stringContaining(`(${reason}); it may have been sent`) },
-    });
-    expect(await records()).toMatchObject([{ status: 'failed', reason, uncertain: true }]);
-    provider.reset();
-    const again = await send(request(), idempotencyKey);
-    expect(again).toMatchObject({ status: 409, body: { detail: expect.stringContaining('not sent again') } });
-    expect(provider.seen).toEqual([]);
-    expect((await send(request(), newKey())).status).toBe(200);
-  });
+  ])(
+    'a notification whose outcome is uncertain is not sent again with its Idempotency-Key: %s',
+    async (_answer, answerWith, reason) => {
+      const idempotencyKey = newKey();
+      provider.answer = answerWith;
+      const first = await send(request(), idempotencyKey);
+      expect(first).toMatchObject({
+        status: 502,
+        body: { detail: expect.stringContaining(`(${reason}); it may have been sent`) },
+      });
+      expect(await records()).toMatchObject([{ status: 'failed', reason, uncertain: true }]);
+      provider.reset();
+      const again = await send(request(), idempotencyKey);
+      expect(again).toMatchObject({ status: 409, body: { detail: expect.stringContaining('not sent again') } });
+      expect(provider.seen).toEqual([]);
+      expect((await send(request(), newKey())).status).toBe(200);
+    },
+  );
 
-  test('what a process that died left unfinished is not sent again', async () => {
+  test('a notification of a process that died is not sent again with its Idempotency-Key', async () => {
     const idempotencyKey = newKey();
     await send(request(), idempotencyKey);
     await api.appliance.sql`DELETE FROM idempotency_keys`;
@@ -148,7 +154,7 @@ describe('under one Idempotency-Key', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('what the provider accepted is answered again after the stored response is lost', async () => {
+  test('an accepted notification gets the same reply after its stored response is lost', async () => {
     const idempotencyKey = newKey();
     const first = await send(request(), idempotencyKey);
     await api.appliance.sql`DELETE FROM idempotency_keys`;
@@ -156,7 +162,7 @@ describe('under one Idempotency-Key', () => {
     expect(provider.seen).toHaveLength(1);
   });
 
-  test('what the provider refused is sent when it comes again', async () => {
+  test('a notification that the provider refused is sent again with the same Idempotency-Key', async () => {
     const idempotencyKey = newKey();
     provider.answer = (response) => void response.writeHead(422).end('{"message":"unknown template"}');
     const first = await send(request(), idempotencyKey);
@@ -171,7 +177,7 @@ describe('under one Idempotency-Key', () => {
   });
 });
 
-test('a redirect is not followed: the credential goes to the configured host or nowhere', async () => {
+test('a redirect of the provider is not followed, so that the credential stays at the configured host', async () => {
   const elsewhere = await FakeMessenger.start();
   provider.answer = (response) => void response.writeHead(307, { location: elsewhere.url }).end();
   expect((await send(request())).status).toBe(502);
@@ -179,7 +185,7 @@ test('a redirect is not followed: the credential goes to the configured host or 
   await elsewhere.close();
 });
 
-describe('a provider that cannot be reached', () => {
+describe('an unreachable provider', () => {
   const openAt = (base_url: string, timeout_seconds: number) =>
     openTestApi({
       worker: false,
@@ -187,7 +193,7 @@ describe('a provider that cannot be reached', () => {
       settings: { channels: { messenger: { base_url, timeout_seconds } } },
     });
 
-  test('is tried again, since it cannot have seen the notification', async () => {
+  test('a provider without a connection is called again, since it cannot have received the notification', async () => {
     const port = await freePort();
     const gone = await openAt(`http://127.0.0.1:${port}/v1/notify`, 60);
     const sending = send(request(), undefined, gone);
@@ -198,7 +204,7 @@ describe('a provider that cannot be reached', () => {
     await late.close();
   });
 
-  test('is a failure that was certainly not sent', async () => {
+  test('a notification without a connection to the provider fails and was certainly not sent', async () => {
     const gone = await openAt(`http://127.0.0.1:${await freePort()}/v1/notify`, 5);
     const answer = await send(request(), newKey(), gone);
     expect(answer).toMatchObject({
@@ -209,7 +215,7 @@ describe('a provider that cannot be reached', () => {
     await gone.close();
   });
 
-  test('that takes the request and never answers is given up, and is uncertain', async () => {
+  test('a notification that the provider never answers fails with an uncertain outcome', async () => {
     provider.answer = () => undefined;
     const slow = await openAt(provider.url, 0.5);
     expect((await send(request(), newKey(), slow)).status).toBe(502);

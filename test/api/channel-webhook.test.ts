@@ -45,35 +45,39 @@ test('a signed delivery is answered from the bucket', async () => {
   expect(textOf(answer)).toBe('1. [1.00] The pump is greased every three months.\n(pump.txt)');
 });
 
-describe('403 for', () => {
+describe('deliveries that are refused with 403', () => {
   const refused = { status: 403, body: { detail: expect.any(String) } };
   const send = (headers: Record<string, string>, body: string) => api.call('POST', WEBHOOK, { headers, body });
   const without = (name: string) => {
     const { headers, body } = signedDelivery(question());
     return send(Object.fromEntries(Object.entries(headers).filter(([each]) => each !== name)), body);
   };
-  const at = (seconds: number) => deliver(api, question(), { timestamp: String(Number(nowSeconds()) + seconds) });
+  const sendAt = (seconds: number) => deliver(api, question(), { timestamp: String(Number(nowSeconds()) + seconds) });
 
-  test('a missing timestamp', async () => expect(await without('X-Messenger-Timestamp')).toMatchObject(refused));
-  test('a missing signature', async () => expect(await without('X-Messenger-Signature')).toMatchObject(refused));
-  test('a timestamp 302 seconds ago', async () => expect(await at(-302)).toMatchObject(refused));
-  test('a timestamp 302 seconds ahead', async () => expect(await at(302)).toMatchObject(refused));
+  test('a delivery without a timestamp is 403', async () =>
+    expect(await without('X-Messenger-Timestamp')).toMatchObject(refused));
+  test('a delivery without a signature is 403', async () =>
+    expect(await without('X-Messenger-Signature')).toMatchObject(refused));
+  test('a delivery with a timestamp 302 seconds ago is 403', async () =>
+    expect(await sendAt(-302)).toMatchObject(refused));
+  test('a delivery with a timestamp 302 seconds ahead is 403', async () =>
+    expect(await sendAt(302)).toMatchObject(refused));
   test.each(['', 'now', '1e9', '-5', '12.5', '0x10', '99999999999999', '1 2'])(
-    'the timestamp "%s"',
+    'a delivery with the timestamp "%s" is 403',
     async (timestamp) => {
       expect(await deliver(api, question(), { timestamp })).toMatchObject(refused);
     },
   );
-  test('a wrong secret', async () => {
+  test('a delivery signed with a wrong secret is 403', async () => {
     expect(await deliver(api, question(), { secret: 'another' })).toMatchObject(refused);
   });
-  test('an unknown bot', async () => {
+  test('a delivery for an unknown bot is 403', async () => {
     expect(await deliver(api, question({ bot_id: 'nobody' }))).toMatchObject(refused);
   });
-  test.each([undefined, null, '', 7, ['bot-1']])('the bot_id %j', async (botId) => {
+  test.each([undefined, null, '', 7, ['bot-1']])('a delivery with the bot_id %j is 403', async (botId) => {
     expect(await deliver(api, question({ bot_id: botId }))).toMatchObject(refused);
   });
-  test('a configuration without a secret', async () => {
+  test('a delivery for a configuration without a secret is 403', async () => {
     const id = await createConfig(api, key, { bot_id: 'no-secret' });
     const { secret: _secret, ...config } = messengerConfig({ bot_id: 'no-secret' });
     const context = `channel_configs/${api.operator.orgId}/${id}`;
@@ -83,24 +87,24 @@ describe('403 for', () => {
       expect(await deliver(api, question({ bot_id: 'no-secret' }), { secret })).toMatchObject(refused);
     }
   });
-  test('a bot of an organization that is suspended', async () => {
+  test('a delivery for a bot of a suspended organization is 403', async () => {
     const foreign = await api.key({ scopes: ['channels:manage'], org: 'late-payer' });
     await createConfig(api, foreign, { bot_id: 'suspended' });
     expect((await deliver(api, question({ bot_id: 'suspended' }))).status).toBe(200);
     await api.appliance.sql`UPDATE organizations SET suspended_at = now() WHERE name = 'late-payer'`;
     expect(await deliver(api, question({ bot_id: 'suspended' }))).toMatchObject(refused);
   });
-  test('an unknown bot in the same words as for a wrong signature', async () => {
+  test('an unknown bot is refused with the same message as a wrong signature', async () => {
     const unknown = await deliver(api, question({ bot_id: 'nobody' }));
     expect((await deliver(api, question(), { secret: 'wrong' })).body).toEqual(unknown.body);
   });
 });
 
-describe('400 for', () => {
-  test.each(['{', '[1]', '"text"', 'null', '{"bot_id":"bot-1"'])('the body %s', async (body) => {
+describe('deliveries that are refused with 400', () => {
+  test.each(['{', '[1]', '"text"', 'null', '{"bot_id":"bot-1"'])('a delivery with the body %s is 400', async (body) => {
     expect(await deliver(api, body)).toMatchObject({ status: 400, body: { detail: expect.any(String) } });
   });
-  test('an empty body, and bytes that are no UTF-8', async () => {
+  test('a delivery with an empty body or bytes that are not UTF-8 is 400', async () => {
     const { headers } = signedDelivery('');
     expect((await api.call('POST', WEBHOOK, { headers, body: '' })).status).toBe(400);
     const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
@@ -113,15 +117,15 @@ describe('400 for', () => {
     ['no utterance', { utterance: undefined }, 'utterance: is required'],
     ['an utterance of no characters', { utterance: '' }, 'utterance: must not be empty'],
     ['an utterance that is a list', { utterance: [] }, 'utterance: must be a string'],
-  ])('%s', async (_what, part, fault) => {
+  ])('a signed delivery with %s is 400', async (_fault, part, fault) => {
     const answer = await deliver(api, question(part));
     expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(fault) } });
   });
-  test('a missing field only after the signature: before, it is 403', async () => {
+  test('a delivery with a missing field and a wrong signature is 403', async () => {
     const answer = await deliver(api, question({ utterance: undefined }), { secret: 'wrong' });
     expect(answer.status).toBe(403);
   });
-  test('a delivery as Kakao sends it to skill servers, naming what is missing', async () => {
+  test('a delivery in the form of Kakao is 400 with the names of the missing fields', async () => {
     const body = JSON.stringify({
       intent: { id: 'i', name: 'block' },
       userRequest: { timezone: 'Asia/Seoul', utterance: '영업시간', lang: 'ko', user: { id: 'u', type: 'botUserKey' } },
@@ -142,14 +146,14 @@ describe('400 for', () => {
   });
 });
 
-test('other content types are 415, a body beyond the bound 413', async () => {
+test('a delivery of another content type is 415, and one beyond the limit of the body is 413', async () => {
   const { body, headers } = signedDelivery(question());
   const typed = { ...headers, 'Content-Type': 'text/plain' };
   expect((await api.call('POST', WEBHOOK, { body, headers: typed })).status).toBe(415);
   expect((await deliver(api, question({ utterance: 'x'.repeat(1_400_000) }))).status).toBe(413);
 });
 
-test('where organizations share a bot_id, the signature picks the channel', async () => {
+test('the signature selects the channel if organizations share a bot_id', async () => {
   const foreign = await api.key({ scopes: ['channels:manage'], org: 'twin' });
   await createConfig(api, foreign, { bot_id: 'bot-1', secret: 'secret-of-the-twin-0123456789' });
   const theirs = await deliver(api, question(), { secret: 'secret-of-the-twin-0123456789' });
@@ -157,7 +161,7 @@ test('where organizations share a bot_id, the signature picks the channel', asyn
   expect(textOf(await deliver(api, question()))).toContain('three months');
 });
 
-describe('the same delivery', () => {
+describe('a repeated delivery', () => {
   const usage = async () => {
     await api.appliance.usage.meter.flush();
     await second.appliance.usage.meter.flush();
@@ -165,7 +169,7 @@ describe('the same delivery', () => {
     return (await api.appliance.usage.summarize({ orgId, plan }, {})).axes.embed;
   };
 
-  test('sent 100 times at once to two processes has one effect', async () => {
+  test('a delivery sent 100 times at once to two processes has one effect', async () => {
     const before = await usage();
     const delivery = signedDelivery(question());
     const answers = await Promise.all(
@@ -178,7 +182,7 @@ describe('the same delivery', () => {
     expect(row).toEqual({ calls: 1 });
   });
 
-  test('is answered with the stored reply after the bucket has changed', async () => {
+  test('a repeated delivery gets the stored reply after the bucket has changed', async () => {
     const delivery = signedDelivery(question());
     const first = await api.call('POST', WEBHOOK, delivery);
     await api.appliance.sql`UPDATE documents SET searchable = false`;
@@ -187,14 +191,14 @@ describe('the same delivery', () => {
     await api.appliance.sql`UPDATE documents SET searchable = true`;
   });
 
-  test('is answered anew once a process that began it has died', async () => {
+  test('a repeated delivery is answered again after the process that claimed it died', async () => {
     const delivery = signedDelivery(question());
     await api.call('POST', WEBHOOK, delivery);
     await api.appliance.sql`UPDATE channel_replies SET reply = NULL, claimed_until = now()`;
     expect(textOf(await second.call('POST', WEBHOOK, delivery))).toContain('three months');
   });
 
-  test('that another process does not finish gets an apology, and nothing is stored for it', async () => {
+  test('a repeated delivery that another process does not finish gets an apology, which is not stored', async () => {
     const delivery = signedDelivery(question());
     await api.call('POST', WEBHOOK, delivery);
     await api.appliance.sql`UPDATE channel_replies SET reply = NULL, claimed_until = now() + interval '1 hour'`;
@@ -206,7 +210,7 @@ describe('the same delivery', () => {
     expect(stored).toHaveLength(0);
   });
 
-  test('is refused once its configuration is deleted', async () => {
+  test('a repeated delivery is refused after its configuration is deleted', async () => {
     const id = await createConfig(api, key, { bot_id: 'leaving' });
     const delivery = signedDelivery(question({ bot_id: 'leaving' }));
     expect((await api.call('POST', WEBHOOK, delivery)).status).toBe(200);
@@ -219,13 +223,13 @@ describe('more than 30 calls in a minute', () => {
   const TOO_MANY = 'try again in a minute';
   const ask = (n: number) => deliver(n % 2 === 0 ? api : second, question());
 
-  test('get a message to retry later, exactly from the 31st on, over two processes', async () => {
+  test('calls beyond 30 in a minute get a message to retry later, counted exactly over two processes', async () => {
     const texts = (await Promise.all(Array.from({ length: 60 }, (_, n) => ask(n)))).map(textOf);
     expect(texts.filter((text) => text.includes('three months'))).toHaveLength(30);
     expect(texts.filter((text) => text.includes(TOO_MANY))).toHaveLength(30);
   });
 
-  test('are answered again, one for each that is a minute old', async () => {
+  test('a call beyond the limit is answered for each earlier call that is a minute old', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
     await api.appliance.sql`
       UPDATE channel_calls SET calls[1] = calls[1] - interval '1 minute', calls[2] = calls[2] - interval '1 minute'`;
@@ -233,21 +237,21 @@ describe('more than 30 calls in a minute', () => {
     expect(texts.map((text) => text.includes(TOO_MANY))).toEqual([false, false, true]);
   });
 
-  test('that were refused do not count, nor do repetitions', async () => {
+  test('refused and repeated deliveries do not count towards the limit of calls', async () => {
     const delivery = signedDelivery(question());
     for (let n = 0; n < 31; n++) await deliver(api, question(), { secret: 'wrong' });
     for (let n = 0; n < 31; n++) await api.call('POST', WEBHOOK, delivery);
     expect(textOf(await ask(0))).toContain('three months');
   });
 
-  test('of one bot leave another bot alone, and the message is in the language of the utterance', async () => {
+  test('the limit of one bot does not affect another, and its message is in the language of the utterance', async () => {
     await createConfig(api, key, { bot_id: 'calm' });
     await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
     expect(textOf(await deliver(api, question({ bot_id: 'calm' })))).toContain('three months');
     expect(textOf(await deliver(api, question({ utterance: '펌프는 언제 윤활합니까?' })))).toContain('1분 후에');
   });
 
-  test('a delivery over the limit is answered when it comes again later', async () => {
+  test('a delivery beyond the limit is answered when it is repeated later', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
     const delivery = signedDelivery(question());
     expect(textOf(await api.call('POST', WEBHOOK, delivery))).toContain(TOO_MANY);

@@ -1,10 +1,10 @@
 /**
- * The webhook of messaging channels over HTTP at a server in a process of its own:
+ * Benchmark of the webhook of messaging channels over HTTP, with a server in a separate process:
  * - replies from a bucket of 10,000 chunks with the built-in model, 20 deliveries a second over 50 bots;
- * - the time of a delivery for an unknown bot against one with a wrong signature, in turns;
+ * - the time of a delivery for an unknown bot and of one with a wrong signature, alternating;
  * - the time of a reply while the embedding provider hangs.
  *
- * `GET /healthz` of the same run is the floor.
+ * `GET /healthz` of the same run is the baseline.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,7 +29,7 @@ const DELIVERIES = 600;
 const WARM_UP = 60;
 const TIMED_CALLS = 2_000;
 const HANGING_DELIVERIES = 5;
-/** Linux counts CPU time in these. */
+/** Unit of CPU time in `/proc`. */
 const TICK_MS = 10;
 
 const { dataDir, remove } = makeDataDir();
@@ -68,17 +68,17 @@ async function withServer(env: NodeJS.ProcessEnv, use: (url: string, pid: number
   }
 }
 
-/** Deliveries come at their time, however long the ones before them take. */
+/** Measure replies to deliveries at a constant rate, which does not depend on the time of earlier replies. */
 async function measureReplies(url: string, pid: number): Promise<void> {
   const queries = drawQueries(passages, DELIVERIES + WARM_UP);
   const times: number[] = [];
-  const floor: number[] = [];
-  const beganMs = performance.now();
+  const baseline: number[] = [];
+  const startMs = performance.now();
   const cpuBeforeMs = cpuMs(pid);
   let answered = 0;
   await Promise.all(
     queries.map(async (utterance, nth) => {
-      await delay(Math.max(0, beganMs + (nth * 1000) / PER_SECOND - performance.now()));
+      await delay(Math.max(0, startMs + (nth * 1000) / PER_SECOND - performance.now()));
       const [tookMs, text] = await send(
         url,
         signedDelivery({ bot_id: `bot-${nth % BOTS}`, user_id: `u-${nth}`, utterance }),
@@ -86,20 +86,20 @@ async function measureReplies(url: string, pid: number): Promise<void> {
       const [healthMs] = await timed(() => fetch(`${url}/healthz`));
       if (nth < WARM_UP) return;
       times.push(tookMs);
-      floor.push(healthMs);
+      baseline.push(healthMs);
       if (text.startsWith('1. [')) answered++;
     }),
   );
   const each = (cpuMs(pid) - cpuBeforeMs) / queries.length;
   print(
     `replies, ${PER_SECOND}/s over ${BOTS} bots, ${CHUNKS} chunks`,
-    `p50 ${at(times, 0.5)} ms, p95 ${at(times, 0.95)} ms (goal 300), max ${at(times, 1)} ms; ` +
-      `${answered} of ${times.length} with results; GET /healthz p50 ${at(floor, 0.5)} ms, p95 ${at(floor, 0.95)} ms; ` +
+    `p50 ${quantileText(times, 0.5)} ms, p95 ${quantileText(times, 0.95)} ms (goal 300), max ${quantileText(times, 1)} ms; ` +
+      `${answered} of ${times.length} with results; GET /healthz p50 ${quantileText(baseline, 0.5)} ms, p95 ${quantileText(baseline, 0.95)} ms; ` +
       `CPU of the server ${each.toFixed(1)} ms each`,
   );
 }
 
-/** CPU time of a process so far, in its code and in the system's. */
+/** Return the CPU time of a process so far, in user and kernel mode. */
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
@@ -111,7 +111,7 @@ async function measureRefusals(url: string): Promise<void> {
     const fields = { utterance: 'how long is the warranty?', user_id: `u-${nth}` };
     const wrong = signedDelivery({ ...fields, bot_id: `bot-${nth % BOTS}` }, { secret: 'wrong' });
     const unknown = signedDelivery({ ...fields, bot_id: `not-${nth % BOTS}` });
-    // The first of two may find caches as the last one left them: they take turns.
+    // The order alternates, since the first of two calls may find other data in the caches.
     for (const kind of nth % 2 === 0 ? (['wrong', 'unknown'] as const) : (['unknown', 'wrong'] as const)) {
       const [tookMs] = await send(url, kind === 'wrong' ? wrong : unknown, 403);
       times[kind].push(tookMs);
@@ -148,7 +148,7 @@ async function measureHanging(): Promise<void> {
     const found = texts.filter((text) => text.startsWith('1. [')).length;
     print(
       'replies while the provider hangs',
-      `max ${at(times, 1)} ms (goal 4000); ${found} of ${texts.length} found by keyword, the others get a fixed line`,
+      `max ${quantileText(times, 1)} ms (goal 4000); ${found} of ${texts.length} found by keyword, the others get a fixed line`,
     );
   });
 }
@@ -165,9 +165,9 @@ async function send(
 }
 
 async function timed(call: () => Promise<Response>): Promise<[tookMs: number, response: Response]> {
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const response = await call();
-  return [performance.now() - beganMs, response];
+  return [performance.now() - startMs, response];
 }
 
 function quantile(times: readonly number[], part: number): number {
@@ -175,7 +175,7 @@ function quantile(times: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
 }
 
-function at(times: readonly number[], part: number): string {
+function quantileText(times: readonly number[], part: number): string {
   return quantile(times, part).toFixed(1);
 }
 

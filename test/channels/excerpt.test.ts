@@ -2,21 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cutText, excerptOf, graphemeCut, toOneLine } from '../../src/channels/excerpt.ts';
 import { analyse } from '../../src/language/analyser.ts';
-import { SEED } from '../support/dice.ts';
+import { SEED } from '../support/random.ts';
 
 const termsOf = (question: string) => new Set(analyse(question));
 
 describe('an excerpt', () => {
-  test('is the whole passage where it fits, on one line', () => {
+  test('an excerpt is the whole passage on one line if it fits', () => {
     expect(excerptOf(' One.\n\n  Two.\tThree. ', new Set(), 100)).toBe('One. Two. Three.');
   });
 
-  test('ends at the end of a sentence', () => {
+  test('an excerpt ends at the end of a sentence', () => {
     const passage = 'The first sentence is here. The second one follows it. The third is too long for the limit.';
     expect(excerptOf(passage, new Set(), 60)).toBe('The first sentence is here. The second one follows it.');
   });
 
-  test('begins where most of the question is, and says that something is before it', () => {
+  test('an excerpt begins at the sentence with most terms of the question, and marks the text left out before it', () => {
     const passage = 'Nothing to see. Still nothing here. The pump is greased in May. The pump rests in winter.';
     expect(excerptOf(passage, termsOf('when is the pump greased'), 40)).toBe('… The pump is greased in May.');
     const korean =
@@ -24,22 +24,22 @@ describe('an excerpt', () => {
     expect(excerptOf(korean, termsOf('펌프 윤활 주기'), 25)).toBe('… 펌프는 3개월마다 윤활합니다.');
   });
 
-  test('of one sentence that is too long is cut at a blank, and marked', () => {
+  test('an excerpt of one sentence that is too long is cut at a blank, and the cut is marked', () => {
     expect(excerptOf('word '.repeat(100), new Set(), 20)).toBe('word word word word…');
   });
 
-  test('of text without blanks is cut between graphemes', () => {
+  test('an excerpt of text without blanks is cut between graphemes', () => {
     expect(excerptOf('가'.repeat(100), new Set(), 10)).toBe(`${'가'.repeat(9)}…`);
     expect(excerptOf('👩‍👩‍👧‍👦'.repeat(10), new Set(), 30)).toBe(`${'👩‍👩‍👧‍👦'.repeat(2)}…`);
   });
 });
 
-test('control characters, bidirectional marks and halves of surrogate pairs are left out of a line', () => {
+test('toOneLine replaces control characters, bidirectional marks and halves of surrogate pairs', () => {
   expect(toOneLine('a\u0000b\u202ec\r\nd\ud800e')).toBe('a b c d\ufffde');
 });
 
-test('cuts never tear a surrogate pair or a grapheme, and never exceed the limit', () => {
-  const piece = fc.constantFrom(
+test('cuts never split a surrogate pair or a grapheme, and never exceed the limit', () => {
+  const segment = fc.constantFrom(
     'a',
     ' ',
     '. ',
@@ -54,7 +54,7 @@ test('cuts never tear a surrogate pair or a grapheme, and never exceed the limit
     'क्षि',
     '\ud83d',
   );
-  const texts = fc.array(piece, { maxLength: 200 }).map((pieces) => pieces.join(''));
+  const texts = fc.array(segment, { maxLength: 200 }).map((segments) => segments.join(''));
   const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 120 }), (text, charsMax) => {

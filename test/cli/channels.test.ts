@@ -8,7 +8,7 @@ import { fillBucket, messengerConfig, PATIENT } from '../support/channels.ts';
 import { freePort } from '../support/free-port.ts';
 import { runCommand, runService } from './service.ts';
 
-// A command takes its time on a busy machine, and there are several here.
+// Each test runs several commands, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 let api: TestApi;
@@ -62,7 +62,7 @@ test('a channel is created from a file, listed with its credentials masked, test
   expect((await channels('list')).stderr).toBe('no channels\n');
 });
 
-test('a configuration comes from stdin, and pairs on the command line win', async () => {
+test('a configuration is read from stdin, and pairs on the command line override its fields', async () => {
   const args = ['channels', 'create', 'Pipe', '--config-file', '-', '--json'];
   const pairs = ['--set', 'bot_id=piped', '--set', 'public_only=true', '--set', 'score_min=0.4', '--set', 'typo=1'];
   const created = await runService([...args, ...pairs], env, JSON.stringify(messengerConfig()));
@@ -74,7 +74,7 @@ test('a configuration comes from stdin, and pairs on the command line win', asyn
   expect(listed.config).toMatchObject({ bot_id: 'piped', public_only: true, score_min: 0.4 });
 });
 
-test('wrong usage says what to change', async () => {
+test('wrong usage of channels commands is reported with the required change', async () => {
   expect(await channels('create', 'None')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--config-file FILE'),
@@ -98,10 +98,13 @@ test('wrong usage says what to change', async () => {
   });
 });
 
-test('a test of a channel that is missing, that no server answers, or that is refused, says which it is', async () => {
+test('a test of a channel reports a missing channel, a missing server and a refusal', async () => {
   expect((await channels('test', 'nobody', 'x', '--url', api.api.url)).code).toBe(3);
   const away = await channels('test', 'twice', 'x', '--url', `http://127.0.0.1:${await freePort()}`);
-  expect(away).toMatchObject({ code: 5, stderr: expect.stringContaining('nothing answers; start "service serve"') });
+  expect(away).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('the connection failed; start "service serve"'),
+  });
   const other = await openTestApi({ worker: false });
   const refused = await channels('test', 'twice', 'x', '--url', other.api.url);
   expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('answered 403') });

@@ -86,7 +86,7 @@ test('a server that listens on all addresses is read at the loopback address', (
   expect(localServerUrl({ host: 'box.example', port: 1 })).toBe('http://box.example:1');
 });
 
-test('tells the traffic of each channel', async () => {
+test('the load of a server contains the traffic of each channel', async () => {
   const channels = openChannelMetrics(metrics.registry);
   const shop = { id: 'chn_1', bot: 'shop' };
   channels.delivered(shop, 'answered', 0.02);

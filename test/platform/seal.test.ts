@@ -4,7 +4,7 @@ import { seal, unseal } from '../../src/platform/seal.ts';
 
 const key = randomBytes(32);
 
-test('a sealed text is read with the same key and context, and differs each time', () => {
+test('a sealed text is decrypted with the same key and context, and differs each time', () => {
   for (const text of ['', 'a', '열쇠 🔑', 'x'.repeat(100_000)]) {
     expect(unseal(key, seal(key, text, 'row 1'), 'row 1')).toBe(text);
   }
@@ -12,15 +12,15 @@ test('a sealed text is read with the same key and context, and differs each time
   expect(seal(key, 'plain text', 'row 1').includes('plain')).toBe(false);
 });
 
-test('another key, another context and any changed byte are refused', () => {
+test('a sealed text is refused with another key, another context or any changed byte', () => {
   const sealed = seal(key, 'secret', 'row 1');
   const unreadable = expect.objectContaining({ code: 'sealed_value_unreadable' });
   expect(() => unseal(randomBytes(32), sealed, 'row 1')).toThrow(unreadable);
   expect(() => unseal(key, sealed, 'row 2')).toThrow(unreadable);
   expect(() => unseal(key, sealed.subarray(0, 10), 'row 1')).toThrow(unreadable);
-  for (let at = 0; at < sealed.length; at++) {
+  for (let index = 0; index < sealed.length; index++) {
     const changed = Buffer.from(sealed);
-    changed[at] = (changed[at] ?? 0) ^ 1;
+    changed[index] = (changed[index] ?? 0) ^ 1;
     expect(() => unseal(key, changed, 'row 1')).toThrow(unreadable);
   }
 });

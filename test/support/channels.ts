@@ -6,14 +6,14 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { Answer, TestApi } from './api.ts';
 import { until } from './until.ts';
 
-/** Settings under which a busy machine finishes every reply. */
+/** Settings with a deadline that every reply meets on a busy machine. */
 export const PATIENT = { channels: { reply_deadline_seconds: 60 } };
 
 export const WEBHOOK = '/v1/channels/messenger/webhook';
 export const CONFIGS = '/v1/channels/configs';
 export const SEND = '/v1/channels/messenger/send';
 
-/** Configuration of a messenger channel, with credentials that are recognised wherever they appear. */
+/** Configuration of a messenger channel, with credentials that are recognisable in any output. */
 export function messengerConfig(part: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     ...{ rest_api_key: 'rest-key-canary-0123456789', channel_id: '@shop', collection: 'default', bot_id: 'bot-1' },
@@ -39,7 +39,7 @@ export function nowSeconds(): string {
   return String(Math.floor(Date.now() / 1000));
 }
 
-/** A signed delivery, ready to be sent. Fields that are undefined are left out. */
+/** Make a signed delivery that is ready to be sent. Undefined fields are left out. */
 export function signedDelivery(
   fields: TestDelivery | string,
   { secret = 'signing-secret-canary-0123456789', timestamp = nowSeconds(), headers = {} }: DeliveryOptions = {},
@@ -67,7 +67,7 @@ export function deliver(
   return test.call('POST', WEBHOOK, signedDelivery(fields, options));
 }
 
-/** Texts of a reply. */
+/** Return the texts of a reply. */
 export function textsOf(answer: Answer): string[] {
   return answer.body.template.outputs.map((output: { simpleText: { text: string } }) => output.simpleText.text);
 }
@@ -76,14 +76,14 @@ export function textOf(answer: Answer): string {
   return textsOf(answer).join('\n\n');
 }
 
-let utterances = 0;
-/** An utterance that no other delivery has, so that it is no repetition of one. */
+let users = 0;
+/** Return a user id that no other delivery has, so that the delivery is not a repetition. */
 export function freshUser(): string {
-  utterances++;
-  return `user-${utterances}`;
+  users++;
+  return `user-${users}`;
 }
 
-/** Store a configuration through the API. Returns its id. */
+/** Store a configuration through the API and return its id. */
 export async function createConfig(test: TestApi, key: string, part: Record<string, unknown> = {}): Promise<string> {
   const json = { name: 'Shop', provider: 'messenger', config: messengerConfig(part) };
   const { status, body } = await test.call('POST', CONFIGS, { key, json });
@@ -97,7 +97,7 @@ export interface TestDocument {
   readonly fields?: Record<string, unknown>;
 }
 
-/** Put documents into a bucket of organization `default`, which is made where it is missing, and wait for all of them. */
+/** Upload documents to a bucket of the organization `default` and wait for their ingest. A bucket other than `default` is created. */
 export async function fillBucket(test: TestApi, bucket: string, documents: readonly TestDocument[]): Promise<void> {
   const { appliance, operator } = test;
   const policy = BucketPolicy.parse({});

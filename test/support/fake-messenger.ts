@@ -8,10 +8,10 @@ export interface MessageSeen {
   readonly body: unknown;
 }
 
-/** A messaging provider over real HTTP that keeps what it is sent. */
+/** Fake messaging provider over real HTTP that records its requests. */
 export class FakeMessenger {
   readonly seen: MessageSeen[] = [];
-  /** Answer to the next messages; by default they are accepted. */
+  /** Handler of the next messages; by default they are accepted. */
   answer: (response: ServerResponse, seen: MessageSeen) => void = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ message_id: `m-${this.seen.length}` }));
@@ -33,7 +33,7 @@ export class FakeMessenger {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1/notify`;
   }
 
-  /** Accept messages, and forget those that came. */
+  /** Accept messages again, and forget the recorded ones. */
   reset(): void {
     this.answer = this.#accept;
     this.seen.length = 0;

@@ -7,11 +7,10 @@ import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import type { LanceTables } from '../../src/search/lance.ts';
 
-const APPENDS_AT_ONCE = 800;
+const CONCURRENT_APPENDS = 800;
 
 /**
- * Fill an empty bucket as an ingest would leave it: documents of a few chunks each, of as many teams, without the time
- * that an ingest takes.
+ * Insert documents of a few chunks each into an empty bucket, in the state after their ingest, with a number of teams.
  */
 export async function fillIndex(
   { sql, tables }: { readonly sql: Sql; readonly tables: LanceTables },
@@ -33,8 +32,8 @@ export async function fillIndex(
     FROM generate_series(1, ${documents}::int) n`;
   await sql`ANALYZE documents`;
   const writer = new IndexWriter({ ...{ sql, direct: sql, tables }, logger: openLogger('warn') });
-  for (let first = 1; first <= documents; first += APPENDS_AT_ONCE) {
-    const last = Math.min(documents, first + APPENDS_AT_ONCE - 1);
+  for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
+    const last = Math.min(documents, first + CONCURRENT_APPENDS - 1);
     const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
     await Promise.all(
       numbers.map((number) => {

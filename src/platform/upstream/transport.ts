@@ -163,7 +163,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(this.#fault('body_too_large', `the answer is longer than ${this.#bytesMax} bytes`));
   }
 
-  /** The client gives a request its controller right before the first byte is written. */
+  /** Make a transient fault. The client sets the controller of a request right before it writes the first byte. */
   #fault(code: string, message: string): UpstreamFault {
     return new UpstreamFault({ kind: 'transient', code, message, isUnsent: this.#controller === null });
   }

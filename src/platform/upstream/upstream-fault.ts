@@ -15,7 +15,7 @@ export interface FaultFields {
   readonly retryAfterMs?: number | null;
   /** Short message that is safe to show: it contains no credential and no text of the caller. */
   readonly message: string;
-  /** Nothing of the request was sent: there was no connection. */
+  /** True if nothing of the request was sent, because there was no connection. */
   readonly isUnsent?: boolean;
 }
 
@@ -26,7 +26,7 @@ export class UpstreamFault extends Error {
   readonly status: number | null;
   readonly code: string | null;
   readonly retryAfterMs: number | null;
-  /** Nothing of the request was sent, so that the vendor cannot have acted on it. */
+  /** True if nothing of the request was sent, so that the vendor cannot have acted on it. */
   readonly isUnsent: boolean;
 
   constructor(fields: FaultFields) {
