@@ -54,7 +54,7 @@ export async function openAppliance(
     const ingest = opened.add(openIngest({ ...base, embedding, calibration, projections, pictures, search }));
     const metadata = openMetadata({ ...base, removal: documents.removal });
     const channels = opened.add(openChannels({ ...base, search }));
-    const kinds = [ingest.jobs, bulk.jobs, metadata.jobs];
+    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
     const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels];

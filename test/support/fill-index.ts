@@ -6,6 +6,7 @@ import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
 import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import type { LanceTables } from '../../src/search/lance.ts';
+import { originIn } from './origins.ts';
 
 const CONCURRENT_APPENDS = 800;
 
@@ -39,7 +40,7 @@ export async function fillIndex(
       numbers.map((number) => {
         const from = (number - 1) * chunksPerDocument;
         const generation = generationOf(number, passages.slice(from, from + chunksPerDocument));
-        return writer.append(bucketId, generation, LEXICAL_SPACE);
+        return writer.append(bucketId, generation, originIn(LEXICAL_SPACE));
       }),
     );
   }
