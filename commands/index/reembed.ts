@@ -12,7 +12,6 @@ export default class IndexReembed extends BaseCommand {
   static override examples = [
     '<%= config.bin %> index reembed --bucket manuals --dry-run',
     '<%= config.bin %> index reembed --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
-    '<%= config.bin %> index reembed --bucket manuals --yes --no-wait',
   ];
   static override flags = {
     bucket: bucketFlag,

@@ -51,5 +51,6 @@ export function describeReembed(bucket: string, plan: ReembedReply): string {
     texts === 0
       ? 'no text is sent, their vectors are stored'
       : `${texts} texts, about ${estimated_tokens} tokens${cost}`;
-  return `bucket ${bucket}: ${documents} documents, ${chunks} chunks from ${from_model} to ${model}; ${work}`;
+  const parts = `${documents} ${documents === 1 ? 'document' : 'documents'}, ${chunks} ${chunks === 1 ? 'chunk' : 'chunks'}`;
+  return `bucket ${bucket}: ${parts} from ${from_model} to ${model}; ${work}`;
 }

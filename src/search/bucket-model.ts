@@ -3,7 +3,7 @@ import { findBucket } from '../documents/buckets.ts';
 import { BucketView } from '../documents/schema.ts';
 import type { Backends } from '../embedding/backends.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { getIndexTable, listBucketModels, selectLiveGroups } from './index-store.ts';
+import { findBucketOrigin, listBucketModels } from './index-store.ts';
 
 /** A bucket with the model of its vectors. */
 export const BucketDetails = BucketView.extend({
@@ -12,7 +12,6 @@ export const BucketDetails = BucketView.extend({
       model: z.string().describe('queries and uploads of the bucket use it, whatever the routing says'),
       revision: z.string().nullable(),
       space: z.string().describe('latent space of the vectors'),
-      chunks: z.int(),
     })
     .nullable()
     .describe('null: the bucket is empty; its first document is embedded by the model of the routing'),
@@ -22,10 +21,7 @@ export type BucketDetails = z.output<typeof BucketDetails>;
 /** Read a bucket, by id or name, with the model of its vectors. @throws AppError `bucket_not_found` (404) */
 export async function getBucketDetails(sql: Sql, orgId: string, ref: string): Promise<BucketDetails> {
   const bucket = await findBucket(sql, orgId, ref);
-  const groups = await selectLiveGroups(sql, orgId, bucket.id);
-  const origin = groups.length === 0 ? null : ((await getIndexTable(sql, bucket.id))?.origin ?? null);
-  const chunks = groups.reduce((sum, group) => sum + group.chunks, 0);
-  return { ...bucket, embedding: origin && { ...origin, chunks } };
+  return { ...bucket, embedding: await findBucketOrigin(sql, bucket.id) };
 }
 
 /** Buckets that one warning names, at most. */

@@ -145,6 +145,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
 
 /** Other operations on a bucket or a job, with the reason why they show no document. */
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
+  reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
   ...{
     createBucket: 'no documents yet',
     getBucket: 'no documents',
