@@ -39,14 +39,17 @@ export async function markDocuments(
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status <> 'deleting'`;
 }
 
-/** Find marked documents of all organizations, except those that an unfinished hard delete will remove. */
+/**
+ * Find marked documents of all organizations, except those that an unfinished hard delete will remove, in order of
+ * bucket and id: processes that remove the same documents then lock them in one order.
+ */
 export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocument[]> {
   const rows = await sql`
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
     WHERE status = 'deleting' AND NOT EXISTS (
       SELECT 1 FROM jobs WHERE jobs.id = documents.hard_delete_job_id
         AND ${isUnfinished(sql)})
-    LIMIT ${limit}`;
+    ORDER BY bucket_id, id LIMIT ${limit}`;
   return rows.map(toMarked);
 }
 
