@@ -10,16 +10,20 @@ import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi.ts';
+import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
 import { channelRoutes } from './routes/channels.ts';
+import { documentPageRoutes } from './routes/document-page.ts';
+import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { imageRoutes } from './routes/images.ts';
 import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { meRoutes } from './routes/me.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -59,12 +63,15 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...modelRoutes(embedding.backends),
     ...routingRoutes(sql, embedding),
     ...usageRoutes(appliance.usage.summarize),
+    ...meRoutes(sql),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...documentRoutes(appliance.ingest.uploads, purge),
+    ...documentTextRoutes(appliance.ingest.reading),
+    ...documentPageRoutes(appliance.ingest.reading, appliance.keyRing),
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
-    ...searchRoutes(appliance.search),
+    ...searchRoutes(appliance.search, appliance.keyRing),
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels),
   ];
@@ -111,6 +118,7 @@ export function apiService(
     metrics,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
     trustProxy: config.trustProxy,
+    originOf: requestOrigin({ ...config, listening: () => listening?.url ?? null }),
     drain: drain.signal,
   });
   return {

@@ -23,6 +23,7 @@ import { validateBody } from './middleware/validate-body.ts';
 import { validateUrl } from './middleware/validate-url.ts';
 import { writeReply } from './middleware/write-reply.ts';
 import { mountRoutes } from './mount-routes.ts';
+import type { OriginOf } from './request-origin.ts';
 import type { RequestMiddleware, RequestState } from './request-state.ts';
 import type { Route } from './route.ts';
 
@@ -37,6 +38,8 @@ export interface AppSettings {
   readonly metrics: RequestMetrics;
   /** Trust the last entry of `X-Forwarded-For`; it is used for the access log only. */
   readonly trustProxy: boolean;
+  /** Address of this service for links in answers; left out: none is known. */
+  readonly originOf?: OriginOf;
   /** Aborts requests in progress when the deadline of the drain has passed. */
   readonly drain?: AbortSignal;
 }
@@ -51,7 +54,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   const { logger, metrics } = settings;
   const app = new Koa<RequestState>({ proxy: settings.trustProxy, maxIpsCount: 1 });
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'a response was cut off'));
-  app.use(startRequest(settings.drain));
+  app.use(startRequest(settings.drain, settings.originOf ?? (() => null)));
   app.use(recordRequest(metrics, logger));
   app.use(closeUnread());
   app.use(renderErrors(logger));

@@ -3,6 +3,7 @@ import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import { announcesBody } from './body/body-headers.ts';
 import { requestIdOf } from './request-id.ts';
+import type { OriginOf } from './request-origin.ts';
 import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest, UploadedFile } from './route.ts';
 
 /** Koa's context with the state of this server. */
@@ -42,13 +43,20 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #aborts: RequestAborts;
+  readonly #originOf: OriginOf;
   #controller: AbortController | null = null;
 
-  constructor(req: IncomingMessage, res: ServerResponse, aborts: RequestAborts) {
+  constructor(req: IncomingMessage, res: ServerResponse, aborts: RequestAborts, originOf: OriginOf) {
     this.requestId = requestIdOf(req);
     this.#req = req;
     this.#res = res;
     this.#aborts = aborts;
+    this.#originOf = originOf;
+  }
+
+  /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
+  get origin(): string | null {
+    return this.#originOf(this.#req);
   }
 
   /**

@@ -74,6 +74,8 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly idempotent: IdempotentRequest | null;
   readonly caller: CallerOf<A>;
   readonly requestId: string;
+  /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
+  readonly origin: string | null;
   /** Aborted when the client leaves or the server drains past its deadline. */
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { KeyRing } from '../../src/platform/secret-key.ts';
+import { linkResults } from '../../src/search/link-results.ts';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
@@ -6,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 
-export function searchRoutes(context: SearchContext): Route[] {
+export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -19,9 +21,10 @@ export function searchRoutes(context: SearchContext): Route[] {
       params,
       body: SearchRequest,
       responses: { 200: { description: 'Chunks, best first', schema: SearchResponse } },
-      handle: async ({ caller, params, body, signal }) => ({
-        body: await searchBucket(context, caller, params.bucket, body, signal),
-      }),
+      async handle({ caller, params, body, origin, signal }) {
+        const response = await searchBucket(context, caller, params.bucket, body, signal);
+        return { body: linkResults(response, { caller, origin, keyRing }) };
+      },
     }),
     defineRoute({
       method: 'POST',

@@ -11,6 +11,7 @@ import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { LanceTables } from '../search/lance.ts';
+import type { ReadingContext } from './document-text.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestHandler } from './ingest-handler.ts';
 import { ingestOperations } from './job-operations.ts';
@@ -22,6 +23,8 @@ import type { UploadContext } from './upload.ts';
 /** Services that bring documents into the index. */
 export interface Ingest {
   readonly uploads: UploadContext;
+  /** Context of reading the text of a document back. */
+  readonly reading: ReadingContext;
   readonly jobs: readonly JobDefinition[];
   /** Context of embedding a bucket by another model. */
   readonly reembed: ReembedJobs;
@@ -56,6 +59,7 @@ export function openIngest(context: {
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
     uploads: { sql, objects, notifier, logger },
+    reading: { sql, objects },
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },
       { ...reembedHandler({ ...reindex, ...reembed }), ...reembedOperations(), worker: 'ingest', concurrency: 1 },

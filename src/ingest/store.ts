@@ -1,5 +1,8 @@
+import type { Caller } from '../access/caller.ts';
 import type { IngestOptions } from '../documents/schema.ts';
+import { visibleTo } from '../documents/store.ts';
 import type { HeldJob } from '../jobs/store.ts';
+import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { VectorFacts } from '../search/index-store.ts';
 
@@ -147,5 +150,38 @@ export async function findStoredGeneration(
     space: row['space'] as string,
     mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
     nativeDimension: row['native_dimension'] as number | null,
+  };
+}
+
+/** Document whose text the caller may read, and where that text is. */
+export interface ReadableDocument {
+  readonly id: string;
+  readonly bucketId: string;
+  readonly fileName: string;
+  readonly sourcePath: string | null;
+  /** Object with the chunks that searches find; null: there are none yet. */
+  readonly artifactKey: string | null;
+}
+
+/** @throws AppError `document_not_found` (404): missing, foreign, or not for the caller to see */
+export async function findReadableDocument(
+  sql: Sql,
+  caller: Caller,
+  document: { readonly id: string; readonly bucketId?: string },
+): Promise<ReadableDocument> {
+  const [row] = await sql`
+    SELECT documents.id, documents.bucket_id, documents.file_name, documents.source_path, generations.artifact_key
+    FROM documents JOIN buckets ON buckets.id = documents.bucket_id
+    LEFT JOIN generations ON generations.id = documents.active_generation
+    WHERE documents.org_id = ${caller.orgId} AND documents.id = ${document.id} AND ${visibleTo(sql, caller)}
+      ${document.bucketId === undefined ? sql`` : sql`AND documents.bucket_id = ${document.bucketId}`}
+      AND buckets.deleting_at IS NULL`;
+  if (!row) throw notFound('document', document.id);
+  return {
+    id: row['id'] as string,
+    bucketId: row['bucket_id'] as string,
+    fileName: row['file_name'] as string,
+    sourcePath: row['source_path'] as string | null,
+    artifactKey: row['artifact_key'] as string | null,
   };
 }

@@ -11,6 +11,8 @@ export interface KeyRing {
   readonly tokenSigning: Buffer;
   /** AES-256-GCM key for credentials at rest. */
   readonly encryption: Buffer;
+  /** HMAC key that signs links to the pages of documents. */
+  readonly linkSigning: Buffer;
 }
 
 /** Derive the purpose keys (HKDF-SHA-256, RFC 5869) from the installation's secret key. */
@@ -20,6 +22,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
     apiKeyPepper: derive('api-key-pepper'),
     tokenSigning: derive('token-signing'),
     encryption: derive('encryption'),
+    linkSigning: derive('link-signing'),
   };
 }
 

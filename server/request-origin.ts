@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Tells the address of this service for links in an answer, without a slash at its end; null: none is known. */
+export type OriginOf = (req: IncomingMessage) => string | null;
+
+/**
+ * The address that links in answers begin with: `base_url` where it is set; behind a trusted proxy the address that the
+ * client asked for; else the address that the server listens on. Headers of a client are not believed otherwise.
+ */
+export function requestOrigin(settings: {
+  readonly baseUrl: string | null;
+  readonly trustProxy: boolean;
+  readonly listening: () => string | null;
+}): OriginOf {
+  const { baseUrl, trustProxy, listening } = settings;
+  if (baseUrl !== null) {
+    const fixed = baseUrl.replace(/\/+$/, '');
+    return () => fixed;
+  }
+  return (req) => (trustProxy ? proxiedOrigin(req) : null) ?? listening();
+}
+
+/** The last entry is the one that the trusted proxy wrote. */
+function proxiedOrigin(req: IncomingMessage): string | null {
+  const host = lastEntry(req.headers['x-forwarded-host']) ?? req.headers.host;
+  const scheme = lastEntry(req.headers['x-forwarded-proto']) ?? 'http';
+  if (host === undefined || !/^https?$/.test(scheme)) return null;
+  const address = `${scheme}://${host}`;
+  return URL.canParse(address) && new URL(address).host === host.toLowerCase() ? address : null;
+}
+
+function lastEntry(header: string | string[] | undefined): string | undefined {
+  const last = header?.toString().split(',').at(-1)?.trim();
+  return last === '' ? undefined : last;
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { readDocumentLink } from '../../src/documents/document-link.ts';
+import { type ReadingContext, readChunkWindow } from '../../src/ingest/document-text.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import type { KeyRing } from '../../src/platform/secret-key.ts';
+import { PAGE_STYLE_HASH, renderDocumentPage, renderRefusal } from '../document-page.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** Chunks on a page: the cited one, some before it, and more after it. */
+const CHUNKS = 40;
+const CHUNKS_BEFORE = 10;
+
+const query = z.object({
+  link: z.string().default('').describe('signed by a search, for one hour'),
+  chunk: z.coerce.number().int().min(0).max(10_000_000).default(0).catch(0).describe('chunk to show'),
+});
+
+/** The page holds a document and its address the right to read it: neither may be kept or passed on by a browser. */
+const HEADERS = {
+  'Content-Security-Policy': `default-src 'none'; style-src ${PAGE_STYLE_HASH}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Robots-Tag': 'noindex',
+};
+const type = 'text/html; charset=utf-8';
+
+/** The page of a document for people, until the console shows it; its address comes with every search result. */
+export function documentPageRoutes(context: ReadingContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/documents/:document',
+      operationId: 'showDocument',
+      summary: 'Page that shows the text of a document around a chunk, by the signed link of a search result',
+      access: 'public',
+      errors: 'detail',
+      reads: 'none',
+      headers: HEADERS,
+      params: z.object({ document: z.string().min(1).max(128) }),
+      query,
+      responses: { 200: { description: 'The page, as HTML' }, 403: { description: 'The link is not valid' } },
+      async handle({ params, query, signal }) {
+        try {
+          const caller = readDocumentLink(keyRing, params.document, query.link);
+          const first = Math.max(query.chunk - CHUNKS_BEFORE, 0);
+          const window = await readChunkWindow(context, caller, params.document, { first, count: CHUNKS }, signal);
+          const html = renderDocumentPage(window, { token: query.link, chunk: query.chunk, pageChunks: CHUNKS });
+          return { body: Buffer.from(html), type };
+        } catch (error) {
+          if (!(error instanceof AppError) || error.status >= 500) throw error;
+          return { status: error.status, body: Buffer.from(renderRefusal(error.message)), type };
+        }
+      },
+    }),
+  ];
+}

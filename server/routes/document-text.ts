@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import {
+  DocumentText,
+  DocumentTextQuery,
+  type ReadingContext,
+  readDocumentText,
+} from '../../src/ingest/document-text.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({
+  bucket: z.string().min(1).max(128).describe('id or name'),
+  document: z.string().min(1).max(128),
+});
+
+export function documentTextRoutes(context: ReadingContext): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/documents/:document/text',
+      operationId: 'getDocumentText',
+      summary: 'Extracted text of a document, a range at a time',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      query: DocumentTextQuery,
+      responses: { 200: { description: 'The range', schema: DocumentText } },
+      handle: async ({ caller, params, query, signal }) => ({
+        body: await readDocumentText(context, caller, params, query, signal),
+      }),
+    }),
+  ];
+}

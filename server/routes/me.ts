@@ -1,0 +1,19 @@
+import { CallerDescription, describeCaller } from '../../src/access/describe-caller.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+export function meRoutes(sql: Sql): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/me',
+      operationId: 'getMe',
+      summary: 'Who the key or token stands for, and its rights',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The caller', schema: CallerDescription } },
+      handle: async ({ caller }) => ({ body: await describeCaller(sql, caller) }),
+    }),
+  ];
+}

@@ -1,0 +1,87 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { AppError, forbidden } from '../platform/errors.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { seesEveryScope } from './access-policy.ts';
+
+/** How long a link to the page of a document can be opened. */
+const LINK_SECONDS = 3600;
+const LINK_CHARS_MAX = 1024;
+
+/** Rights that a link was made with: those of the caller who searched, at that time. */
+const LinkClaims = z.tuple([
+  z.string().describe('document id'),
+  z.string().describe('organization id'),
+  z.int().min(1).max(10).describe('auth level'),
+  z.string().nullable().describe('department'),
+  z.boolean().describe('documents of every department are open'),
+  z.int().describe('end of validity, in seconds since 1970'),
+]);
+
+type LinkKeys = Pick<KeyRing, 'linkSigning'>;
+
+/**
+ * Address of the page that shows a chunk of a document to people, without sign-in, for one hour. It carries the
+ * rights of the caller for this one document, signed by HMAC-SHA-256; what the caller may not see any more by the
+ * document's own policy is not shown.
+ *
+ * @param origin of this service, without a slash at its end
+ */
+export function documentUrl(
+  keys: LinkKeys,
+  link: {
+    readonly caller: Caller;
+    readonly origin: string;
+    readonly documentId: string;
+    readonly chunkIndex: number;
+    readonly nowMs?: number;
+  },
+): string {
+  const { caller, origin, documentId, chunkIndex, nowMs = Date.now() } = link;
+  // Whole minutes, so that searches of one minute give the same address for the same document.
+  const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
+  const claims = [
+    ...[documentId, caller.orgId, caller.authLevel, caller.department, seesEveryScope(caller), expires],
+  ] as z.input<typeof LinkClaims>;
+  const signed = Buffer.from(JSON.stringify(claims)).toString('base64url');
+  const token = `${signed}.${signatureOf(keys, signed).toString('base64url')}`;
+  return `${origin}/documents/${encodeURIComponent(documentId)}${linkToChunk(token, chunkIndex)}`;
+}
+
+/** Address of the page at another chunk, relative to the page. */
+export function linkToChunk(token: string, chunkIndex: number): string {
+  return `?link=${token}&chunk=${chunkIndex}#chunk-${chunkIndex}`;
+}
+
+/**
+ * The caller that a link stands for, with rights to read documents and nothing else.
+ *
+ * @throws AppError `link_invalid` (403), `link_expired` (410)
+ */
+export function readDocumentLink(keys: LinkKeys, documentId: string, token: string, nowMs = Date.now()): Caller {
+  const [signed = '', signature = ''] = token.length > LINK_CHARS_MAX ? [] : token.split('.');
+  const presented = Buffer.from(signature, 'base64url');
+  const expected = signatureOf(keys, signed);
+  if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) throw invalidLink();
+  const [linked, orgId, authLevel, department, everyScope, expires] = LinkClaims.parse(
+    JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')),
+  );
+  if (linked !== documentId) throw invalidLink();
+  if (nowMs >= expires * 1000) {
+    const message = 'this link has expired; links to documents work for one hour, so search again for a new one';
+    throw new AppError({ code: 'link_expired', status: 410, message });
+  }
+  return {
+    ...{ kind: 'user', actor: `link:${documentId}`, orgId, plan: 'free', userId: null },
+    ...{ role: everyScope ? 'org_admin' : null, department, scopes: new Set(), authLevel },
+  };
+}
+
+function signatureOf(keys: LinkKeys, signed: string): Buffer {
+  return createHmac('sha256', keys.linkSigning).update(signed).digest();
+}
+
+function invalidLink(): AppError {
+  return forbidden('this link is not valid; open the document from a search result', 'link_invalid');
+}
