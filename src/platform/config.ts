@@ -242,6 +242,11 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
   return list;
 }
 
+/** The environment of this process, for settings that are not of an installation. Nothing else reads it. */
+export function processEnvironment(): NodeJS.ProcessEnv {
+  return process.env;
+}
+
 interface LoadOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly overrides?: Tree;
@@ -253,7 +258,7 @@ function collectSettings(options: LoadOptions): {
   layers: (readonly [EffectiveSetting['from'], Tree])[];
   faults: string[];
 } {
-  const env = options.env ?? process.env;
+  const env = options.env ?? processEnvironment();
   const faults: string[] = [];
   const fromEnvironment = readEnvironment(env);
   const overrides = options.overrides ?? {};

@@ -11,7 +11,7 @@ export interface Room {
  * `check-imports.ts` holds the code to this list and makes the table in docs/architecture.md from it.
  */
 export const ROOMS: readonly Room[] = [
-  { folder: 'bin', owns: 'scripts that find a Node and start the command line' },
+  { folder: 'bin', owns: 'scripts that find a Node and start the command line or the tool server' },
   { folder: 'commands', owns: 'one file a command: parse flags, call one operation, print' },
   {
     folder: 'server',
@@ -24,7 +24,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/tui', owns: 'ink views over a stream of progress' },
   {
     folder: 'src/mcp',
-    owns: 'the tool server (Model Context Protocol); it calls the REST API and knows no database',
+    owns: 'the tool server `service-mcp` (Model Context Protocol): `tools/` (one file a group of tools), `http/`, `init/`; it calls the REST API and knows no database',
     only: ['src/client', 'src/platform'],
   },
   { folder: 'src/client', owns: 'a small typed client of the REST API', only: ['src/platform'] },

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
@@ -8,8 +9,8 @@ export interface HttpCall {
   readonly path: string;
   /** Headers with names in lower case; content type and length are added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text. */
-  readonly body: string | null;
+  /** JSON text, unless the headers name another type. A stream needs the header `content-length`. */
+  readonly body: string | Readable | null;
   /** Limit of the whole call: connecting, sending, waiting, receiving. */
   readonly timeoutMs: number;
   /** Maximum length of the answer; a longer one fails the call. */

@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import type { z } from 'zod';
+import type { Secret } from '../platform/secret.ts';
+import { type HttpReply, HttpUpstream } from '../platform/upstream/transport.ts';
+import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
+import { VERSION } from '../platform/version.ts';
+import { apiRefused, apiUnreachable, notTheApi } from './api-errors.ts';
+
+/** One call of the API. */
+export interface ApiCall<S extends z.ZodType> {
+  readonly method: 'GET' | 'POST';
+  /** Absolute path with its query; parts that come from outside are encoded already. */
+  readonly path: string;
+  readonly reply: S;
+  readonly json?: unknown;
+  /** A body that is not JSON. */
+  readonly body?: UploadBody;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Asking twice does what asking once does: a call whose connection broke is made again. */
+  readonly repeatable?: boolean;
+  readonly signal: AbortSignal;
+  /** Null: nobody is asked who they are on this route. */
+  readonly credential: Secret | null;
+  readonly timeoutMs?: number;
+}
+
+/** A body that is sent slice by slice. */
+export interface UploadBody {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** Called with the number of bytes that are on their way. */
+  readonly onSent?: ((bytes: number) => void) | undefined;
+}
+
+const SLICE_BYTES = 256 * 1024;
+const TIMEOUT_MS = 60_000;
+const REPLY_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * HTTP calls of the REST API at one address. Redirects are not followed, so that a credential goes to the address that
+ * it was configured for, or nowhere.
+ */
+export class RestClient {
+  readonly origin: string;
+  readonly #upstream: HttpUpstream;
+  readonly #basePath: string;
+
+  /** @param baseUrl without a slash at its end; a path before `/v1` is kept */
+  constructor(baseUrl: string, options: { readonly connectionsMax: number }) {
+    const { origin, pathname } = new URL(baseUrl);
+    this.origin = origin;
+    this.#basePath = pathname.replace(/\/+$/, '');
+    this.#upstream = new HttpUpstream(origin, options);
+  }
+
+  /**
+   * Make a call and check the shape of the answer.
+   *
+   * @throws AppError `api_refused` (the API's own status and message), `api_unreachable` (503), `api_not_understood`
+   *   (502); the signal's reason once it is aborted
+   */
+  async call<S extends z.ZodType>(call: ApiCall<S>): Promise<z.output<S>> {
+    const reply = await this.#send(call, call.repeatable === true);
+    if (reply.status >= 300 && reply.status < 400) throw notTheApi(this.origin, 'it redirects to another address');
+    if (reply.status >= 400) throw apiRefused(reply);
+    const parsed = call.reply.safeParse(jsonOf(reply.body));
+    if (!parsed.success) throw notTheApi(this.origin, `the answer of ${call.path.split('?')[0]} has another shape`);
+    return parsed.data;
+  }
+
+  /** Cuts off what is still under way. */
+  async close(): Promise<void> {
+    await this.#upstream.close();
+  }
+
+  async #send(call: ApiCall<z.ZodType>, mayRepeat: boolean): Promise<HttpReply> {
+    const { method, path, json, body, signal, credential, timeoutMs = TIMEOUT_MS } = call;
+    try {
+      return await this.#upstream.call({
+        method,
+        path: this.#basePath + path,
+        headers: {
+          accept: 'application/json',
+          'user-agent': `service-mcp/${VERSION}`,
+          ...(credential === null ? {} : { authorization: `Bearer ${credential.reveal()}` }),
+          ...(body ? { 'content-type': body.contentType, 'content-length': String(body.bytes.length) } : {}),
+          ...call.headers,
+        },
+        body: body ? Readable.from(slicesOf(body)) : json === undefined ? null : JSON.stringify(json),
+        timeoutMs,
+        bodyBytesMax: REPLY_BYTES_MAX,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof UpstreamFault)) throw error;
+      // A kept connection may have been closed by the server just as the request was sent.
+      if (mayRepeat && error.code === 'connection') return this.#send(call, false);
+      throw apiUnreachable(this.origin, error.message, error);
+    }
+  }
+}
+
+function* slicesOf({ bytes, onSent }: UploadBody): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    yield bytes.subarray(at, at + SLICE_BYTES);
+    onSent?.(Math.min(at + SLICE_BYTES, bytes.length));
+  }
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+/**
+ * Bodies of the REST API, as far as its clients read them. They are loose: a newer server may say more, and what it
+ * says is passed on.
+ */
+export const Me = z.looseObject({
+  org: z.looseObject({ id: z.string(), name: z.string() }),
+  kind: z.enum(['key', 'user']),
+  user_id: z.string().nullish(),
+  scopes: z.array(z.string()),
+  auth_level: z.number(),
+});
+export type Me = z.output<typeof Me>;
+
+export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
+
+export const Bucket = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  document_count: z.number().optional(),
+});
+
+/** Lists come in an envelope; `data` is what matters. */
+export const BucketList = z.looseObject({ data: z.array(Bucket) });
+
+export const Collection = z.looseObject({ id: z.string(), bucket_id: z.string(), name: z.string() });
+export const CollectionList = z.looseObject({ data: z.array(Collection) });
+
+export const SearchResult = z.looseObject({
+  id: z.string(),
+  document_id: z.string(),
+  chunk_index: z.number(),
+  text: z.string(),
+  score: z.number(),
+  metadata: z.record(z.string(), z.unknown()),
+  citation: z.looseObject({
+    file_name: z.string(),
+    source_path: z.string().nullable(),
+    locator: z.looseObject({ page: z.number().nullish(), heading_path: z.array(z.string()).optional() }),
+    url: z.string().nullable(),
+  }),
+});
+export type SearchResult = z.output<typeof SearchResult>;
+
+export const SearchReply = z.looseObject({
+  results: z.array(SearchResult),
+  warnings: z.array(z.string()).optional(),
+});
+export type SearchReply = z.output<typeof SearchReply>;
+
+export const UploadReply = z.looseObject({
+  id: z.string(),
+  job_id: z.string().nullable(),
+  bucket_id: z.string(),
+  status: z.string(),
+  duplicate_of: z.string().optional(),
+  warnings: z.array(z.string()).optional(),
+});
+export type UploadReply = z.output<typeof UploadReply>;
+
+export const MemorySource = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  type: z.string(),
+  sync_state: z.string(),
+  indexed_document_count: z.number(),
+});
+/** The contract lists sources without an envelope. */
+export const MemorySourceList = z.array(MemorySource);
+
+export const Workflow = z.looseObject({ id: z.string(), name: z.string(), status: z.string() });
+export const WorkflowList = z.union([
+  z.array(Workflow).transform((data) => ({ data })),
+  z.looseObject({ data: z.array(Workflow) }),
+]);
+
+export const WorkflowRun = z.looseObject({ status: z.string() });

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import type { Secret } from '../platform/secret.ts';
+import { encodeMultipart, type NewUpload } from './multipart.ts';
+import type { ApiCall, RestClient } from './rest-client.ts';
+import {
+  BucketList,
+  CollectionList,
+  Me,
+  MemorySourceList,
+  OpenApiPaths,
+  SearchReply,
+  UploadReply,
+  WorkflowList,
+  WorkflowRun,
+} from './schema.ts';
+
+const UPLOAD_TIMEOUT_MS = 10 * 60_000;
+/** A run answers when all of its blocks have; each may take its own time. */
+const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
+
+/** Paths and methods of the routes that a server has, such as `POST /v1/memory/search`. */
+export type RouteNames = ReadonlySet<string>;
+
+/** The routes of a server; nobody is asked who they are. */
+export async function listRoutes(client: RestClient, signal: AbortSignal): Promise<RouteNames> {
+  const call = { method: 'GET', path: '/openapi.json', reply: OpenApiPaths, repeatable: true } as const;
+  const { paths } = await client.call({ ...call, signal, credential: null });
+  return new Set(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    ),
+  );
+}
+
+/** The REST API for the owner of one credential. Every method throws the AppErrors of `RestClient.call`. */
+export class ServiceApi {
+  readonly #client: RestClient;
+  readonly #credential: Secret;
+
+  constructor(client: RestClient, credential: Secret) {
+    this.#client = client;
+    this.#credential = credential;
+  }
+
+  /** Address of the API. */
+  get origin(): string {
+    return this.#client.origin;
+  }
+
+  /** @returns who the credential stands for */
+  me(signal: AbortSignal): Promise<Me> {
+    return this.#get('/v1/me', Me, signal);
+  }
+
+  async listBuckets(signal: AbortSignal) {
+    return (await this.#get('/v1/buckets', BucketList, signal)).data;
+  }
+
+  async listCollections(bucket: string, signal: AbortSignal) {
+    return (await this.#get(`/v1/buckets/${encodeURIComponent(bucket)}/collections`, CollectionList, signal)).data;
+  }
+
+  async listMemorySources(userId: string | null, signal: AbortSignal) {
+    const query = userId === null ? '' : `?${new URLSearchParams({ user_id: userId })}`;
+    return this.#get(`/v1/memory/sources${query}`, MemorySourceList, signal);
+  }
+
+  async listWorkflows(signal: AbortSignal) {
+    return (await this.#get('/v1/workflows', WorkflowList, signal)).data;
+  }
+
+  search(bucket: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
+    const path = `/v2/buckets/${encodeURIComponent(bucket)}/search`;
+    return this.#post(path, SearchReply, { json: request, repeatable: true, signal });
+  }
+
+  searchMemory(request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
+    return this.#post('/v1/memory/search', SearchReply, { json: request, repeatable: true, signal });
+  }
+
+  /** A broken connection is tried once more, under the same `Idempotency-Key`. */
+  upload(bucket: string, upload: NewUpload, signal: AbortSignal): Promise<UploadReply> {
+    const { onSent } = upload;
+    const body = encodeMultipart(upload);
+    return this.#post(`/v1/buckets/${encodeURIComponent(bucket)}/documents`, UploadReply, {
+      body: { ...body, onSent: onSent && ((sent) => onSent(sent, body.bytes.length)) },
+      headers: { 'idempotency-key': randomUUID() },
+      repeatable: true,
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+      signal,
+    });
+  }
+
+  dryRunWorkflow(id: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal) {
+    const path = `/v1/workflows/${encodeURIComponent(id)}/dry-run`;
+    return this.#post(path, WorkflowRun, { json: request, timeoutMs: WORKFLOW_TIMEOUT_MS, signal });
+  }
+
+  runWorkflow(id: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal) {
+    const path = `/v1/workflows/${encodeURIComponent(id)}/run`;
+    return this.#post(path, WorkflowRun, { json: request, timeoutMs: WORKFLOW_TIMEOUT_MS, signal });
+  }
+
+  #get<S extends z.ZodType>(path: string, reply: S, signal: AbortSignal): Promise<z.output<S>> {
+    return this.#client.call({ method: 'GET', path, reply, repeatable: true, signal, credential: this.#credential });
+  }
+
+  #post<S extends z.ZodType>(
+    path: string,
+    reply: S,
+    rest: Omit<ApiCall<S>, 'method' | 'path' | 'reply' | 'credential'>,
+  ): Promise<z.output<S>> {
+    return this.#client.call({ method: 'POST', path, reply, ...rest, credential: this.#credential });
+  }
+}

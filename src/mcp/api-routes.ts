@@ -1,0 +1,47 @@
+import type { RestClient } from '../client/rest-client.ts';
+import { listRoutes, type RouteNames } from '../client/service-api.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Tool } from './tool.ts';
+
+const KEEP_MS = 60_000;
+const RETRY_MS = 2_000;
+const WAIT_MS = 3_000;
+
+/** Choice of the tools that the API has routes for. */
+export interface ToolChoice {
+  /** Tools to offer now. While the API has not said what it has, these are all tools. */
+  offered(): Promise<readonly Tool[]>;
+}
+
+/** Asks the API for its routes, at most once a minute; a failed question is asked again after two seconds. */
+export function chooseTools(tools: readonly Tool[], client: RestClient, logger: Logger): ToolChoice {
+  let routes: RouteNames | null = null;
+  let askAtMs = 0;
+  let asking: Promise<void> | null = null;
+
+  async function ask(): Promise<void> {
+    try {
+      routes = new Set([...(await listRoutes(client, AbortSignal.timeout(WAIT_MS)))].map(withoutNames));
+      askAtMs = performance.now() + KEEP_MS;
+    } catch (error) {
+      logger.warn({ err: error }, 'the API did not say which routes it has');
+      askAtMs = performance.now() + RETRY_MS;
+    } finally {
+      asking = null;
+    }
+  }
+
+  return {
+    async offered() {
+      if (asking === null && performance.now() >= askAtMs) asking = ask();
+      if (asking !== null) await asking;
+      const known = routes;
+      return known === null ? tools : tools.filter(({ route }) => known.has(withoutNames(route)));
+    },
+  };
+}
+
+/** A route by its shape: parameters of a path may have any name. */
+function withoutNames(route: string): string {
+  return route.replace(/\{[^}]*\}/g, '{}');
+}

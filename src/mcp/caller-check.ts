@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { ServiceApi } from '../client/service-api.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Secret } from '../platform/secret.ts';
+
+/** With the half second that the API remembers a credential, a revoked one is refused within a second. */
+const FRESH_MS = 400;
+const ENTRIES_MAX = 10_000;
+/** While the API cannot be reached, a caller that it knew this recently is let in, to be told so by the tools. */
+const REMEMBERED_MS = 10 * 60_000;
+
+interface Verdict {
+  readonly refused: AppError | null;
+  readonly atMs: number;
+}
+
+/** Asks the API who a credential stands for, once for all requests of 0.4 s. */
+export class CallerCheck {
+  readonly #verdicts = new LRUCache<string, Verdict>({ max: ENTRIES_MAX, ttl: REMEMBERED_MS });
+  readonly #asking = new Map<string, Promise<Verdict>>();
+  readonly #apiOf: (credential: Secret) => ServiceApi;
+
+  constructor(apiOf: (credential: Secret) => ServiceApi) {
+    this.#apiOf = apiOf;
+  }
+
+  /** @throws AppError of the API: `api_refused` (401 and others), `api_unreachable` (503) */
+  async require(credential: Secret): Promise<void> {
+    const verdict = await this.#verdictOn(credential);
+    if (verdict.refused !== null) throw verdict.refused;
+  }
+
+  /** As `require`, but while the API cannot be reached it lets in whom the API knew within the last ten minutes. */
+  async requireKnown(credential: Secret): Promise<void> {
+    const before = this.#verdicts.peek(keyOf(credential));
+    try {
+      await this.require(credential);
+    } catch (error) {
+      const isDown = error instanceof AppError && error.code === 'api_unreachable';
+      if (!isDown || before === undefined || before.refused !== null) throw error;
+    }
+  }
+
+  async #verdictOn(credential: Secret): Promise<Verdict> {
+    const key = keyOf(credential);
+    const known = this.#verdicts.get(key);
+    if (known !== undefined && performance.now() - known.atMs < FRESH_MS) return known;
+    const asking = this.#asking.get(key);
+    if (asking !== undefined) return asking;
+    const asked = this.#ask(key, credential).finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asked);
+    return asked;
+  }
+
+  /** Remembers what the API said; that it said nothing is not remembered. */
+  async #ask(key: string, credential: Secret): Promise<Verdict> {
+    let refused: AppError | null = null;
+    try {
+      await this.#apiOf(credential).me(AbortSignal.timeout(10_000));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'api_refused' || error.status >= 500) throw error;
+      refused = error;
+    }
+    const verdict = { refused, atMs: performance.now() };
+    this.#verdicts.set(key, verdict);
+    return verdict;
+  }
+}
+
+/** Not the clear text: a memory dump should not hold every credential. */
+function keyOf(credential: Secret): string {
+  return hash('sha256', credential.reveal(), 'base64');
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { hostname, networkInterfaces } from 'node:os';
+import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+import { forbidden } from '../../platform/errors.ts';
+import { isLoopbackHost } from '../../platform/tool-server-settings.ts';
+
+/** A name or an address with a port perhaps, and nothing else that a URL may hold. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/** Check of `Host` and `Origin`, against web pages that reach this server under a name of their own (DNS rebinding). */
+export interface AddressCheck {
+  /** @throws AppError `host_not_allowed`, `origin_not_allowed` (403) */
+  require(req: IncomingMessage): void;
+}
+
+/**
+ * Allow the names under which this server is reached: those of loopback where it listens there, else those of this
+ * machine, and what the settings add. Requests without `Origin` do not come from a web page.
+ */
+export function checkAddresses(settings: {
+  readonly host: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}): AddressCheck {
+  const own = isLoopbackHost(settings.host) ? localhostAllowedHostnames() : namesOf(settings.host);
+  const hosts = [...own, ...settings.allowedHosts.map(bracketed)];
+  const origins = settings.allowedOrigins.filter((entry) => entry.includes('://')).map((entry) => entry.toLowerCase());
+  const originHosts = [...hosts, ...settings.allowedOrigins.filter((entry) => !entry.includes('://')).map(bracketed)];
+  return {
+    require({ headers: { host, origin } }) {
+      if (!HOST.test(host ?? '') || !validateHostHeader(host, hosts).ok) {
+        throw forbidden(
+          'this tool server is not reached under the name in the header Host; SERVICE_MCP_ALLOWED_HOSTS adds names',
+          'host_not_allowed',
+        );
+      }
+      const byOrigin = validateOriginHeader(origin, originHosts);
+      if (!byOrigin.ok && !origins.includes(origin?.toLowerCase() ?? '')) {
+        throw forbidden(
+          'web pages of this origin may not use this tool server; SERVICE_MCP_ALLOWED_ORIGINS adds origins',
+          'origin_not_allowed',
+        );
+      }
+    },
+  };
+}
+
+function namesOf(host: string): string[] {
+  const isWildcard = host === '0.0.0.0' || host === '::';
+  if (!isWildcard) return [bracketed(host)];
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+  return [...localhostAllowedHostnames(), hostname().toLowerCase(), ...addresses.map(bracketed)];
+}
+
+/** Addresses of IPv6 stand in brackets in `Host`. */
+function bracketed(host: string): string {
+  const name = host.toLowerCase();
+  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+}

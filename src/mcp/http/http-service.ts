@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { AppError } from '../../platform/errors.ts';
+import type { Service } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { HttpToolServerSettings } from '../../platform/tool-server-settings.ts';
+import { CallerCheck } from '../caller-check.ts';
+import { openToolServer } from '../tool-server.ts';
+import { openAuthentication } from './authenticate.ts';
+import { checkAddresses } from './check-addresses.ts';
+import { openMessageHandler } from './handle-message.ts';
+import { HttpSessions } from './http-sessions.ts';
+import { MessageMemory, readMessage } from './read-message.ts';
+import { allowOrigin, refusalOf, sendJson, sendRefusal } from './replies.ts';
+import { StalledReaders } from './stalled-readers.ts';
+
+const METHODS = new Set(['GET', 'POST', 'DELETE']);
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+const HEADER_BYTES_MAX = 32 * 1024;
+const STALLED_MS = 30_000;
+/** Calls under way get this long to finish once a stop is asked for. */
+const GRACE_MS = 10_000;
+/** Bodies of all requests together may have the size of this many of the largest. */
+const MESSAGES_AT_ONCE = 8;
+/** A client may have a stream open beside its calls. */
+const CONNECTIONS_PER_SESSION = 4;
+
+export interface HttpToolService extends Service {
+  /** Address of the endpoint, with its path; only once it has started. */
+  readonly url: string;
+  /** What is held at the moment. */
+  readonly held: { readonly sessions: number; readonly results: number; readonly messageBytes: number };
+}
+
+/** The tool server over Streamable HTTP at the path `/mcp`. */
+export function httpToolService(
+  settings: HttpToolServerSettings,
+  logger: Logger,
+  bounds: { readonly stalledMs?: number } = {},
+): HttpToolService {
+  const tools = openToolServer(settings, logger);
+  const callers = new CallerCheck((credential) => tools.apiOf(credential));
+  const sessions = new HttpSessions(
+    {
+      max: settings.sessionsMax,
+      // No client of many may take all the room; with one token for all, there are no others.
+      perPrincipalMax:
+        settings.auth.mode === 'upstream-bearer' ? Math.ceil(settings.sessionsMax / 4) : settings.sessionsMax,
+      idleMs: settings.sessionIdleMs,
+    },
+    (id) => tools.results.forget(`session:${id}`),
+  );
+  const messages = openMessageHandler({
+    ...{ tools, sessions, logger, bytesMax: settings.messageBytesMax },
+    sessionOf: ({ credential }, results) => ({
+      api: tools.apiOf(credential),
+      results: tools.results.of(results),
+      confirmCaller: () => callers.require(credential),
+    }),
+  });
+  const memory = new MessageMemory(settings.messageBytesMax * MESSAGES_AT_ONCE);
+  const underWay = new Set<ServerResponse>();
+  const authenticate = openAuthentication(settings.auth, callers);
+  const addresses = checkAddresses(settings);
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const [path] = (req.url ?? '/').split('?');
+    if (path === '/healthz') return sendJson(res, 200, { status: 'ok', sessions: sessions.size });
+    addresses.require(req);
+    if (allowOrigin(req, res)) return;
+    if (path !== '/mcp') throw new AppError({ code: 'path_unknown', status: 404, message: 'the endpoint is /mcp' });
+    if (!METHODS.has(req.method ?? '')) {
+      res.setHeader('Allow', 'GET, POST, DELETE');
+      throw new AppError({ code: 'method_unknown', status: 405, message: 'the endpoint takes GET, POST and DELETE' });
+    }
+    const principal = await authenticate(req.headers.authorization);
+    const isPost = req.method === 'POST';
+    const message = isPost ? await readMessage(req, { bytesMax: settings.messageBytesMax, memory }) : null;
+    res.once('close', () => message?.free());
+    if (isPost && !waitsForNews(message?.json)) {
+      underWay.add(res);
+      res.once('close', () => underWay.delete(res));
+    }
+    const fetch = async (request: Request) => {
+      try {
+        return await messages.handle(request, message?.json, principal, (done) => res.once('close', done));
+      } catch (error) {
+        return refusalOf(error, logger);
+      }
+    };
+    const handler = toNodeHandler({ fetch }, { onerror: (err) => logger.error({ err }, 'request failed') });
+    await handler(req as IncomingMessage & { method: string; url: string }, res, message?.json);
+  }
+
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: true }, (req, res) => {
+    answer(req, res).catch((error: unknown) => sendRefusal(res, error, logger));
+  });
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = REQUEST_MS;
+  server.maxConnections = settings.sessionsMax * CONNECTIONS_PER_SESSION + 100;
+  const stalled = new StalledReaders(server, bounds.stalledMs ?? STALLED_MS);
+  let url: string | null = null;
+
+  return {
+    name: 'tool server',
+    get url() {
+      if (url === null) throw new Error('the tool server does not listen yet');
+      return url;
+    },
+    get held() {
+      return { sessions: sessions.size, results: tools.results.size, messageBytes: memory.bytes };
+    },
+    async start() {
+      url = await listen(server, settings);
+      logger.info({ url, auth: settings.auth.mode, api: settings.api.baseUrl }, 'tool server listens');
+    },
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      sessions.closeStreams();
+      await idleWithin(underWay, GRACE_MS);
+      await messages.close();
+      await sessions.endAll();
+      server.closeAllConnections();
+      if (server.listening || url !== null) await closed;
+      stalled.stop();
+      await tools.close();
+    },
+  };
+}
+
+/** Tell the streams that never end by themselves from calls. */
+function waitsForNews(json: unknown): boolean {
+  return (json as { method?: unknown } | null)?.method === 'subscriptions/listen';
+}
+
+/** Wait until the set is empty, at most `graceMs`. */
+async function idleWithin(responses: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
+  const deadline = AbortSignal.timeout(graceMs);
+  while (responses.size > 0 && !deadline.aborted) {
+    const [response] = responses;
+    if (response) await once(response, 'close', { signal: deadline }).catch(() => {});
+  }
+}
+
+async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }) {
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'is already in use; choose another with --port' : `cannot be used (${code})`;
+    const message = `${host} port ${port} ${why}`;
+    throw new AppError({ code: 'cannot_listen', status: 500, message, cause: error });
+  }
+  const { port: actual } = server.address() as AddressInfo;
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${actual}/mcp`;
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { AppError } from '../../platform/errors.ts';
+import type { Principal } from './authenticate.ts';
+
+/** A session of the revision before the newest: the client names it in `Mcp-Session-Id`. */
+export interface HttpSession {
+  readonly id: string;
+  readonly principalId: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: McpServer;
+}
+
+interface Held extends HttpSession {
+  /** Requests and streams that are open. */
+  open: number;
+  usedAtMs: number;
+}
+
+/** A session that was used this recently is not given up for a new one. */
+const EVICTABLE_MS = 60_000;
+const RETRY_AFTER_SECONDS = 30;
+const SWEEP_MS = 30_000;
+
+/** Sessions that are open, within a bound; one that nobody uses for a while ends. */
+export class HttpSessions {
+  readonly #sessions = new Map<string, Held>();
+  readonly #bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number };
+  readonly #onEnd: (id: string) => void;
+  readonly #sweep: NodeJS.Timeout;
+
+  /** @param onEnd is told the id of each session that ended */
+  constructor(
+    bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number },
+    onEnd: (id: string) => void,
+  ) {
+    this.#bounds = bounds;
+    this.#onEnd = onEnd;
+    const everyMs = Math.min(bounds.idleMs / 2, SWEEP_MS);
+    this.#sweep = setInterval(() => this.#endIdle(), everyMs).unref();
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /**
+   * Open a session for a client. It stays only if the client's `initialize` succeeds; `settle` finds that out.
+   *
+   * @throws AppError `too_many_sessions` (503)
+   */
+  async open(principal: Principal, makeServer: (id: string) => Promise<McpServer>): Promise<HttpSession> {
+    const id = randomUUID();
+    this.#makeRoom(principal.id);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => this.end(id),
+    });
+    const session = { id, principalId: principal.id, transport, server: null as McpServer | null };
+    // The place is taken before the first wait, so that the bound holds.
+    const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
+    this.#sessions.set(id, held);
+    try {
+      held.server = await makeServer(id);
+      await held.server.connect(transport);
+      return held;
+    } catch (error) {
+      await this.end(id);
+      throw error;
+    }
+  }
+
+  /** A session of this client; null for an unknown one and for another client's. */
+  find(id: string, principal: Principal): HttpSession | null {
+    const session = this.#sessions.get(id);
+    return session?.principalId === principal.id ? session : null;
+  }
+
+  /** Marks a session as in use until the function that this returns is called. */
+  use(id: string): () => void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return () => {};
+    session.open += 1;
+    session.usedAtMs = performance.now();
+    return () => {
+      session.open -= 1;
+      session.usedAtMs = performance.now();
+    };
+  }
+
+  /** End a session whose `initialize` did not succeed. */
+  async settle(session: HttpSession): Promise<void> {
+    if (session.transport.sessionId === undefined) await this.end(session.id);
+  }
+
+  async end(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    this.#onEnd(id);
+    await session.transport.close();
+  }
+
+  /** Closes the streams that only wait for news, which never end by themselves. */
+  closeStreams(): void {
+    for (const { transport } of this.#sessions.values()) transport.closeStandaloneSSEStream();
+  }
+
+  async endAll(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#sessions.keys()].map((id) => this.end(id)));
+  }
+
+  #makeRoom(principalId: string): void {
+    const { max, perPrincipalMax } = this.#bounds;
+    const all = [...this.#sessions.values()];
+    const own = all.filter((session) => session.principalId === principalId);
+    if (own.length >= perPrincipalMax) this.#evict(own);
+    else if (all.length >= max) this.#evict(all);
+  }
+
+  #evict(candidates: readonly Held[]): void {
+    const nowMs = performance.now();
+    const idle = candidates.filter(({ open, usedAtMs }) => open === 0 && nowMs - usedAtMs >= EVICTABLE_MS);
+    const oldest = idle.sort((one, other) => one.usedAtMs - other.usedAtMs)[0];
+    if (oldest === undefined) {
+      throw new AppError({
+        code: 'too_many_sessions',
+        status: 503,
+        message: 'the tool server has too many open sessions; close one, or try again later',
+        retryable: true,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
+    void this.end(oldest.id);
+  }
+
+  #endIdle(): void {
+    const nowMs = performance.now();
+    for (const { id, open, usedAtMs } of this.#sessions.values()) {
+      if (open === 0 && nowMs - usedAtMs >= this.#bounds.idleMs) void this.end(id);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { challengeOf } from './authenticate.ts';
+
+const METHODS = 'GET, POST, DELETE, OPTIONS';
+const READABLE_HEADERS = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';
+
+/**
+ * Let a web page of an origin that was checked read the answer (CORS).
+ *
+ * @returns true where the request was only the browser's question, which is answered
+ */
+export function allowOrigin(req: IncomingMessage, res: ServerResponse): boolean {
+  const { origin } = req.headers;
+  if (origin !== undefined) {
+    res.setHeader('Access-Control-Allow-Origin', origin);
+    res.setHeader('Access-Control-Expose-Headers', READABLE_HEADERS);
+    res.setHeader('Vary', 'Origin');
+  }
+  if (req.method !== 'OPTIONS') return false;
+  res.setHeader('Allow', METHODS);
+  if (origin !== undefined) {
+    res.setHeader('Access-Control-Allow-Methods', METHODS);
+    res.setHeader('Access-Control-Allow-Headers', req.headers['access-control-request-headers'] ?? '*');
+    res.setHeader('Access-Control-Max-Age', '600');
+  }
+  res.writeHead(204).end();
+  return true;
+}
+
+export function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** An error as clients of the protocol read it. Other faults than our own are logged and not told. */
+export function refusalOf(error: unknown, logger: Logger): Response {
+  const known = error instanceof AppError ? error : null;
+  if (known === null) logger.error({ err: error }, 'request failed');
+  const { status, retryAfterSeconds } = known ?? { status: 500 };
+  const code = known?.code === 'json_invalid' ? -32700 : -32000;
+  return Response.json(
+    { jsonrpc: '2.0', error: { code, message: known?.message ?? 'internal error' }, id: null },
+    {
+      status,
+      headers: {
+        ...(known !== null && status === 401 ? { 'WWW-Authenticate': challengeOf(known) } : {}),
+        ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+      },
+    },
+  );
+}
+
+/** Answer with an error, unless the client has gone or an answer has begun. */
+export async function sendRefusal(res: ServerResponse, error: unknown, logger: Logger): Promise<void> {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const refusal = refusalOf(error, logger);
+  for (const [name, value] of refusal.headers) res.setHeader(name, value);
+  res.writeHead(refusal.status).end(await refusal.text());
+}

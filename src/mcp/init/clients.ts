@@ -1,0 +1,189 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { invalidRequest } from '../../platform/errors.ts';
+
+export const CLIENTS = ['claude', 'cursor', 'remote', 'chatgpt'] as const;
+export type ClientName = (typeof CLIENTS)[number];
+
+/** What a configuration is made of. */
+export interface InitRequest {
+  readonly client: ClientName;
+  readonly bucket: string;
+  /** Address of a tool server over HTTP; null: the client starts one of its own over stdio. */
+  readonly serverUrl: string | null;
+  /** Name of the entry among the servers of the client. */
+  readonly name: string;
+  readonly apiBaseUrl: string;
+  /** The program that a client starts. */
+  readonly command: string;
+}
+
+/** The machine that the configuration is for. */
+export interface Host {
+  readonly platform: NodeJS.Platform;
+  readonly env: NodeJS.ProcessEnv;
+  readonly folder: string;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** The configuration of one client. */
+export interface ClientConfiguration {
+  /** Entry of the client's file below `mcpServers`; null: the client reads no file of that kind. */
+  readonly entry: Entry | null;
+  /** File that the client reads; null: there is none, or it is for the person to choose. */
+  readonly file: string | null;
+  /** The JSON that the client reads. */
+  readonly document: unknown;
+  readonly notes: readonly string[];
+}
+
+const KEY_PLACEHOLDER = '<API_KEY>';
+const TOKEN_PLACEHOLDER = '<BEARER_TOKEN>';
+const LOCAL_SERVER_URL = 'http://127.0.0.1:8787/mcp';
+
+/**
+ * Describe how a client is told of the tool server, in exactly the form that it reads.
+ *
+ * @throws AppError 400 for a server address that the client cannot use
+ */
+export function configureClient(request: InitRequest, host: Host): ClientConfiguration {
+  switch (request.client) {
+    case 'claude':
+      return request.serverUrl === null ? claudeDesktop(request, host) : claudeCode(request, request.serverUrl, host);
+    case 'cursor':
+      return cursor(request, host);
+    case 'remote':
+      return remote(request);
+    case 'chatgpt':
+      return chatGpt(request);
+  }
+}
+
+function claudeDesktop(request: InitRequest, host: Host): ClientConfiguration {
+  const file = path.join(applicationData(host), 'Claude', 'claude_desktop_config.json');
+  return inFile(request, file, stdioEntry(request, KEY_PLACEHOLDER), [
+    `Claude Desktop reads ${file}; restart it after a change.`,
+    'Claude Code reads the same JSON from .mcp.json in the folder of a project.',
+  ]);
+}
+
+function claudeCode(request: InitRequest, serverUrl: string, host: Host): ClientConfiguration {
+  const file = path.join(host.folder, '.mcp.json');
+  // Claude Code replaces variables of its environment in this file.
+  const Authorization = `Bearer \${SERVICE_MCP_BEARER_TOKEN}`;
+  const entry = { type: 'http', url: endpointOf(serverUrl), headers: { Authorization } };
+  return inFile(request, file, entry, [
+    `Claude Code reads ${file}, and takes the token from the variable SERVICE_MCP_BEARER_TOKEN.`,
+    bucketNote(request),
+  ]);
+}
+
+function cursor(request: InitRequest, host: Host): ClientConfiguration {
+  const file = path.join(homeOf(host), '.cursor', 'mcp.json');
+  const { serverUrl } = request;
+  if (serverUrl === null) {
+    return inFile(request, file, stdioEntry(request, `\${env:SERVICE_API_KEY}`), [
+      `Cursor reads ${file}, and takes the key from the variable SERVICE_API_KEY of its environment.`,
+    ]);
+  }
+  const Authorization = `Bearer \${env:SERVICE_MCP_BEARER_TOKEN}`;
+  const entry = { url: endpointOf(serverUrl), headers: { Authorization } };
+  return inFile(request, file, entry, [
+    `Cursor reads ${file}, and takes the token from the variable SERVICE_MCP_BEARER_TOKEN of its environment.`,
+    bucketNote(request),
+  ]);
+}
+
+function remote(request: InitRequest): ClientConfiguration {
+  const entry = {
+    type: 'http',
+    url: endpointOf(request.serverUrl ?? LOCAL_SERVER_URL),
+    headers: { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` },
+  };
+  return inFile(request, null, entry, [
+    `Put the token of the tool server in place of ${TOKEN_PLACEHOLDER} ("service-mcp token" makes one).`,
+    bucketNote(request),
+  ]);
+}
+
+/** ChatGPT is told in its settings; the Responses API of the same vendor reads JSON. */
+function chatGpt(request: InitRequest): ClientConfiguration {
+  const { serverUrl } = request;
+  if (serverUrl === null || !serverUrl.startsWith('https://')) {
+    throw invalidRequest(
+      '--server-url: ChatGPT reaches tool servers over the internet; give the https address of yours',
+      'server-url',
+    );
+  }
+  const url = endpointOf(serverUrl);
+  const document = {
+    type: 'mcp',
+    server_label: request.name,
+    server_url: url,
+    authorization: TOKEN_PLACEHOLDER,
+    allowed_tools: ['search', 'fetch'],
+    require_approval: 'never',
+  };
+  return {
+    ...{ entry: null, file: null, document },
+    notes: [
+      'This is an entry of "tools" for the Responses API.',
+      `In ChatGPT itself: Settings > Connectors > Create, with the name "${request.name}" and the MCP server URL ${url}.`,
+      bucketNote(request),
+    ],
+  };
+}
+
+function inFile(
+  { name }: InitRequest,
+  file: string | null,
+  entry: Entry,
+  notes: readonly string[],
+): ClientConfiguration {
+  return { entry, file, document: { mcpServers: { [name]: entry } }, notes };
+}
+
+function stdioEntry({ command, apiBaseUrl, bucket }: InitRequest, apiKey: string): Entry {
+  const env = { SERVICE_API_BASE_URL: apiBaseUrl, SERVICE_API_KEY: apiKey, SERVICE_DEFAULT_BUCKET: bucket };
+  return { command, args: [], env };
+}
+
+function bucketNote({ bucket }: InitRequest): string {
+  return `The bucket is a setting of the tool server: start it with SERVICE_DEFAULT_BUCKET=${bucket}.`;
+}
+
+function endpointOf(serverUrl: string): string {
+  if (!URL.canParse(serverUrl) || !/^https?:$/.test(new URL(serverUrl).protocol)) {
+    throw invalidRequest(`--server-url: "${serverUrl}" is not an http or https address`, 'server-url');
+  }
+  const url = new URL(serverUrl);
+  if (url.username !== '' || url.password !== '') {
+    throw invalidRequest('--server-url: must not have credentials in it', 'server-url');
+  }
+  if (url.pathname === '/') url.pathname = '/mcp';
+  return url.href;
+}
+
+function applicationData(host: Host): string {
+  const home = homeOf(host);
+  if (host.platform === 'darwin') return path.join(home, 'Library', 'Application Support');
+  if (host.platform === 'win32') return host.env['APPDATA'] || path.join(home, 'AppData', 'Roaming');
+  return host.env['XDG_CONFIG_HOME'] || path.join(home, '.config');
+}
+
+function homeOf({ env }: Host): string {
+  return env['HOME'] || homedir();
+}
+
+/** The entry with the key of the environment in the place that was left for it. */
+export function withKey(entry: Entry, apiKey: string | null): Entry {
+  const { env } = entry as { readonly env?: Readonly<Record<string, string>> };
+  if (env?.['SERVICE_API_KEY'] !== KEY_PLACEHOLDER || apiKey === null) return entry;
+  return { ...entry, env: { ...env, SERVICE_API_KEY: apiKey } };
+}
+
+/** Whether a value still has to be filled in by a person. */
+export function isPlaceholder(value: unknown): boolean {
+  return value === KEY_PLACEHOLDER;
+}

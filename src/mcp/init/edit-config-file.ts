@@ -1,0 +1,153 @@
+import {
+  applyEdits,
+  createScanner,
+  getNodeValue,
+  modify,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import { AppError } from '../../platform/errors.ts';
+import { isPlaceholder } from './clients.ts';
+
+const SECTION = 'mcpServers';
+const BYTE_ORDER_MARK = '\ufeff';
+/** An entry says how its server is reached; the other way's fields would contradict it. */
+const STDIO_FIELDS = ['command', 'args', 'env'];
+const HTTP_FIELDS = ['type', 'url', 'headers'];
+
+/**
+ * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers,
+ * comments, the order of keys, and what a person added to the entry itself.
+ *
+ * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which is left to a person
+ */
+export function editConfigText(text: string, name: string, entry: Readonly<Record<string, unknown>>): string {
+  const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  let body = text.slice(mark.length);
+  if (body.trim() === '') body = '{}\n';
+  const root = parse(body);
+  const section = childOf(root, SECTION);
+  if (section !== null && section.type !== 'object') throw broken(`"${SECTION}" is not an object`);
+  const before = section && childOf(section, name);
+  if (before !== null && before.type !== 'object') throw broken(`"${SECTION}.${name}" is not an object`);
+  const style = styleOf(body);
+  if (section === null) return mark + insertProperty(body, root, SECTION, { [name]: entry }, style);
+  if (before === null) return mark + insertProperty(body, section, name, entry, style);
+  const stale = 'url' in entry ? STDIO_FIELDS : HTTP_FIELDS;
+  const edits: ((text: string, place: Node) => string)[] = stale
+    .filter((field) => childOf(before, field) !== null)
+    .map((field) => (text) => applyEdits(text, modify(text, [SECTION, name, field], undefined, {})));
+  for (const [field, value] of Object.entries(entry)) {
+    const present = childOf(before, field);
+    if (!isRecord(value) || present?.type !== 'object') {
+      edits.push((text, place) => setProperty(text, place, field, value, style));
+      continue;
+    }
+    for (const [key, item] of Object.entries(value)) {
+      if (keeps(present, key, item)) continue;
+      edits.push((text, place) => setProperty(text, childOf(place, field) as Node, key, item, style));
+    }
+  }
+  // Every edit moves what comes after it, so each starts from the text that the one before gave.
+  for (const edit of edits) body = edit(body, childOf(childOf(parse(body), SECTION) as Node, name) as Node);
+  return mark + body;
+}
+
+/** Replace the value of a key, or add the key; equal values stay as they are written. */
+function setProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
+  const present = childOf(object, key);
+  if (present === null) return insertProperty(text, object, key, value, style);
+  if (JSON.stringify(getNodeValue(present)) === JSON.stringify(value)) return text;
+  const end = present.offset + present.length;
+  return text.slice(0, present.offset) + render(value, indentAt(text, present.offset), style) + text.slice(end);
+}
+
+/** Add a key at the end of an object, on a line of its own. Comments stay beside what they were written for. */
+function insertProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
+  const base = indentAt(text, object.offset);
+  const brace = object.offset + object.length - 1;
+  const property = `${base}${style.unit}${JSON.stringify(key)}: ${render(value, base + style.unit, style)}`;
+  const last = object.children?.at(-1);
+  const lastEnd = last === undefined ? object.offset + 1 : last.offset + last.length;
+  const needsComma = last !== undefined && !isFollowedByComma(text, lastEnd);
+  const between = text.slice(lastEnd, brace).trimEnd();
+  const trailing = last !== undefined && !needsComma ? ',' : '';
+  return (
+    text.slice(0, lastEnd) +
+    (needsComma ? ',' : '') +
+    between +
+    style.eol +
+    property +
+    trailing +
+    style.eol +
+    base +
+    text.slice(brace)
+  );
+}
+
+function isFollowedByComma(text: string, offset: number): boolean {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(offset);
+  scanner.scan();
+  return scanner.getTokenValue() === ',';
+}
+
+function render(value: unknown, indent: string, { unit, eol }: Style): string {
+  return JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
+}
+
+/** Blanks at the beginning of the line of an offset. */
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}
+
+/** A key that stands in the file already is not replaced by the place for one. */
+function keeps(present: Node, key: string, value: unknown): boolean {
+  return isPlaceholder(value) && childOf(present, key) !== null;
+}
+
+function parse(body: string): Node {
+  const errors: ParseError[] = [];
+  const root = parseTree(body, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined) {
+    const lines = body.slice(0, error.offset).split('\n');
+    const column = (lines.at(-1)?.length ?? 0) + 1;
+    throw broken(`line ${lines.length}, column ${column}: ${printParseErrorCode(error.error)}`);
+  }
+  if (root?.type !== 'object') throw broken('it is not an object');
+  return root;
+}
+
+/** Value of a key; null where there is none. A key that stands twice is no place to write to. */
+function childOf(object: Node, key: string): Node | null {
+  const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
+  if (found.length > 1) throw broken(`the key "${key}" stands there twice`);
+  return found[0]?.children?.[1] ?? null;
+}
+
+interface Style {
+  /** Indentation of one level. */
+  readonly unit: string;
+  readonly eol: string;
+}
+
+/** The indentation and line ends that the file has. */
+function styleOf(body: string): Style {
+  return { unit: /\n([ \t]+)\S/.exec(body)?.[1] ?? '  ', eol: body.includes('\r\n') ? '\r\n' : '\n' };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function broken(why: string): AppError {
+  return new AppError({
+    code: 'config_file_broken',
+    status: 409,
+    message: `the file is not a configuration that can be added to (${why}); it is left as it is: repair it, or add the entry by hand`,
+  });
+}

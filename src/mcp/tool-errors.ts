@@ -1,0 +1,42 @@
+import { AppError } from '../platform/errors.ts';
+
+/** Advice by status of the API, for a model that decides what to do next. */
+const ADVICE: Readonly<Record<number, string>> = {
+  400: 'Correct the argument and call the tool again.',
+  401: 'The key or token is not valid any more; ask the person to renew it. Trying again does not help.',
+  402: 'The quota of the organization is used up; tell the person. Trying again does not help.',
+  403: 'The key or token is not allowed to do this; tell the person. Trying again does not help.',
+  404: 'Check the name or id: service_list_buckets and service_list_collections show what there is.',
+  409: 'The state of the thing does not allow this now.',
+  413: 'Send less at a time.',
+  415: 'Send another type of content.',
+};
+
+/** Describe a failed call in words for a model: the fault, the argument, and the next step. Never a stack. */
+export function describeToolFailure(error: unknown): string {
+  if (!(error instanceof AppError)) {
+    return 'The tool server failed unexpectedly; its log says more. Try again later, or tell the person.';
+  }
+  const message = asSentence(error.message);
+  switch (error.code) {
+    case 'api_refused':
+      return `${message} ${adviceOf(error)} (status ${error.status})`;
+    case 'api_unreachable':
+      return `${message} Nothing was searched or changed as far as is known. Try again in a moment; if it stays so, tell the person that the service does not answer.`;
+    default:
+      return message;
+  }
+}
+
+function adviceOf({ status, retryAfterSeconds }: AppError): string {
+  if (status === 429 || status === 503) {
+    return `Wait ${retryAfterSeconds ?? 5} seconds, then call the tool again.`;
+  }
+  if (status >= 500) return 'The fault is on the side of the service; try again once, then tell the person.';
+  return ADVICE[status] ?? '';
+}
+
+/** The API writes messages without a capital or a full stop; the path of a field keeps its spelling. */
+function asSentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}

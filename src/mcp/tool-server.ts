@@ -1,0 +1,51 @@
+import { RestClient } from '../client/rest-client.ts';
+import { ServiceApi } from '../client/service-api.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { ToolServerSettings } from '../platform/tool-server-settings.ts';
+import { chooseTools } from './api-routes.ts';
+import { createServer, limitCalls, type Session } from './create-server.ts';
+import { ResultCache } from './session-results.ts';
+import type { Tool } from './tool.ts';
+import { chatGptTools } from './tools/chatgpt.ts';
+import { listTools } from './tools/lists.ts';
+import { memoryTools } from './tools/memory.ts';
+import { searchTools } from './tools/search.ts';
+import { uploadTools } from './tools/upload.ts';
+import { workflowTools } from './tools/workflows.ts';
+
+/** What both ways of serving share: the tools, the connection to the API, and the results of sessions. */
+export interface ToolServer {
+  readonly results: ResultCache;
+  /** The API with the rights of a credential. */
+  apiOf(credential: Secret): ServiceApi;
+  /** A server of the SDK for a session, with the tools that the API has routes for. */
+  serverFor(session: Session): Promise<ReturnType<typeof createServer>>;
+  close(): Promise<void>;
+}
+
+export function openToolServer(settings: ToolServerSettings, logger: Logger): ToolServer {
+  const { baseUrl, callsMax } = settings.api;
+  // Beside the tools' own calls, callers are checked and routes are asked for.
+  const client = new RestClient(baseUrl, { connectionsMax: callsMax + 8 });
+  const choice = chooseTools(allTools(settings), client, logger);
+  const limit = limitCalls(callsMax);
+  return {
+    results: new ResultCache(),
+    apiOf: (credential) => new ServiceApi(client, credential),
+    serverFor: async (session) => createServer(await choice.offered(), session, { limit, logger }),
+    close: () => client.close(),
+  };
+}
+
+/** Every tool of the contract (4.15). */
+function allTools(settings: ToolServerSettings): readonly Tool[] {
+  return [
+    ...chatGptTools(settings),
+    ...searchTools(settings),
+    ...memoryTools(settings),
+    ...uploadTools(settings),
+    ...workflowTools(),
+    ...listTools(),
+  ];
+}

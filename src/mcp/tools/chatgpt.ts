@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { SearchResult } from '../../client/schema.ts';
+import { AppError } from '../../platform/errors.ts';
+import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
+import { titleOf } from './render-results.ts';
+
+const TOP_K = 10;
+
+const Found = z.object({
+  results: z.array(z.object({ id: z.string(), title: z.string(), url: z.string() })),
+});
+
+const Fetched = z.object({
+  id: z.string(),
+  title: z.string(),
+  text: z.string(),
+  url: z.string(),
+  metadata: z.record(z.string(), z.string()),
+});
+
+/**
+ * The tools `search` and `fetch` as ChatGPT connectors call them. Their answers are one text content each, whose text
+ * is the JSON of the structured content.
+ */
+export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
+  return [
+    defineTool({
+      name: 'search',
+      title: 'Search documents',
+      description: `Search the bucket "${defaultBucket}" and list the best matching passages, each with an id for the tool fetch.`,
+      input: z.object({ query: z.string().min(1).max(8000).describe('words or a question') }),
+      output: Found,
+      annotations: READ_ONLY,
+      route: 'POST /v2/buckets/{bucket}/search',
+      async call({ query }, { api, results, signal }) {
+        const reply = await api.search(defaultBucket, { query, top_k: TOP_K }, signal);
+        results.remember(defaultBucket, reply.results);
+        const structured = {
+          results: reply.results.map((result) => ({ id: result.id, title: titleOf(result), url: urlOf(result) })),
+        };
+        return { structured, text: JSON.stringify(structured) };
+      },
+    }),
+    defineTool({
+      name: 'fetch',
+      title: 'Fetch a search result',
+      description: 'Get the full text of a passage that the tool search listed earlier in this session, by its id.',
+      input: z.object({ id: z.string().min(1).max(256).describe('id of a result of the tool search') }),
+      output: Fetched,
+      annotations: READ_ONLY,
+      route: 'POST /v2/buckets/{bucket}/search',
+      async call({ id }, { results, confirmCaller, signal }) {
+        await confirmCaller(signal);
+        const found = results.find(id);
+        if (found === null) throw notFetched(id);
+        const { bucket, result } = found;
+        const structured = {
+          ...{ id, title: titleOf(result), text: result.text, url: urlOf(result) },
+          metadata: metadataOf(bucket, result),
+        };
+        return { structured, text: JSON.stringify(structured) };
+      },
+    }),
+  ];
+}
+
+/** The API gives an absolute address; without one there is none to invent. */
+function urlOf(result: SearchResult): string {
+  return result.citation.url ?? '';
+}
+
+function metadataOf(bucket: string, { document_id, chunk_index, citation, metadata }: SearchResult) {
+  const { locator, file_name, source_path } = citation;
+  return {
+    ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, String(value)])),
+    ...{ bucket, document_id, chunk_index: String(chunk_index), file_name },
+    ...(source_path === null ? {} : { source_path }),
+    ...(locator.page ? { page: String(locator.page) } : {}),
+    ...(locator.heading_path?.length ? { heading_path: locator.heading_path.join(' > ') } : {}),
+  };
+}
+
+function notFetched(id: string): AppError {
+  return new AppError({
+    code: 'result_unknown',
+    status: 404,
+    message: `id: "${id}" is not a result of an earlier search in this session; call the tool search first and use an id of its results`,
+    param: 'id',
+  });
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { UploadReply } from '../../client/schema.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import { defineTool, type Tool, type ToolContext } from '../tool.ts';
+import { BucketName } from './choose-bucket.ts';
+
+const Arguments = z.object({
+  bucket: BucketName.optional(),
+  filename: z.string().min(1).max(255).describe('name with its extension, without a path'),
+  text: z.string().optional().describe('the document as text'),
+  content: z.string().optional().describe('the same as "text"'),
+  content_base64: z.string().optional().describe('the bytes of the document in base64; instead of "text"'),
+  content_type: z.string().max(255).optional().describe('MIME type; by default the service finds it out'),
+  metadata: z.record(z.string(), z.unknown()).optional().describe('values to filter by, such as {"team": "legal"}'),
+  collection_id: z.string().min(1).max(128).optional().describe('id or name of a collection of the bucket'),
+  ocr_strategy: z.enum(['auto', 'never', 'always']).optional().describe('reading of text in pictures'),
+  chunk_size: z.int().min(64).max(4000).optional().describe('tokens a chunk'),
+  chunk_overlap: z.int().min(0).optional().describe('tokens shared with the chunk before'),
+});
+type Arguments = z.output<typeof Arguments>;
+
+/** The tool `service_upload_document`. */
+export function uploadTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
+  return [
+    defineTool({
+      name: 'service_upload_document',
+      title: 'Upload a document',
+      description:
+        'Upload a document into a bucket; it is read, divided and indexed in the background. ' +
+        'Give its content either as text or as base64.',
+      input: Arguments.extend({
+        bucket: BucketName.optional().describe(`name or id of the bucket; default: "${defaultBucket}"`),
+      }),
+      output: UploadReply,
+      // The same bytes again give the document that is there.
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      route: 'POST /v1/buckets/{bucket}/documents',
+      async call(args, { api, signal, reportProgress }) {
+        const { bucket = defaultBucket, filename } = args;
+        const bytes = bytesOf(args);
+        const report = sendingReport(reportProgress);
+        const structured = await api.upload(
+          bucket,
+          {
+            ...{ fileName: filename, bytes, contentType: args.content_type },
+            fields: fieldsOf(args),
+            onSent: report.onSent,
+          },
+          signal,
+        );
+        await report.finished(structured.status);
+        return { structured, text: renderUpload(filename, bucket, structured) };
+      },
+    }),
+  ];
+}
+
+function bytesOf({ text, content, content_base64 }: Arguments): Buffer {
+  const asText = text ?? content;
+  if (text !== undefined && content !== undefined && text !== content) {
+    throw invalidRequest(
+      'text and content: both are the document as text, and they differ; give one of them',
+      'content',
+    );
+  }
+  if (asText !== undefined && content_base64 !== undefined) {
+    const given = text === undefined ? 'content' : 'text';
+    throw invalidRequest(
+      `${given} and content_base64: give the content once, either as text or in base64`,
+      'content_base64',
+    );
+  }
+  if (asText !== undefined) return Buffer.from(asText, 'utf8');
+  if (content_base64 === undefined) {
+    throw invalidRequest('text: the content is missing; give it as "text", or its bytes as "content_base64"', 'text');
+  }
+  const compact = content_base64.replace(/\s+/g, '');
+  const bytes = Buffer.from(compact, 'base64');
+  // Node skips what is no base64; what it understood must be what was written.
+  if (bytes.toString('base64').replace(/=+$/, '') !== compact.replace(/=+$/, '')) {
+    throw invalidRequest('content_base64: is not standard base64 (A-Z a-z 0-9 + /)', 'content_base64');
+  }
+  return bytes;
+}
+
+function fieldsOf(args: Arguments): Record<string, string | undefined> {
+  const { metadata, collection_id, ocr_strategy, chunk_size, chunk_overlap } = args;
+  return {
+    metadata: metadata && JSON.stringify(metadata),
+    collection_id,
+    ocr_strategy,
+    chunk_size: chunk_size?.toString(),
+    chunk_overlap: chunk_overlap?.toString(),
+  };
+}
+
+/** Progress in bytes, told whenever another twentieth is on its way; each value is higher than the one before. */
+function sendingReport(reportProgress: ToolContext['reportProgress']) {
+  let told = 0;
+  let total = 0;
+  let last: Promise<void> = Promise.resolve();
+  const tell = (done: number, message: string) => {
+    last = last.then(() => reportProgress({ done, total, message }));
+  };
+  return {
+    onSent(sent: number, all: number) {
+      total = all;
+      // The last byte is told once the service has answered.
+      if (sent >= all || sent - told < all / 20) return;
+      told = sent;
+      tell(sent, `${sent} of ${all} bytes are sent`);
+    },
+    async finished(status: string) {
+      tell(total, `stored, ${status}`);
+      await last;
+    },
+  };
+}
+
+function renderUpload(filename: string, bucket: string, reply: UploadReply): string {
+  const lines =
+    reply.duplicate_of === undefined
+      ? [
+          `"${filename}" is stored in the bucket "${bucket}" as ${reply.id} (${reply.status}); it can be found once its job ${reply.job_id ?? ''} is done.`,
+        ]
+      : [`The bucket "${bucket}" had these bytes already, as ${reply.duplicate_of}; nothing was stored twice.`];
+  return [...lines, ...(reply.warnings ?? []).map((warning) => `Note: ${warning}`)].join('\n');
+}

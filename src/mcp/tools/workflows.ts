@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { Workflow, WorkflowRun } from '../../client/schema.ts';
+import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
+
+const WorkflowId = z.string().min(1).max(128).describe('id of the workflow, from service_list_workflows');
+const Inputs = z.record(z.string(), z.unknown()).describe('inputs of the workflow by name');
+
+/** Tools over workflows: list, try without effects, run. */
+export function workflowTools(): Tool[] {
+  return [
+    defineTool({
+      name: 'service_list_workflows',
+      title: 'List workflows',
+      description: 'List the workflows with their state; only published ones run.',
+      input: z.object({}),
+      output: z.object({ workflows: z.array(Workflow) }),
+      annotations: READ_ONLY,
+      route: 'GET /v1/workflows',
+      async call(_args, { api, signal }) {
+        const workflows = await api.listWorkflows(signal);
+        const lines = workflows.map(({ id, name, status }) => `${name} (${id}): ${status}`);
+        return { structured: { workflows }, text: lines.length === 0 ? 'There is no workflow.' : lines.join('\n') };
+      },
+    }),
+    defineTool({
+      name: 'service_workflow_dry_run',
+      title: 'Try a workflow without effects',
+      description: 'Run a workflow without side effects and show the result of every block.',
+      input: z.object({ workflow_id: WorkflowId, inputs: Inputs.optional() }),
+      output: WorkflowRun,
+      annotations: READ_ONLY,
+      route: 'POST /v1/workflows/{id}/dry-run',
+      async call({ workflow_id, inputs }, { api, signal }) {
+        const structured = await api.dryRunWorkflow(workflow_id, inputs === undefined ? {} : { inputs }, signal);
+        return { structured, text: renderRun(structured) };
+      },
+    }),
+    defineTool({
+      name: 'service_workflow_run',
+      title: 'Run a workflow',
+      description:
+        'Run a published workflow. With mode "simulate" nothing is changed. With mode "live", blocks with side ' +
+        'effects run only where "approvals" is true for them: set that only after a person has agreed to this block.',
+      input: z.object({
+        workflow_id: WorkflowId,
+        inputs: Inputs.default({}),
+        mode: z.enum(['simulate', 'live']).default('simulate'),
+        approvals: z
+          .record(z.string(), z.boolean())
+          .optional()
+          .describe('true by block id, only after a person has explicitly agreed'),
+      }),
+      output: WorkflowRun,
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+      route: 'POST /v1/workflows/{id}/run',
+      async call({ workflow_id, ...request }, { api, signal }) {
+        const structured = await api.runWorkflow(workflow_id, request, signal);
+        return { structured, text: renderRun(structured) };
+      },
+    }),
+  ];
+}
+
+const RunBlocks = z.array(z.looseObject({ id: z.string(), status: z.string(), error: z.unknown().optional() }));
+
+function renderRun(run: z.output<typeof WorkflowRun>): string {
+  const lines = [`Status: ${run.status}`];
+  const blocks = RunBlocks.safeParse(run['blocks']);
+  for (const { id, status, error } of blocks.data ?? []) {
+    lines.push(`Block ${id}: ${status}${error == null ? '' : ` (${JSON.stringify(error)})`}`);
+  }
+  if (run['output'] != null) lines.push(`Output: ${JSON.stringify(run['output'])}`);
+  if (run.status === 'needs_review') lines.push('The workflow is a draft; a person has to review and publish it.');
+  return lines.join('\n');
+}

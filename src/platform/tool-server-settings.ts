@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import { processEnvironment } from './config.ts';
+import { AppError } from './errors.ts';
+import { Secret } from './secret.ts';
+
+const MIB = 1024 * 1024;
+
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .transform((value) => new Secret(value));
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+
+const port = z.coerce.number().int().min(0).max(65535);
+const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+
+/** The environment of the tool server (contract 4.15). Empty variables count as not set. */
+const Environment = z.object({
+  SERVICE_API_KEY: secret.optional(),
+  SERVICE_API_BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    .default('http://127.0.0.1:8080'),
+  SERVICE_USER_ID: z.string().max(128).optional(),
+  SERVICE_DEFAULT_BUCKET: z.string().min(1).max(128).default('default'),
+  SERVICE_MEMORY_BUCKETS: list.optional(),
+  SERVICE_MCP_AUTH_MODE: z.enum(['static', 'upstream-bearer']).default('static'),
+  SERVICE_MCP_BEARER_TOKEN: secret.optional(),
+  SERVICE_MCP_ALLOW_UNAUTHENTICATED: z.string().optional(),
+  PORT: port.optional(),
+  SERVICE_MCP_PORT: port.optional(),
+  SERVICE_MCP_HOST: z.string().min(1).default('127.0.0.1'),
+  SERVICE_MCP_ALLOWED_HOSTS: list.default([]),
+  SERVICE_MCP_ALLOWED_ORIGINS: list.default([]),
+  SERVICE_MCP_BODY_BYTES: count(1024, 512 * MIB).default(16 * MIB),
+  SERVICE_MCP_SESSIONS_MAX: count(1, 100_000).default(1000),
+  SERVICE_MCP_SESSION_IDLE_SECONDS: count(1, 86_400).default(1800),
+  SERVICE_MCP_CALLS_MAX: count(1, 1000).default(64),
+  SERVICE_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+const DEFAULT_PORT = 8787;
+
+/** Modes of HTTP: one token of our own for all clients, each client's own key, or no check at all. */
+export type ToolServerAuth =
+  | { readonly mode: 'static'; readonly token: Secret; readonly apiKey: Secret }
+  | { readonly mode: 'upstream-bearer' }
+  | { readonly mode: 'unauthenticated'; readonly apiKey: Secret };
+
+/** Settings that both ways of serving share. */
+export interface ToolServerSettings {
+  readonly api: { readonly baseUrl: string; readonly callsMax: number };
+  readonly apiKey: Secret | null;
+  readonly userId: string | null;
+  readonly defaultBucket: string;
+  /** Buckets that memory searches are kept to; null: those of the caller's own sources. */
+  readonly memoryBuckets: readonly string[] | null;
+  readonly messageBytesMax: number;
+  readonly logLevel: string;
+}
+
+export interface HttpToolServerSettings extends ToolServerSettings {
+  readonly auth: ToolServerAuth;
+  readonly host: string;
+  readonly port: number;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly sessionsMax: number;
+  readonly sessionIdleMs: number;
+}
+
+/** Flags of the command line; they win over the environment. */
+export interface ToolServerFlags {
+  readonly host?: string | undefined;
+  readonly port?: string | undefined;
+}
+
+interface LoadOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly flags?: ToolServerFlags;
+}
+
+/**
+ * Read the settings that do not depend on how the server is reached. A missing API key is no fault yet.
+ *
+ * @throws AppError `config_invalid` with one line per fault; values never appear in it
+ */
+export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSettings {
+  return commonSettings(readEnvironment(options));
+}
+
+/**
+ * Settings of the stdio server, which has one caller: the owner of the key.
+ *
+ * @throws AppError `config_invalid`
+ */
+export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings & { readonly apiKey: Secret } {
+  const settings = loadToolServerSettings(options);
+  if (settings.apiKey !== null) return { ...settings, apiKey: settings.apiKey };
+  throw invalid([
+    'SERVICE_API_KEY: is not set; create a key with "service keys create", and put it into the configuration of the client',
+  ]);
+}
+
+/**
+ * Settings of the HTTP server.
+ *
+ * @throws AppError `config_invalid`, also for a server that would be open to others without authentication
+ */
+export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSettings {
+  const env = readEnvironment(options);
+  const settings = {
+    ...commonSettings(env),
+    host: env.SERVICE_MCP_HOST,
+    port: env.PORT ?? env.SERVICE_MCP_PORT ?? DEFAULT_PORT,
+    allowedHosts: env.SERVICE_MCP_ALLOWED_HOSTS,
+    allowedOrigins: env.SERVICE_MCP_ALLOWED_ORIGINS,
+    sessionsMax: env.SERVICE_MCP_SESSIONS_MAX,
+    sessionIdleMs: env.SERVICE_MCP_SESSION_IDLE_SECONDS * 1000,
+  };
+  return { ...settings, auth: authOf(env) };
+}
+
+/** Addresses and names of this machine that no other machine can reach. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+type Env = z.output<typeof Environment>;
+
+function authOf(env: Env): ToolServerAuth {
+  if (env.SERVICE_MCP_AUTH_MODE === 'upstream-bearer') return { mode: 'upstream-bearer' };
+  const faults: string[] = [];
+  const isOpen = env.SERVICE_MCP_ALLOW_UNAUTHENTICATED === '1';
+  const token = env.SERVICE_MCP_BEARER_TOKEN;
+  const apiKey = env.SERVICE_API_KEY;
+  if (apiKey === undefined) {
+    faults.push(
+      'SERVICE_API_KEY: is not set; create a key with "service keys create", or set SERVICE_MCP_AUTH_MODE=upstream-bearer to have every client send its own',
+    );
+  }
+  if (isOpen && !isLoopbackHost(env.SERVICE_MCP_HOST)) {
+    faults.push(
+      `SERVICE_MCP_ALLOW_UNAUTHENTICATED: works on a loopback address only, and SERVICE_MCP_HOST is ${env.SERVICE_MCP_HOST}; set SERVICE_MCP_BEARER_TOKEN instead`,
+    );
+  }
+  if (!isOpen && token === undefined) {
+    faults.push(
+      'SERVICE_MCP_BEARER_TOKEN: is not set; make one with "service-mcp token" (for tests on this machine, SERVICE_MCP_ALLOW_UNAUTHENTICATED=1 does without)',
+    );
+  }
+  if (faults.length > 0 || apiKey === undefined) throw invalid(faults);
+  return isOpen || token === undefined ? { mode: 'unauthenticated', apiKey } : { mode: 'static', token, apiKey };
+}
+
+function commonSettings(env: Env): ToolServerSettings {
+  return {
+    api: { baseUrl: env.SERVICE_API_BASE_URL.replace(/\/+$/, ''), callsMax: env.SERVICE_MCP_CALLS_MAX },
+    apiKey: env.SERVICE_API_KEY ?? null,
+    userId: env.SERVICE_USER_ID ?? null,
+    defaultBucket: env.SERVICE_DEFAULT_BUCKET,
+    memoryBuckets: env.SERVICE_MEMORY_BUCKETS?.length ? env.SERVICE_MEMORY_BUCKETS : null,
+    messageBytesMax: env.SERVICE_MCP_BODY_BYTES,
+    logLevel: env.SERVICE_LOG_LEVEL,
+  };
+}
+
+function readEnvironment({ env = processEnvironment(), flags = {} }: LoadOptions): Env {
+  const tree: Record<string, string> = {};
+  for (const name of Object.keys(Environment.shape)) {
+    const value = env[name];
+    if (value !== undefined && value !== '') tree[name] = value;
+  }
+  if (flags.host !== undefined) tree['SERVICE_MCP_HOST'] = flags.host;
+  if (flags.port !== undefined) tree['PORT'] = flags.port;
+  const parsed = Environment.safeParse(tree);
+  if (parsed.success) return parsed.data;
+  throw invalid(parsed.error.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
+}
+
+function invalid(faults: readonly string[]): AppError {
+  return new AppError({
+    code: 'config_invalid',
+    status: 500,
+    message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+  });
+}
