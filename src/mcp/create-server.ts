@@ -1,5 +1,6 @@
-import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import pLimit from 'p-limit';
+import type { z } from 'zod';
 import type { ServiceApi } from '../client/service-api.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -66,10 +67,31 @@ export function createServer(
   );
   for (const tool of tools) {
     const { name, title, description, input, output, annotations } = tool;
-    const about = { title, description, inputSchema: input, outputSchema: output, annotations };
+    const about = { title, description, inputSchema: withJson(input), outputSchema: withJson(output), annotations };
     server.registerTool(name, about, (args, call) => runTool(tool, args, session, call, context));
   }
   return server;
+}
+
+type Schema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
+
+const schemas = new WeakMap<z.ZodObject, Schema>();
+
+/** The schema with its JSON Schema made once: the SDK asks for it in every session, and in every call of the newest revision. */
+function withJson(schema: z.ZodObject): Schema {
+  const known = schemas.get(schema);
+  if (known !== undefined) return known;
+  const standard = schema['~standard'];
+  const made = new Map<string, Record<string, unknown>>();
+  const once = (io: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+    const key = `${io} ${options.target}`;
+    const json = made.get(key) ?? standard.jsonSchema[io](options);
+    made.set(key, json);
+    return json;
+  };
+  const cached = { '~standard': { ...standard, jsonSchema: { input: once('input'), output: once('output') } } };
+  schemas.set(schema, cached as Schema);
+  return cached as Schema;
 }
 
 async function runTool(

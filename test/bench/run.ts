@@ -20,6 +20,7 @@ const BENCHMARKS = [
   'reproject',
   'metadata',
   'index-race',
+  'mcp',
 ];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));

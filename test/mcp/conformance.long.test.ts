@@ -1,0 +1,3 @@
+import { testConformance } from './conformance.ts';
+
+testConformance(() => true);
