@@ -13,6 +13,8 @@ import { Agent, request } from 'undici';
 const SESSIONS = 100;
 const EVERY_MS = 5000;
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 60);
+const WARM_UP_CALLS = 6000;
+const WARM_UP_AT_ONCE = 8;
 const DROPPED = 1000;
 const DROPPED_ROUNDS = 3;
 const IDLE_SECONDS = 20;
@@ -20,8 +22,12 @@ const TOKEN = 'token-of-the-benchmark';
 const agent = new Agent({ connections: 2 * SESSIONS, pipelining: 1 });
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-async function start(args: string[], env: Record<string, string>): Promise<{ child: ChildProcess; line: string }> {
-  const child = spawn(process.execPath, args, {
+async function start(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ child: ChildProcess; line: string }> {
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'], SERVICE_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -89,6 +95,15 @@ async function paced(seconds: number, call: (client: number) => Promise<void>): 
   return latencies.sort((one, other) => one - other);
 }
 
+/** Calls without a pause, until the heap has the size that it keeps. */
+async function warmUp(call: (client: number) => Promise<void>): Promise<void> {
+  await Promise.all(
+    Array.from({ length: WARM_UP_AT_ONCE }, async (_, client) => {
+      for (let n = 0; n < WARM_UP_CALLS / WARM_UP_AT_ONCE; n++) await call(client);
+    }),
+  );
+}
+
 const quantile = (sorted: number[], part: number) => sorted[Math.floor((sorted.length - 1) * part)] as number;
 const rssMb = (pid: number) =>
   (Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6;
@@ -104,31 +119,36 @@ async function compare(
   sessions: string[] | null,
 ) {
   const rest = () => post(`${api}/v2/buckets/default/search`, SEARCH.arguments).then(() => {});
-  await paced(6, (client) => callTool(url, sessions?.[client] ?? null));
-  const early = rssMb(pid);
+  const memory: string[] = [];
+  const look = setInterval(() => memory.push(rssMb(pid).toFixed(0)), (seconds * 1000) / 4.5);
   const [tool, direct] = await Promise.all([
     paced(seconds, (client) => callTool(url, sessions?.[client] ?? null)),
     paced(seconds, rest),
   ]);
+  clearInterval(look);
   const row = (part: number) => {
     const [own, floor] = [quantile(tool, part), quantile(direct, part)];
     return `${own.toFixed(1)} ms over ${floor.toFixed(1)} ms: +${(own - floor).toFixed(1)} ms`;
   };
   console.log(
-    `mcp      ${name}: ${tool.length} calls in ${seconds} s; p50 ${row(0.5)}; p95 ${row(0.95)}; memory ${early.toFixed(0)} -> ${rssMb(pid).toFixed(0)} MB`,
+    `mcp      ${name}: ${tool.length} calls in ${seconds} s; p50 ${row(0.5)}; p95 ${row(0.95)}; memory ${memory.join(', ')} MB`,
   );
 }
 
-const api = await start([script('../support/search-api-child.ts')], {});
-const tools = await start([script('../../bin/service-mcp.js'), '--http'], {
+const api = await start(process.execPath, [script('../support/search-api-child.ts')], {});
+const tools = await start(script('../../bin/service-mcp'), ['--http'], {
   ...{ PORT: '0', SERVICE_API_BASE_URL: api.line, SERVICE_API_KEY: 'svc_bench', SERVICE_MCP_BEARER_TOKEN: TOKEN },
   SERVICE_MCP_SESSION_IDLE_SECONDS: String(IDLE_SECONDS),
 });
 try {
   const url = tools.line.replace('listening on ', '');
   const pid = tools.child.pid as number;
-  const sessions = await Promise.all(Array.from({ length: SESSIONS }, async () => (await open(url)).session));
+  const openAll = (count: number) => Promise.all(Array.from({ length: count }, async () => (await open(url)).session));
+  const warm = await openAll(WARM_UP_AT_ONCE);
+  await warmUp((client) => callTool(url, warm[client] as string));
+  const sessions = await openAll(SESSIONS);
   await compare('100 sessions (2025-11-25)', SECONDS, url, pid, api.line, sessions);
+  await warmUp(() => callTool(url, null));
   await compare('100 clients (2026-07-28)', SECONDS, url, pid, api.line, null);
   const before = rssMb(pid);
   const after: string[] = [];

@@ -27,5 +27,5 @@ const server = createServer(async (req, res) => {
   res.end(isSearch ? SEARCH : req.url === '/v1/me' ? ME : OPENAPI);
 });
 server.listen(0, '127.0.0.1', () => {
-  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
