@@ -38,7 +38,7 @@ export interface AppSettings {
   readonly metrics: RequestMetrics;
   /** Trust the last entry of `X-Forwarded-For`; it is used for the access log only. */
   readonly trustProxy: boolean;
-  /** Address of this service for links in answers; left out: none is known. */
+  /** Function that returns the address of this service for links in answers; without it, answers have no links. */
   readonly originOf?: OriginOf;
   /** Aborts requests in progress when the deadline of the drain has passed. */
   readonly drain?: AbortSignal;

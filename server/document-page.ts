@@ -17,7 +17,7 @@ nav { display: flex; justify-content: space-between; padding: .75rem; }
 /** Source expression of the style sheet for `Content-Security-Policy`. */
 export const PAGE_STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** HTML of a document around one chunk, which is marked. All text of the document is escaped. */
+/** Render a document around one chunk, which is marked. All text of the document is escaped. */
 export function renderDocumentPage(
   { document, chunks, isMoreBefore, isMoreAfter }: ChunkWindow,
   link: { readonly token: string; readonly chunk: number; readonly pageChunks: number },
@@ -43,7 +43,7 @@ export function renderDocumentPage(
   );
 }
 
-/** HTML that says why the document is not shown. */
+/** Render a page that says why the document is not shown. */
 export function renderRefusal(message: string): string {
   return renderPage('Document', `<header><h1>This document cannot be shown</h1></header><p>${escapeHtml(message)}</p>`);
 }

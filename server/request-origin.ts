@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Tells the address of this service for links in an answer, without a slash at its end; null: none is known. */
+/** Function that returns the address of this service for links in an answer, without a slash at its end, or null. */
 export type OriginOf = (req: IncomingMessage) => string | null;
 
 /**
- * The address that links in answers begin with: `base_url` where it is set; behind a trusted proxy the address that the
- * client asked for; else the address that the server listens on. Headers of a client are not believed otherwise.
+ * Find the address that links in answers begin with: `base_url` if it is set; behind a trusted proxy the address that
+ * the client asked for; else the address that the server listens on. Headers of a client are not trusted otherwise.
  */
 export function requestOrigin(settings: {
   readonly baseUrl: string | null;
@@ -20,7 +20,7 @@ export function requestOrigin(settings: {
   return (req) => (trustProxy ? proxiedOrigin(req) : null) ?? listening();
 }
 
-/** The last entry is the one that the trusted proxy wrote. */
+/** Build the address from the last entries of the headers, which the trusted proxy wrote. */
 function proxiedOrigin(req: IncomingMessage): string | null {
   const host = lastEntry(req.headers['x-forwarded-host']) ?? req.headers.host;
   const scheme = lastEntry(req.headers['x-forwarded-proto']) ?? 'http';

@@ -15,7 +15,7 @@ const query = z.object({
   chunk: z.coerce.number().int().min(0).max(10_000_000).default(0).catch(0).describe('chunk to show'),
 });
 
-/** The page holds a document and its address the right to read it: neither may be kept or passed on by a browser. */
+/** Headers that keep a browser from storing the page or passing on its address, which carries the right to read it. */
 const HEADERS = {
   'Content-Security-Policy': `default-src 'none'; style-src ${PAGE_STYLE_HASH}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'Cache-Control': 'no-store',
@@ -24,7 +24,7 @@ const HEADERS = {
 };
 const type = 'text/html; charset=utf-8';
 
-/** The page of a document for people, until the console shows it; its address comes with every search result. */
+/** Route of the page that shows a document; every search result has its address. */
 export function documentPageRoutes(context: ReadingContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
   return [
     defineRoute({

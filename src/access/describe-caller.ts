@@ -5,7 +5,7 @@ import { selectApiKeyName } from './key-store.ts';
 import { findOrganization } from './organizations.ts';
 import { selectUser } from './user-store.ts';
 
-/** `GET /v1/me`: who a key or a token stands for, and its rights. */
+/** Response of `GET /v1/me`: the owner of a key or a token, and its rights. */
 export const CallerDescription = z
   .object({
     org: z.object({ id: z.string(), name: z.string(), plan: z.enum(PLANS) }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import type { HttpReply } from '../platform/upstream/transport.ts';
 
-/** Both shapes of the service's errors. */
+/** Error body of the service, in either of its two shapes. */
 const ErrorBody = z.union([
   z.object({ detail: z.string() }).transform(({ detail }) => detail),
   z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
@@ -10,7 +10,7 @@ const ErrorBody = z.union([
 
 const MESSAGE_CHARS_MAX = 2000;
 
-/** The API answered with an error. The status is the API's own, and so is the message. */
+/** Create the error for a refusal by the API, with the API's own status and message. */
 export function apiRefused(reply: HttpReply): AppError {
   const { status } = reply;
   const retryAfter = Number(reply.headers['retry-after']);
@@ -32,7 +32,7 @@ function messageOf(reply: HttpReply): string {
   }
 }
 
-/** Nothing answers at the address of the API, or not in time. */
+/** Create the error for an API that does not answer at its address, or not in time. */
 export function apiUnreachable(origin: string, why: string, cause: unknown): AppError {
   return new AppError({
     code: 'api_unreachable',
@@ -43,7 +43,7 @@ export function apiUnreachable(origin: string, why: string, cause: unknown): App
   });
 }
 
-/** Something answers there, but not as this API does. */
+/** Create the error for an answer that does not have the form of this API's answers. */
 export function notTheApi(origin: string, why: string): AppError {
   return new AppError({
     code: 'api_not_understood',

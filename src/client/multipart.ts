@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** A document to upload: its bytes, and the fields of the upload as the API names them. */
+/** Document to upload: its bytes, and the fields of the upload under the API's names. */
 export interface NewUpload {
   readonly fileName: string;
   readonly bytes: Buffer;
@@ -34,7 +34,7 @@ export function encodeMultipart(upload: NewUpload): {
   };
 }
 
-/** As browsers write names: percent-encoded where a character would end the quotes or the line. */
+/** Escape a name as browsers do: characters that would end the quotes or the line are percent-encoded. */
 function quoted(name: string): string {
   return name.replace(
     /["\r\n]/g,

@@ -6,29 +6,29 @@ import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
 import { VERSION } from '../platform/version.ts';
 import { apiRefused, apiUnreachable, notTheApi } from './api-errors.ts';
 
-/** One call of the API. */
+/** Call of the API. */
 export interface ApiCall<S extends z.ZodType> {
   readonly method: 'GET' | 'POST';
   /** Absolute path with its query; parts that come from outside are encoded already. */
   readonly path: string;
   readonly reply: S;
   readonly json?: unknown;
-  /** A body that is not JSON. */
+  /** Body that is not JSON. */
   readonly body?: UploadBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Asking twice does what asking once does: a call whose connection broke is made again. */
+  /** True if two calls have the effect of one: a call whose connection broke is then repeated. */
   readonly repeatable?: boolean;
   readonly signal: AbortSignal;
-  /** Null: nobody is asked who they are on this route. */
+  /** Credential of the caller; null for a route that needs none. */
   readonly credential: Secret | null;
   readonly timeoutMs?: number;
 }
 
-/** A body that is sent slice by slice. */
+/** Body that is sent slice by slice. */
 export interface UploadBody {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Called with the number of bytes that are on their way. */
+  /** Callback for the number of bytes that have been sent. */
   readonly onSent?: ((bytes: number) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ export class RestClient {
     return parsed.data;
   }
 
-  /** Cuts off what is still under way. */
+  /** Abort all calls in progress and close the connections. */
   async close(): Promise<void> {
     await this.#upstream.close();
   }

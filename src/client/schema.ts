@@ -21,7 +21,7 @@ export const Bucket = z.looseObject({
   document_count: z.number().optional(),
 });
 
-/** Lists come in an envelope; `data` is what matters. */
+/** Schema of a list, whose items are in `data`. */
 export const BucketList = z.looseObject({ data: z.array(Bucket) });
 
 export const Collection = z.looseObject({ id: z.string(), bucket_id: z.string(), name: z.string() });
@@ -66,7 +66,7 @@ export const MemorySource = z.looseObject({
   sync_state: z.string(),
   indexed_document_count: z.number(),
 });
-/** The contract lists sources without an envelope. */
+/** Schema of the list of sources, which is a bare array. */
 export const MemorySourceList = z.array(MemorySource);
 
 export const Workflow = z.looseObject({ id: z.string(), name: z.string(), status: z.string() });

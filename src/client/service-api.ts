@@ -16,13 +16,13 @@ import {
 } from './schema.ts';
 
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
-/** A run answers when all of its blocks have; each may take its own time. */
+/** Limit of a call that runs a workflow: the answer comes once all blocks have finished. */
 const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
 
 /** Paths and methods of the routes that a server has, such as `POST /v1/memory/search`. */
 export type RouteNames = ReadonlySet<string>;
 
-/** The routes of a server; nobody is asked who they are. */
+/** Fetch the routes of a server; no credential is needed. */
 export async function listRoutes(client: RestClient, signal: AbortSignal): Promise<RouteNames> {
   const call = { method: 'GET', path: '/openapi.json', reply: OpenApiPaths, repeatable: true } as const;
   const { paths } = await client.call({ ...call, signal, credential: null });
@@ -33,7 +33,7 @@ export async function listRoutes(client: RestClient, signal: AbortSignal): Promi
   );
 }
 
-/** The REST API for the owner of one credential. Every method throws the AppErrors of `RestClient.call`. */
+/** Client of the REST API with one credential. Every method throws the AppErrors of `RestClient.call`. */
 export class ServiceApi {
   readonly #client: RestClient;
   readonly #credential: Secret;
@@ -48,7 +48,7 @@ export class ServiceApi {
     return this.#client.origin;
   }
 
-  /** @returns who the credential stands for */
+  /** Fetch the owner of the credential and its rights. */
   me(signal: AbortSignal): Promise<Me> {
     return this.#get('/v1/me', Me, signal);
   }
@@ -79,7 +79,7 @@ export class ServiceApi {
     return this.#post('/v1/memory/search', SearchReply, { json: request, repeatable: true, signal });
   }
 
-  /** A broken connection is tried once more, under the same `Idempotency-Key`. */
+  /** Upload a document. After a broken connection it is sent once more under the same `Idempotency-Key`. */
   upload(bucket: string, upload: NewUpload, signal: AbortSignal): Promise<UploadReply> {
     const { onSent } = upload;
     const body = encodeMultipart(upload);

@@ -5,7 +5,7 @@ import { AppError, forbidden } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { seesEveryScope } from './access-policy.ts';
 
-/** How long a link to the page of a document can be opened. */
+/** Lifetime of a link to the page of a document. */
 const LINK_SECONDS = 3600;
 const LINK_CHARS_MAX = 1024;
 
@@ -55,7 +55,7 @@ export function linkToChunk(token: string, chunkIndex: number): string {
 }
 
 /**
- * The caller that a link stands for, with rights to read documents and nothing else.
+ * Read the caller that a link stands for, who may read documents and do nothing else.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */

@@ -14,7 +14,7 @@ export interface ReadingContext {
   readonly objects: Objects;
 }
 
-/** Artifacts that are read at a time: a part of one, with its vectors, takes up to 10 MB. */
+/** Number of artifacts that are read at the same time: a part of one, with its vectors, takes up to 10 MB. */
 const READS_AT_ONCE = 4;
 const TEXT_CHARS_MAX = 200_000;
 
@@ -78,7 +78,7 @@ export async function readDocumentText(
   };
 }
 
-/** Some chunks of a document that follow each other. */
+/** Consecutive chunks of a document. */
 export interface ChunkWindow {
   readonly document: ReadableDocument;
   readonly chunks: readonly ArtifactChunk[];
@@ -110,7 +110,7 @@ export async function readChunkWindow(
   return { document, chunks, isMoreBefore: window.first > 0, isMoreAfter };
 }
 
-/** Calls `see` with each chunk in order until it gives false. */
+/** Call `see` with each chunk in order until it returns false. */
 async function eachChunk(
   { objects }: ReadingContext,
   document: ReadableDocument,

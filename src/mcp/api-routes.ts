@@ -9,11 +9,11 @@ const WAIT_MS = 3_000;
 
 /** Choice of the tools that the API has routes for. */
 export interface ToolChoice {
-  /** Tools to offer now. While the API has not said what it has, these are all tools. */
+  /** Select the tools to offer now: all tools until the routes of the API are known. */
   offered(): Promise<readonly Tool[]>;
 }
 
-/** Asks the API for its routes, at most once a minute; a failed question is asked again after two seconds. */
+/** Create a choice that asks the API for its routes at most once a minute, and two seconds after a failure. */
 export function chooseTools(tools: readonly Tool[], client: RestClient, logger: Logger): ToolChoice {
   let routes: RouteNames | null = null;
   let askAtMs = 0;
@@ -41,7 +41,7 @@ export function chooseTools(tools: readonly Tool[], client: RestClient, logger: 
   };
 }
 
-/** A route by its shape: parameters of a path may have any name. */
+/** Normalise a route, so that the names of path parameters do not matter. */
 function withoutNames(route: string): string {
   return route.replace(/\{[^}]*\}/g, '{}');
 }

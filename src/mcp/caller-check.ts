@@ -4,10 +4,10 @@ import type { ServiceApi } from '../client/service-api.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 
-/** With the half second that the API remembers a credential, a revoked one is refused within a second. */
+/** Lifetime of an answer. The API caches credentials for half a second more; a revoked one is refused in a second. */
 const FRESH_MS = 400;
 const ENTRIES_MAX = 10_000;
-/** While the API cannot be reached, a caller that it knew this recently is let in, to be told so by the tools. */
+/** Time for which a known caller is still admitted while the API is unreachable; the tools then report the outage. */
 const REMEMBERED_MS = 10 * 60_000;
 
 interface Verdict {
@@ -15,7 +15,7 @@ interface Verdict {
   readonly atMs: number;
 }
 
-/** Asks the API who a credential stands for, once for all requests of 0.4 s. */
+/** Check of credentials by the API, one call for all requests within 0.4 s. */
 export class CallerCheck {
   readonly #verdicts = new LRUCache<string, Verdict>({ max: ENTRIES_MAX, ttl: REMEMBERED_MS });
   readonly #asking = new Map<string, Promise<Verdict>>();
@@ -31,7 +31,7 @@ export class CallerCheck {
     if (verdict.refused !== null) throw verdict.refused;
   }
 
-  /** As `require`, but while the API cannot be reached it lets in whom the API knew within the last ten minutes. */
+  /** Check like `require`, but while the API is unreachable admit a caller that it knew within the last ten minutes. */
   async requireKnown(credential: Secret): Promise<void> {
     const before = this.#verdicts.peek(keyOf(credential));
     try {
@@ -53,7 +53,7 @@ export class CallerCheck {
     return asked;
   }
 
-  /** Remembers what the API said; that it said nothing is not remembered. */
+  /** Ask the API and cache its answer; a failure to answer is not cached. */
   async #ask(key: string, credential: Secret): Promise<Verdict> {
     let refused: AppError | null = null;
     try {
@@ -68,7 +68,7 @@ export class CallerCheck {
   }
 }
 
-/** Not the clear text: a memory dump should not hold every credential. */
+/** Hash a credential for use as a key, so that a memory dump does not hold all credentials in clear text. */
 function keyOf(credential: Secret): string {
   return hash('sha256', credential.reveal(), 'base64');
 }

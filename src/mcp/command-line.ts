@@ -155,7 +155,7 @@ function parse(argv: readonly string[]) {
   return { command, flags };
 }
 
-/** Words of Node's own parser would name its options; ours name the flag. */
+/** Replace the error of Node's parser, which names its own options, by a message that names the flag. */
 function parseLoosely(argv: readonly string[]) {
   return parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true, strict: false, tokens: true }) as {
     values: { readonly [name in Flag]?: (typeof FLAGS)[name]['type'] extends 'string' ? string : boolean };

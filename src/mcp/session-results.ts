@@ -4,10 +4,10 @@ import type { SessionResults } from './tool.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 const RESULTS_OF_SESSION_MAX = 500;
-/** As long as the links in the results can be opened. */
+/** Lifetime of a result, equal to that of the links in it. */
 const KEEP_MS = 3_600_000;
 const CHARACTER_BYTES = 2;
-/** Of a result beside its text, roughly. */
+/** Approximate memory of a result in addition to its text. */
 const ENTRY_BYTES = 2048;
 
 interface Entry {
@@ -41,7 +41,7 @@ export class ResultCache {
     return this.#entries.size;
   }
 
-  /** The results of one session. */
+  /** Get the results of one session. */
   of(session: string): SessionResults {
     return {
       remember: (bucket, results) => {
@@ -51,7 +51,7 @@ export class ResultCache {
     };
   }
 
-  /** Drops the results of a session that has ended. */
+  /** Delete the results of a session that has ended. */
   forget(session: string): void {
     for (const id of this.#idsBySession.get(session) ?? []) this.#entries.delete(keyOf(session, id));
     this.#idsBySession.delete(session);

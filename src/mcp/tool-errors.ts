@@ -36,7 +36,7 @@ function adviceOf({ status, retryAfterSeconds }: AppError): string {
   return ADVICE[status] ?? '';
 }
 
-/** The API writes messages without a capital or a full stop; the path of a field keeps its spelling. */
+/** Add a full stop to a message of the API. It gets no capital, since it may begin with the path of a field. */
 function asSentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }

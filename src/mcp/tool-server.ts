@@ -14,12 +14,12 @@ import { searchTools } from './tools/search.ts';
 import { uploadTools } from './tools/upload.ts';
 import { workflowTools } from './tools/workflows.ts';
 
-/** What both ways of serving share: the tools, the connection to the API, and the results of sessions. */
+/** Parts that stdio and HTTP share: the tools, the connection to the API, and the results of sessions. */
 export interface ToolServer {
   readonly results: ResultCache;
-  /** The API with the rights of a credential. */
+  /** Create a client of the API with the rights of a credential. */
   apiOf(credential: Secret): ServiceApi;
-  /** A server of the SDK for a session, with the tools that the API has routes for. */
+  /** Create a server of the SDK for a session, with the tools that the API has routes for. */
   serverFor(session: Session): Promise<ReturnType<typeof createServer>>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export function openToolServer(settings: ToolServerSettings, logger: Logger): To
   };
 }
 
-/** Every tool of the contract (4.15). */
+/** List of all tools. */
 function allTools(settings: ToolServerSettings): readonly Tool[] {
   return [
     ...chatGptTools(settings),

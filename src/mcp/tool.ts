@@ -11,23 +11,23 @@ export interface SessionResults {
 
 /** Surroundings of one call of a tool. */
 export interface ToolContext {
-  /** The API, with the rights of the caller. */
+  /** Client of the API, with the rights of the caller. */
   readonly api: ServiceApi;
   readonly results: SessionResults;
-  /** Checks that the caller may still use the API, for a tool that does not call it. */
+  /** Check that the caller may still use the API, for a tool that does not call it. */
   readonly confirmCaller: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
-  /** Tells the client how far a long call is; nothing happens where it did not ask for that. */
+  /** Report the progress of a long call to a client that asked for reports. */
   readonly reportProgress: (progress: { done: number; total: number; message: string }) => Promise<void>;
 }
 
-/** Answer of a tool: the object that its output schema describes, and the same for a reader. */
+/** Answer of a tool: the object that its output schema describes, and the same as text. */
 export interface ToolReply {
   readonly structured: Record<string, unknown>;
   readonly text: string;
 }
 
-/** A tool as data; `create-server.ts` offers it to clients. */
+/** Tool as data; `create-server.ts` offers it to clients. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -35,12 +35,12 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  /** Route of the API that the tool calls (`POST /v1/memory/search`): where the API has it not, the tool is not offered. */
+  /** Route of the API that the tool calls (`POST /v1/memory/search`): without it the tool is not offered. */
   readonly route: string;
   readonly call: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolReply>;
 }
 
-/** Keeps the types of arguments and answer between the declaration and the call. */
+/** Declare a tool, and pass the types of arguments and answer from the declaration to the call. */
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   tool: Omit<Tool, 'input' | 'output' | 'call'> & {
     readonly input: I;
@@ -54,5 +54,5 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   return tool as unknown as Tool;
 }
 
-/** Annotations of a tool that changes nothing. */
+/** Annotations of a tool that is read-only. */
 export const READ_ONLY: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };

@@ -242,7 +242,7 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
   return list;
 }
 
-/** The environment of this process, for settings that are not of an installation. Nothing else reads it. */
+/** Return the environment of this process. No other code reads it. */
 export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }

@@ -20,7 +20,7 @@ const list = z.string().transform((text) =>
 const port = z.coerce.number().int().min(0).max(65535);
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
-/** The environment of the tool server (contract 4.15). Empty variables count as not set. */
+/** Environment of the tool server. Empty variables count as not set. */
 const Environment = z.object({
   SERVICE_API_KEY: secret.optional(),
   SERVICE_API_BASE_URL: z
@@ -53,7 +53,7 @@ export type ToolServerAuth =
   | { readonly mode: 'upstream-bearer' }
   | { readonly mode: 'unauthenticated'; readonly apiKey: Secret };
 
-/** Settings that both ways of serving share. */
+/** Settings that stdio and HTTP share. */
 export interface ToolServerSettings {
   readonly api: { readonly baseUrl: string; readonly callsMax: number };
   readonly apiKey: Secret | null;
@@ -75,7 +75,7 @@ export interface HttpToolServerSettings extends ToolServerSettings {
   readonly sessionIdleMs: number;
 }
 
-/** Flags of the command line; they win over the environment. */
+/** Flags of the command line; they override the environment. */
 export interface ToolServerFlags {
   readonly host?: string | undefined;
   readonly port?: string | undefined;

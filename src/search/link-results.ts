@@ -3,7 +3,7 @@ import { documentUrl } from '../documents/document-link.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { SearchResponse } from './schema.ts';
 
-/** Give each result the address of the page that shows it to people; null where the service's own is not known. */
+/** Add to each result the address of the page that shows it, if the address of the service is known. */
 export function linkResults<R extends Pick<SearchResponse, 'results'>>(
   response: R,
   link: {

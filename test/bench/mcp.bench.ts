@@ -1,5 +1,5 @@
 /**
- * The tool server over HTTP beside the REST call that it makes: 100 sessions that call a tool every five
+ * Benchmark of the tool server over HTTP beside the REST call that it makes: 100 sessions that call a tool every five
  * seconds, and as many REST calls from the same process in the same minute; then 1,000 sessions that are opened and dropped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -64,7 +64,7 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** A tool call in a session, or in the revision without sessions. */
+/** Make a tool call in a session, or in the revision without sessions. */
 async function callTool(url: string, session: string | null): Promise<void> {
   const { text } =
     session !== null
@@ -77,7 +77,7 @@ async function callTool(url: string, session: string | null): Promise<void> {
   if (!text.includes('structuredContent')) throw new Error(text.slice(0, 500));
 }
 
-/** Latencies of a call that each of many clients makes every five seconds, at moments spread over them. */
+/** Measure the latencies of a call that each of many clients makes every five seconds, evenly spread. */
 async function paced(seconds: number, call: (client: number) => Promise<void>): Promise<number[]> {
   const latencies: number[] = [];
   const endMs = performance.now() + seconds * 1000;
@@ -95,7 +95,7 @@ async function paced(seconds: number, call: (client: number) => Promise<void>): 
   return latencies.sort((one, other) => one - other);
 }
 
-/** Calls without a pause, until the heap has the size that it keeps. */
+/** Call without a pause until the heap has its final size. */
 async function warmUp(call: (client: number) => Promise<void>): Promise<void> {
   await Promise.all(
     Array.from({ length: WARM_UP_AT_ONCE }, async (_, client) => {

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Run `service-mcp` to its end, with nothing of the test's own environment but the search path. */
+/** Run `service-mcp` to its end, with only the search path of the test's environment. */
 export async function runServiceMcp(
   args: readonly string[],
   env: Record<string, string>,

@@ -69,7 +69,7 @@ export interface Check {
   readonly errorMessage?: string;
 }
 
-/** Every scenario of the suite for a server, with the revisions that it is for. */
+/** List all scenarios of the suite for a server, with their revisions. */
 export async function listScenarios(): Promise<{ name: string; revisions: string[] }[]> {
   const { stdout } = await conformance(['list', '--server']);
   return [...stdout.matchAll(/^ {2}- (\S+) \[([^\]]*)\]$/gm)].map(([, name = '', revisions = '']) => ({

@@ -25,13 +25,13 @@ export function testConformance(isChosen: (scenario: string) => boolean): void {
   });
 }
 
-/** An exempt check must fail for want of the thing that it needs, not for anything else. */
+/** Return true if an exempt check failed because the server lacks the feature, and for no other reason. */
 function isNotTestable(id: string, checks: Awaited<ReturnType<typeof runScenario>>): boolean {
   const message = checks.find((check) => check.id === id)?.errorMessage ?? '';
   return /^Not testable|Method not found/.test(message);
 }
 
-/** A test that every scenario of the suite is either run or set aside with a reason. */
+/** Define a test that every scenario of the suite is either run or exempt with a reason. */
 export function testCoverage(): void {
   it('every scenario of the official conformance suite is run, or set aside with its reason', async () => {
     const scenarios = await listScenarios();

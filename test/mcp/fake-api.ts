@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A call that the fake got. */
+/** Call that the fake received. */
 export interface FakeCall {
   readonly method: string;
   readonly path: string;
@@ -15,16 +15,16 @@ export interface FakeAnswer {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
-  /** Ends the connection without an answer. */
+  /** End the connection without an answer. */
   readonly breaks?: boolean;
 }
 
 export interface FakeApi {
   readonly url: string;
   readonly calls: FakeCall[];
-  /** Answers by `METHOD /path`, before those that the fake has by itself. */
+  /** Answers by `METHOD /path`, which override those of the fake. */
   readonly answers: Map<string, FakeAnswer | ((call: FakeCall) => FakeAnswer)>;
-  /** Searches wait until the function that this returns is called. */
+  /** Hold searches until the returned function is called. */
   holdSearches(): () => void;
 }
 
@@ -54,7 +54,7 @@ export const RESULT = {
   },
 };
 
-/** A server that answers as the REST API does, for what the real one cannot be brought to do; it ends with the test. */
+/** Start a server that answers like the REST API, for cases that the real one cannot produce; it ends with the test. */
 export async function startFakeApi(further: Record<string, string[]> = {}): Promise<FakeApi> {
   const calls: FakeCall[] = [];
   const answers: FakeApi['answers'] = new Map();

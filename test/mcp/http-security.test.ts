@@ -20,7 +20,7 @@ afterAll(() => test.close());
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-/** A request whose `Host` is not that of its address. */
+/** Send a request whose `Host` differs from its address. */
 function withHost(url: string, host: string, headers: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const options = { method: 'POST', headers: { Host: host, Authorization: `Bearer ${TOKEN}`, ...headers } };

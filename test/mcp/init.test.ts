@@ -11,7 +11,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
 });
 
-/** Runs the command line in this process. */
+/** Run the command line in this process. */
 async function init(args: string[], env: Record<string, string> = {}, folder = home) {
   const written = { stdout: '', stderr: '' };
   const status = await runToolServerCommand(['init', ...args], '/opt/service/bin/service-mcp', {

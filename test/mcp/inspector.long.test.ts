@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const WAYS = ['stdio', 'http'].flatMap((way) => ['legacy', 'modern'].map((era) => [way, era] as const));
 
-/** One call of the inspector, and the result that it prints. */
+/** Make one call with the inspector, and return the result that it prints. */
 async function ask(way: string, era: string, args: readonly string[]) {
   const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
   const target =

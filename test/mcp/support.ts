@@ -8,11 +8,11 @@ import { loadHttpSettings } from '../../src/platform/tool-server-settings.ts';
 export const SERVICE_MCP = new URL('../../bin/service-mcp.js', import.meta.url).pathname;
 export const TOKEN = 'token-of-the-tests';
 
-/** Both revisions of the protocol that the tool server speaks. */
+/** Revisions of the protocol that the tool server supports. */
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** A tool server on a free port, in this process; stopped when the test is over. */
+/** Start a tool server on a free port in this process; it is stopped when the test ends. */
 export async function startToolServer(
   env: Record<string, string>,
   options: { readonly logger?: Logger; readonly stalledMs?: number } = {},
@@ -22,7 +22,7 @@ export async function startToolServer(
   return service;
 }
 
-/** The same; whoever opens it stops it. */
+/** Start a tool server on a free port in this process; the caller stops it. */
 export async function openToolServer(
   env: Record<string, string>,
   options: { readonly logger?: Logger; readonly stalledMs?: number } = {},
@@ -33,7 +33,7 @@ export async function openToolServer(
   return service;
 }
 
-/** The official client; closed when the test is over. */
+/** Connect the official client; it is closed when the test ends. */
 export async function connectHttp(url: string, revision: Revision, bearer: string | null = TOKEN): Promise<Client> {
   const client = await openClient(httpTransport(url, bearer), revision);
   onTestFinished(() => client.close());
@@ -45,13 +45,13 @@ export function httpTransport(url: string, bearer: string | null = TOKEN): Strea
   return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
 }
 
-/** A tool server as a child process, as a client starts it. */
+/** Parameters of a tool server as a child process. */
 export function stdioTransport(env: Record<string, string>): StdioClientTransport {
   const quiet = { PATH: process.env['PATH'] ?? '', SERVICE_LOG_LEVEL: 'silent' };
   return new StdioClientTransport({ command: process.execPath, args: [SERVICE_MCP], env: { ...quiet, ...env } });
 }
 
-/** The official client; whoever opens it closes it. */
+/** Connect the official client; the caller closes it. */
 export async function openClient(
   transport: StreamableHTTPClientTransport | StdioClientTransport,
   revision: Revision,
@@ -62,13 +62,13 @@ export async function openClient(
   return client;
 }
 
-/** The text of a tool's answer. */
+/** Read the text of a tool's answer. */
 export function textOf(result: { readonly content?: unknown }): string {
   const [first] = result.content as { type: string; text: string }[];
   return first?.text ?? '';
 }
 
-/** A message as a client of our own sends it, with what the transport asks for. */
+/** Send a message with the headers that the transport requires. */
 export function post(
   url: string,
   body: unknown,

@@ -1,4 +1,4 @@
-/** A stand-in for the API in a process of its own: every search is answered after the same time. */
+/** Fake API in a separate process, which answers every search after the same time. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -4,11 +4,11 @@ import { Secret } from '../../platform/secret.ts';
 import type { ToolServerAuth } from '../../platform/tool-server-settings.ts';
 import type { CallerCheck } from '../caller-check.ts';
 
-/** A client of the HTTP server. */
+/** Client of the HTTP server. */
 export interface Principal {
   /** SHA-256 of its bearer token; sessions and results belong to it. */
   readonly id: string;
-  /** The credential that goes to the API. */
+  /** Credential that is sent to the API. */
   readonly credential: Secret;
 }
 
@@ -17,7 +17,7 @@ export type Authenticate = (authorization: string | undefined) => Promise<Princi
 
 const BEARER_CHARS_MAX = 8192;
 
-/** The check of clients by the mode of the server. */
+/** Create the check of clients for the mode of the server. */
 export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): Authenticate {
   switch (auth.mode) {
     case 'unauthenticated': {

@@ -4,10 +4,10 @@ import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } f
 import { forbidden } from '../../platform/errors.ts';
 import { isLoopbackHost } from '../../platform/tool-server-settings.ts';
 
-/** A name or an address with a port perhaps, and nothing else that a URL may hold. */
+/** Pattern of a host name or an address with an optional port, without any other part of a URL. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** Check of `Host` and `Origin`, against web pages that reach this server under a name of their own (DNS rebinding). */
+/** Check of `Host` and `Origin` against web pages that reach this server by DNS rebinding. */
 export interface AddressCheck {
   /** @throws AppError `host_not_allowed`, `origin_not_allowed` (403) */
   require(req: IncomingMessage): void;
@@ -52,7 +52,7 @@ function namesOf(host: string): string[] {
   return [...localhostAllowedHostnames(), hostname().toLowerCase(), ...addresses.map(bracketed)];
 }
 
-/** Addresses of IPv6 stand in brackets in `Host`. */
+/** Put an IPv6 address in brackets, as `Host` has it. */
 function bracketed(host: string): string {
   const name = host.toLowerCase();
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;

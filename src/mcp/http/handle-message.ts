@@ -5,7 +5,7 @@ import type { ToolServer } from '../tool-server.ts';
 import type { Principal } from './authenticate.ts';
 import type { HttpSessions } from './http-sessions.ts';
 
-/** Answers a message of a client, in the revision of the protocol that the client speaks. */
+/** Handler of messages, in the revision of the protocol that the client uses. */
 export interface MessageHandler {
   /** @param onDone is called when the answer is complete, or its client gone */
   handle(
@@ -14,7 +14,7 @@ export interface MessageHandler {
     principal: Principal,
     whenDone: (done: () => void) => void,
   ): Promise<Response>;
-  /** Cuts off what is under way in the newest revision; sessions of the other one are ended by `HttpSessions`. */
+  /** Abort the calls in progress of the newest revision; `HttpSessions` ends the sessions of the older one. */
   close(): Promise<void>;
 }
 

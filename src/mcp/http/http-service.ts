@@ -21,21 +21,21 @@ const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const STALLED_MS = 30_000;
-/** Calls under way get this long to finish once a stop is asked for. */
+/** Time that calls in progress have to finish after a stop is requested. */
 const GRACE_MS = 10_000;
-/** Bodies of all requests together may have the size of this many of the largest. */
+/** Memory bound of all request bodies, as a multiple of the largest body allowed. */
 const MESSAGES_AT_ONCE = 8;
-/** A client may have a stream open beside its calls. */
+/** Connections per session: a client may have a stream open beside its calls. */
 const CONNECTIONS_PER_SESSION = 4;
 
 export interface HttpToolService extends Service {
   /** Address of the endpoint, with its path; only once it has started. */
   readonly url: string;
-  /** What is held at the moment. */
+  /** Numbers of the resources that are held at present. */
   readonly held: { readonly sessions: number; readonly results: number; readonly messageBytes: number };
 }
 
-/** The tool server over Streamable HTTP at the path `/mcp`. */
+/** Tool server over Streamable HTTP at the path `/mcp`. */
 export function httpToolService(
   settings: HttpToolServerSettings,
   logger: Logger,
@@ -131,7 +131,7 @@ export function httpToolService(
   };
 }
 
-/** Tell the streams that never end by themselves from calls. */
+/** Return true for a stream that never ends by itself, false for a call. */
 function waitsForNews(json: unknown): boolean {
   return (json as { method?: unknown } | null)?.method === 'subscriptions/listen';
 }

@@ -3,7 +3,7 @@ import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@model
 import { AppError } from '../../platform/errors.ts';
 import type { Principal } from './authenticate.ts';
 
-/** A session of the revision before the newest: the client names it in `Mcp-Session-Id`. */
+/** Session of the older revision, which the client names in `Mcp-Session-Id`. */
 export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
@@ -17,12 +17,12 @@ interface Held extends HttpSession {
   usedAtMs: number;
 }
 
-/** A session that was used this recently is not given up for a new one. */
+/** Idle time after which a session may be closed to make room for a new one. */
 const EVICTABLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 const SWEEP_MS = 30_000;
 
-/** Sessions that are open, within a bound; one that nobody uses for a while ends. */
+/** Bounded set of open sessions; a session ends after it has been idle for a while. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Held>();
   readonly #bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number };
@@ -70,13 +70,13 @@ export class HttpSessions {
     }
   }
 
-  /** A session of this client; null for an unknown one and for another client's. */
+  /** Find a session of this client; null for an unknown one and for one of another client. */
   find(id: string, principal: Principal): HttpSession | null {
     const session = this.#sessions.get(id);
     return session?.principalId === principal.id ? session : null;
   }
 
-  /** Marks a session as in use until the function that this returns is called. */
+  /** Mark a session as in use until the returned function is called. */
   use(id: string): () => void {
     const session = this.#sessions.get(id);
     if (session === undefined) return () => {};
@@ -101,7 +101,7 @@ export class HttpSessions {
     await session.transport.close();
   }
 
-  /** Closes the streams that only wait for news, which never end by themselves. */
+  /** Close the streams that wait for notifications, which never end by themselves. */
   closeStreams(): void {
     for (const { transport } of this.#sessions.values()) transport.closeStandaloneSSEStream();
   }

@@ -13,7 +13,7 @@ export class MessageMemory {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that are taken. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -80,7 +80,7 @@ function parseJson(bytes: Buffer): unknown {
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
 
-/** Deepest nesting, counted over the bytes before anything is made of them. */
+/** Compute the deepest nesting of JSON from its bytes, before it is parsed. */
 function depthOf(bytes: Buffer): number {
   let depth = 0;
   let deepest = 0;

@@ -33,7 +33,7 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** An error as clients of the protocol read it. Other faults than our own are logged and not told. */
+/** Convert an error to the protocol's form. An error that is no AppError is logged, and its details are not sent. */
 export function refusalOf(error: unknown, logger: Logger): Response {
   const known = error instanceof AppError ? error : null;
   if (known === null) logger.error({ err: error }, 'request failed');

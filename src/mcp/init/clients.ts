@@ -5,7 +5,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 export const CLIENTS = ['claude', 'cursor', 'remote', 'chatgpt'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** What a configuration is made of. */
+/** Values that a configuration is built from. */
 export interface InitRequest {
   readonly client: ClientName;
   readonly bucket: string;
@@ -14,11 +14,11 @@ export interface InitRequest {
   /** Name of the entry among the servers of the client. */
   readonly name: string;
   readonly apiBaseUrl: string;
-  /** The program that a client starts. */
+  /** Program that a client starts. */
   readonly command: string;
 }
 
-/** The machine that the configuration is for. */
+/** Machine that the configuration is for. */
 export interface Host {
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -27,13 +27,13 @@ export interface Host {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** The configuration of one client. */
+/** Configuration of one client. */
 export interface ClientConfiguration {
   /** Entry of the client's file below `mcpServers`; null: the client reads no file of that kind. */
   readonly entry: Entry | null;
   /** File that the client reads; null: there is none, or it is for the person to choose. */
   readonly file: string | null;
-  /** The JSON that the client reads. */
+  /** JSON that the client reads. */
   readonly document: unknown;
   readonly notes: readonly string[];
 }
@@ -107,7 +107,7 @@ function remote(request: InitRequest): ClientConfiguration {
   ]);
 }
 
-/** ChatGPT is told in its settings; the Responses API of the same vendor reads JSON. */
+/** Describe the steps in ChatGPT's settings, and the JSON for the Responses API of the same vendor. */
 function chatGpt(request: InitRequest): ClientConfiguration {
   const { serverUrl } = request;
   if (serverUrl === null || !serverUrl.startsWith('https://')) {
@@ -176,14 +176,14 @@ function homeOf({ env }: Host): string {
   return env['HOME'] || homedir();
 }
 
-/** The entry with the key of the environment in the place that was left for it. */
+/** Fill the key of the environment into an entry. */
 export function withKey(entry: Entry, apiKey: string | null): Entry {
   const { env } = entry as { readonly env?: Readonly<Record<string, string>> };
   if (env?.['SERVICE_API_KEY'] !== KEY_PLACEHOLDER || apiKey === null) return entry;
   return { ...entry, env: { ...env, SERVICE_API_KEY: apiKey } };
 }
 
-/** Whether a value still has to be filled in by a person. */
+/** Return true if a value is a placeholder that a person has to fill in. */
 export function isPlaceholder(value: unknown): boolean {
   return value === KEY_PLACEHOLDER;
 }

@@ -13,7 +13,7 @@ import { isPlaceholder } from './clients.ts';
 
 const SECTION = 'mcpServers';
 const BYTE_ORDER_MARK = '\ufeff';
-/** An entry says how its server is reached; the other way's fields would contradict it. */
+/** Fields of an entry by transport; fields of the other transport are removed, as they would contradict it. */
 const STDIO_FIELDS = ['command', 'args', 'env'];
 const HTTP_FIELDS = ['type', 'url', 'headers'];
 
@@ -98,13 +98,13 @@ function render(value: unknown, indent: string, { unit, eol }: Style): string {
   return JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
 }
 
-/** Blanks at the beginning of the line of an offset. */
+/** Read the indentation of the line of an offset. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** A key that stands in the file already is not replaced by the place for one. */
+/** Return true if a key of the file keeps its value because the new value is only a placeholder. */
 function keeps(present: Node, key: string, value: unknown): boolean {
   return isPlaceholder(value) && childOf(present, key) !== null;
 }
@@ -122,7 +122,7 @@ function parse(body: string): Node {
   return root;
 }
 
-/** Value of a key; null where there is none. A key that stands twice is no place to write to. */
+/** Find the value of a key; null if there is none. A duplicate key is refused. */
 function childOf(object: Node, key: string): Node | null {
   const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
   if (found.length > 1) throw broken(`the key "${key}" stands there twice`);
@@ -135,7 +135,7 @@ interface Style {
   readonly eol: string;
 }
 
-/** The indentation and line ends that the file has. */
+/** Detect the indentation and the line ends of a file. */
 function styleOf(body: string): Style {
   return { unit: /\n([ \t]+)\S/.exec(body)?.[1] ?? '  ', eol: body.includes('\r\n') ? '\r\n' : '\n' };
 }

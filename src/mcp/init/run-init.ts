@@ -17,7 +17,7 @@ export interface InitFlags {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
-/** The surroundings of a command line. */
+/** Environment of a command line. */
 export interface CommandIo {
   readonly env: NodeJS.ProcessEnv;
   readonly platform: NodeJS.Platform;

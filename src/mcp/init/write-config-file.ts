@@ -56,7 +56,7 @@ async function replace(target: string, before: string | null, after: string): Pr
   }
 }
 
-/** Text in UTF-8; null where there is no file. */
+/** Read a file as UTF-8; null if it does not exist. */
 async function readOrNull(file: string): Promise<string | null> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file));

@@ -19,7 +19,7 @@ const Fetched = z.object({
 });
 
 /**
- * The tools `search` and `fetch` as ChatGPT connectors call them. Their answers are one text content each, whose text
+ * Tools `search` and `fetch` as ChatGPT connectors call them. Each answer is one text content, whose text
  * is the JSON of the structured content.
  */
 export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
@@ -64,7 +64,7 @@ export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string
   ];
 }
 
-/** The API gives an absolute address; without one there is none to invent. */
+/** Return the absolute address that the API gave, or an empty one if it gave none. */
 function urlOf(result: SearchResult): string {
   return result.citation.url ?? '';
 }

@@ -89,7 +89,7 @@ function listSources({ userId }: MemorySettings): Tool {
   });
 }
 
-/** The user that the credential belongs to; an administrator without a user sees the sources of all. */
+/** Find the user that the credential belongs to; an administrator without a user sees the sources of all users. */
 async function userOf(api: ServiceApi, signal: AbortSignal): Promise<string | null> {
   return (await api.me(signal)).user_id ?? null;
 }

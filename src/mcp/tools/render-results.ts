@@ -6,7 +6,7 @@ export function titleOf({ citation }: SearchResult): string {
   return heading === undefined || heading === '' ? citation.file_name : `${citation.file_name}: ${heading}`;
 }
 
-/** Results as a reader sees them: numbered, each with its source before its text. */
+/** Render results as text: numbered, each with its source before its text. */
 export function renderResults(results: readonly SearchResult[], warnings: readonly string[] = []): string {
   const lines = results.map((result, index) => {
     const { file_name, locator, url } = result.citation;

@@ -19,7 +19,7 @@ const Arguments = z.object({
 });
 type Arguments = z.output<typeof Arguments>;
 
-/** The tool `service_upload_document`. */
+/** Tool `service_upload_document`. */
 export function uploadTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({
@@ -94,7 +94,7 @@ function fieldsOf(args: Arguments): Record<string, string | undefined> {
   };
 }
 
-/** Progress in bytes, told whenever another twentieth is on its way; each value is higher than the one before. */
+/** Create progress reports in bytes, one per twentieth of the upload; each value is higher than the one before. */
 function sendingReport(reportProgress: ToolContext['reportProgress']) {
   let told = 0;
   let total = 0;
