@@ -103,6 +103,7 @@ const query = ({ word }: Document, rest: object = {}) => ({ query: `where the ${
 const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDocuments: [listedBy(idOf, DOCUMENTS), listedBy(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
+  getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
   listJobs: [listedBy(({ word }) => word, '/v1/jobs'), listedBy(idOf, '/v1/jobs?bucket_id=default&status=ready')],
   getJob: [openedBy(({ job }) => `/v1/jobs/${job}`)],
   listJobFiles: [openedBy(({ job }) => `/v1/jobs/${job}/files`)],
@@ -145,6 +146,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
 
 /** Other operations on a bucket or a job, with the reason why they show no document. */
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
+  showDocument: 'opened by a signed link only, which carries the rights of the caller whose search made it',
   reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
   ...{
     createBucket: 'no documents yet',
