@@ -21,7 +21,7 @@ it('the secret key is created once, for the owner only, and read again', () => {
 it('every purpose has its own derived key, and the derivation is deterministic', () => {
   const ring = deriveKeyRing(new Secret('a'.repeat(32)));
   const keys = Object.values(ring).map((key: Buffer) => key.toString('hex'));
-  expect(new Set(keys).size).toBe(3);
+  expect(new Set(keys).size).toBe(keys.length);
   expect(keys.every((key) => key.length === 64)).toBe(true);
   expect(deriveKeyRing(new Secret('a'.repeat(32)))).toEqual(ring);
   expect(deriveKeyRing(new Secret('b'.repeat(32))).apiKeyPepper).not.toEqual(ring.apiKeyPepper);
