@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import { announcesBody } from './body/body-headers.ts';
+import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
 import { requestIdOf } from './request-id.ts';
 import type { OriginOf } from './request-origin.ts';
 import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest, UploadedFile } from './route.ts';
@@ -57,6 +58,11 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
   get origin(): string | null {
     return this.#originOf(this.#req);
+  }
+
+  /** Client library as it announces itself; null if it does not. */
+  get sdk(): ClientSdk | null {
+    return clientSdkOf(this.#req.headers);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller, Scope } from '../src/access/caller.ts';
 import type { Axis } from '../src/usage/schema.ts';
+import type { ClientSdk } from './client-sdk.ts';
 
 /**
  * Rule for who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
@@ -76,6 +77,8 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly requestId: string;
   /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
   readonly origin: string | null;
+  /** Client library as it announces itself; null if it does not. */
+  readonly sdk: ClientSdk | null;
   /** Aborted when the client leaves or the server drains past its deadline. */
   readonly signal: AbortSignal;
 }

@@ -9,6 +9,7 @@ import {
 import { freeMemory } from '../../src/platform/free-memory.ts';
 import { JsonWriter } from '../../src/printing/json-writer.ts';
 import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
+import { type ClientSdk, readsOnlyBase64 } from '../client-sdk.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
@@ -19,7 +20,7 @@ const BATCH_IS_DEPRECATED = {
   Link: '</v1/embeddings>; rel="successor-version"',
 } as const;
 
-export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boolean }): Route[] {
+export function embeddingRoutes(embedder: Embedder, settings: { base64: 'auto' | 'always' | 'never' }): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -32,7 +33,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
       body: EmbeddingsRequest,
       axis: (body) => axisOf(body.input),
       responses: { 200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse } },
-      async handle({ body, caller, signal }) {
+      async handle({ body, caller, sdk, signal }) {
         const result = await embedder.embed({
           texts: body.input,
           model: body.model,
@@ -42,7 +43,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
           charge: { account: accountOf(caller), axis: axisOf(body.input) },
           signal,
         });
-        const base64 = settings.honorBase64 && body.encoding_format === 'base64';
+        const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
         const { model, tokens: promptTokens } = result;
         const json = await renderEmbeddingList(result.vectors, result.dimensions, { model, promptTokens, base64 });
         freeMemory(result.vectors);
@@ -77,6 +78,10 @@ export function embeddingRoutes(embedder: Embedder, settings: { honorBase64: boo
     }),
     retiredEmbed(),
   ];
+}
+
+function answersInBase64(setting: 'auto' | 'always' | 'never', sdk: ClientSdk | null): boolean {
+  return setting === 'auto' ? readsOnlyBase64(sdk) : setting === 'always';
 }
 
 /** Render `{embeddings: number[][], model, dimensions, usage}`, the response of the batch and image endpoints. */

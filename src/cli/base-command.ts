@@ -155,6 +155,8 @@ export abstract class BaseCommand extends Command {
   protected override async catch(error: Error): Promise<void> {
     // oclif ends --help and --version with an error whose exit code is 0.
     if (error instanceof Errors.ExitError) throw error;
+    // The reader of the output has all that it wants: nothing failed, and nobody is there to be told.
+    if (error instanceof AppError && error.code === 'output_closed') return;
     const described = describeFailure(error);
     const failure = { ...described, message: described.message + this.#suggestion(error) };
     const { bin } = this.config;

@@ -35,9 +35,13 @@ async function runOnce(options: { readonly root: string }, argv: readonly string
   const { ExitError } = await import('@oclif/core/errors');
   const { flush } = await import('@oclif/core/flush');
   const { run } = await import('@oclif/core/run');
+  // oclif waits for the output to be read; after a write to a closed pipe (`| head`) that never happens.
+  const outputIsClosed = new Promise<void>((resolve) => {
+    process.stdout.on('error', () => resolve());
+  });
   try {
     await run([...argv], options);
-    await flush();
+    await Promise.race([flush(), outputIsClosed]);
   } catch (error) {
     // oclif ends a command that has printed its help with this error.
     if (!(error instanceof ExitError)) throw error;

@@ -52,7 +52,7 @@ const ConfigFile = z.strictObject({
   ...channelSettings,
   embeddings: z
     .strictObject({
-      honor_base64: z.boolean().default(false),
+      base64: z.enum(['auto', 'always', 'never']).default('auto'),
       deadline_seconds: z.number().positive().max(600).default(30),
       image_deadline_seconds: z.number().positive().max(600).default(90),
       cache_bytes: z
@@ -130,7 +130,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...embeddingConfigOf(file),
   channels: channelConfigOf(file),
   embeddings: {
-    honorBase64: file.embeddings.honor_base64,
+    base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,
     imageDeadlineMs: file.embeddings.image_deadline_seconds * 1000,
     cacheBytes: file.embeddings.cache_bytes,

@@ -94,9 +94,10 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
 
 /**
  * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and every error that
- * follows is replaced by `interrupted`; a second signal exits at once with status 130.
+ * follows is replaced by `interrupted`; a second signal exits at once with status 130. The signal is also aborted when
+ * the reader of stdout leaves, as `head` does: nobody waits for the rest.
  *
- * @throws AppError `interrupted` (499)
+ * @throws AppError `interrupted`, `output_closed` (499)
  */
 export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
@@ -104,8 +105,13 @@ export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise
     if (abort.signal.aborted) process.exit(130);
     abort.abort(new AppError({ code: 'interrupted', status: 499, message: 'interrupted' }));
   };
+  const onOutputError = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') return;
+    abort.abort(new AppError({ code: 'output_closed', status: 499, message: 'the reader of the output left' }));
+  };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.stdout.on('error', onOutputError);
   try {
     return await work(abort.signal);
   } catch (error) {
@@ -113,5 +119,6 @@ export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise
   } finally {
     process.off('SIGTERM', onSignal);
     process.off('SIGINT', onSignal);
+    process.stdout.off('error', onOutputError);
   }
 }

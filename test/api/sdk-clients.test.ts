@@ -17,8 +17,8 @@ interface Installation {
   readonly baseURL: string;
 }
 
-async function install(honorBase64: boolean): Promise<Installation> {
-  const test = await openTestApi({ worker: false, settings: { embeddings: { honor_base64: honorBase64 } } });
+async function install(base64: 'auto' | 'always' | 'never'): Promise<Installation> {
+  const test = await openTestApi({ worker: false, settings: { embeddings: { base64 } } });
   return { test, key: await test.key({ scopes: ['embed'] }), baseURL: `${test.api.url}/v1` };
 }
 
@@ -75,19 +75,22 @@ function llamaindexWithFloats({ key, baseURL }: Installation, dimensions?: numbe
 }
 
 let byDefault: Installation;
-let withBase64: Installation;
+let always: Installation;
+let never: Installation;
 beforeAll(async () => {
-  byDefault = await install(false);
-  withBase64 = await install(true);
+  byDefault = await install('auto');
+  always = await install('always');
+  never = await install('never');
 });
 afterAll(async () => {
   await byDefault?.test.close();
-  await withBase64?.test.close();
+  await always?.test.close();
+  await never?.test.close();
 });
 
 describe.each([
   ['an installation with default settings', () => byDefault],
-  ['an installation that honours base64', () => withBase64],
+  ['an installation that always honours base64', () => always],
 ])('%s', (name, installation) => {
   it(`${name} serves LangChain with float requested, every vector in order`, async () => {
     const client = langchain(installation(), { encodingFormat: 'float' });
@@ -125,14 +128,47 @@ describe.each([
   });
 });
 
-// The client of LlamaIndex asks for base64, and decodes every answer as base64.
-it('an installation that honours base64 serves unchanged LlamaIndex, every vector in order', async () => {
-  const client = llamaindex(withBase64);
-  expectSame(await client.getTextEmbeddingsBatch(TEXTS), await embedDirectly(withBase64, TEXTS));
+// LlamaIndex brings version 5.23 of OpenAI's library, which asks for base64 and decodes every answer as base64.
+it.each([
+  ['auto', () => byDefault],
+  ['always', () => always],
+] as const)('base64: %s serves unchanged LlamaIndex, every vector in order', async (_, installation) => {
+  const client = llamaindex(installation());
+  expectSame(await client.getTextEmbeddingsBatch(TEXTS), await embedDirectly(installation(), TEXTS));
   expectSame(
     [(await client.getQueryEmbedding({ type: 'text', text: 'ferry' })) ?? []],
-    await embedDirectly(withBase64, ['ferry']),
+    await embedDirectly(installation(), ['ferry']),
   );
-  const small = llamaindex(withBase64, { dimensions: 256 });
-  expectSame(await small.getTextEmbeddings(['ferry']), await embedDirectly(withBase64, ['ferry'], 256));
+  const small = llamaindex(installation(), { dimensions: 256 });
+  expectSame(await small.getTextEmbeddings(['ferry']), await embedDirectly(installation(), ['ferry'], 256));
+});
+
+it.each([
+  ['js', '5.22.9', 'array'],
+  ['js', '5.23.0', 'base64'],
+  ['js', '6.0.0', 'base64'],
+  ['js', '7.0.3', 'base64'],
+  ['js', '7.1.0', 'array'],
+  ['js', '4.104.0', 'array'],
+  ['js', '8.0.0', 'array'],
+  ['js', 'latest', 'array'],
+  ['js', undefined, 'array'],
+  ['python', '6.0.0', 'array'],
+  [undefined, '6.0.0', 'array'],
+])('a request for base64 by library %s %s is answered with an embedding as %s', async (language, version, form) => {
+  const headers: Record<string, string> = {};
+  if (language !== undefined) headers['X-Stainless-Lang'] = language;
+  if (version !== undefined) headers['X-Stainless-Package-Version'] = version;
+  const embeddingFrom = async ({ test, key }: Installation, encoding: 'base64' | 'float') => {
+    const json = { model: MODEL, input: 'ferry', encoding_format: encoding };
+    const { status, body } = await test.call('POST', '/v1/embeddings', { key, json, headers });
+    expect(status).toBe(200);
+    return body.data[0].embedding as unknown;
+  };
+  const floats = (await embeddingFrom(byDefault, 'float')) as number[];
+  expect(Array.isArray(floats)).toBe(true);
+  const inBase64 = Buffer.from(Float32Array.from(floats).buffer).toString('base64');
+  expect(await embeddingFrom(byDefault, 'base64')).toEqual(form === 'base64' ? inBase64 : floats);
+  expect(await embeddingFrom(always, 'base64')).toEqual(inBase64);
+  expect(await embeddingFrom(never, 'base64')).toEqual(floats);
 });

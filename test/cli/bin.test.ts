@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -37,6 +39,16 @@ test('bin/service runs through links and from any folder, without any node on th
   const result = run(path.join(folder, 'second'), ['--version'], { PATH: '/usr/bin:/bin' });
   expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/^service\/\d+\.\d+\.\d+ /) });
 });
+
+test.each([['--help'], ['jobs', '--help'], ['jobs', 'list', '--help']])(
+  'a command whose output nobody reads ends silently with 0: %s %s %s',
+  async (...args) => {
+    const child = spawn(path.join(ROOT, 'bin', 'service'), args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  },
+);
 
 test('bin/service uses a node of the host that is new enough if none is installed next to it', () => {
   for (const version of ['v22.18.0', 'v23.0.1', 'v30.1.0']) {

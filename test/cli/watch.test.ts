@@ -100,6 +100,16 @@ describe('jobs watch in a pipe', () => {
     expect(await watch.finished).toMatchObject({ code: 130, stderr: 'service: interrupted\n' });
   });
 
+  test('jobs watch ends silently with 0 when the reader of its output leaves', async () => {
+    const id = await addJob('a.md');
+    const watch = startService(['jobs', 'watch'], env);
+    await until(async () => watch.output().stdout.includes('queued 1'), { what: 'the first line', withinMs: 40_000 });
+    watch.child.stdout?.destroy();
+    // It notices with its next line.
+    await setStatus(id, 'embedding');
+    expect(await watch.finished).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('jobs watch exits with 2 for wrong flags, and with 3 for an unknown bucket or organization', async () => {
     const exits = async (...flags: string[]) => (await runCommand(['jobs', 'watch', '--json', ...flags], env)).code;
     expect(await Promise.all([exits('--status', 'done'), exits('--kind', 'other'), exits('--interval', '0')])).toEqual([
