@@ -13,7 +13,11 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Paths of the embedding family, for responses without a route (contract 7; design of the error bodies). */
 const EMBEDDING_PATH = /^\/v1\/(?:embeddings|embed|routing|usage|models)(?:\/|\?|$)/;
 
+/** Paths in OpenAI's shape that answer errors in both shapes. */
+const VECTOR_STORE_PATH = /^\/v1\/vector_stores(?:\/|\?|$)/;
+
 export function familyOfPath(path: string): ErrorFamily {
+  if (VECTOR_STORE_PATH.test(path)) return 'both';
   return EMBEDDING_PATH.test(path) ? 'embedding' : 'detail';
 }
 
@@ -42,6 +46,7 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   if (family === 'detail') return { status, headers, body: JSON.stringify({ detail: error.message }) };
   const details = status < 500 ? error.details : undefined;
   const body = {
+    ...(family === 'both' ? { detail: error.message } : {}),
     error: { message: error.message, type: typeOf(status), param: error.param, code: error.code, details },
     request_id: requestId,
   };

@@ -3,8 +3,12 @@ import type { AccessPolicy, ErrorFamily, Route } from './route.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** Names of the two error shapes in `components.schemas`. */
-const ERROR_SCHEMA: Readonly<Record<ErrorFamily, string>> = { embedding: 'EmbeddingError', detail: 'DetailError' };
+/** Names of the error shapes in `components.schemas`. */
+const ERROR_SCHEMA: Readonly<Record<ErrorFamily, string>> = {
+  embedding: 'EmbeddingError',
+  detail: 'DetailError',
+  both: 'OpenAiError',
+};
 
 const EmbeddingError = z.object({
   error: z.object({
@@ -17,6 +21,7 @@ const EmbeddingError = z.object({
   request_id: z.string(),
 });
 const DetailError = z.object({ detail: z.string() });
+const OpenAiError = EmbeddingError.extend(DetailError.shape);
 
 /** Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation. */
 export function renderOpenApi(routes: readonly Route[], info: { title: string; version: string }): JsonObject {
@@ -34,7 +39,11 @@ export function renderOpenApi(routes: readonly Route[], info: { title: string; v
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`svc_…`) or a user token.' },
         cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret', description: 'The cron secret.' },
       },
-      schemas: { EmbeddingError: schemaOf(EmbeddingError, 'output'), DetailError: schemaOf(DetailError, 'output') },
+      schemas: {
+        EmbeddingError: schemaOf(EmbeddingError, 'output'),
+        DetailError: schemaOf(DetailError, 'output'),
+        OpenAiError: schemaOf(OpenAiError, 'output'),
+      },
     },
   };
 }

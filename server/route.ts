@@ -29,8 +29,11 @@ type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
     ? Caller | null
     : Caller;
 
-/** Shape of a route's errors: `embedding` as OpenAI clients parse them, `detail` for all other routes. */
-export type ErrorFamily = 'embedding' | 'detail';
+/**
+ * Shape of a route's errors: `embedding` is the object `error` that OpenAI's clients read, `detail` a sentence, and
+ * `both` has the two side by side, for routes that both kinds of clients call.
+ */
+export type ErrorFamily = 'embedding' | 'detail' | 'both';
 
 /**
  * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done; a

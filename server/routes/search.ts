@@ -32,7 +32,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       operationId: 'searchVectorStore',
       summary: "Find the chunks that answer a query, in the shape of OpenAI's vector stores",
       access: 'search',
-      errors: 'detail',
+      errors: 'both',
       reads: 'json',
       params,
       body: VectorStoreSearchRequest,

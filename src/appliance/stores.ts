@@ -11,7 +11,7 @@ import { type Metrics, openMetrics } from '../platform/metrics.ts';
 import { migrate } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import { openPostgres, type PostgresTarget, type Sql } from '../platform/postgres.ts';
+import { checkServer, openPostgres, type PostgresTarget, type Sql } from '../platform/postgres.ts';
 import { openRedis, type RedisConnection } from '../platform/redis.ts';
 import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from '../platform/secret-key.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
@@ -37,7 +37,7 @@ export interface Stores {
  * Find or start PostgreSQL, bring its schema up to date, and open files, Redis and threads.
  *
  * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
- * @throws AppError `postgres_unavailable`, `data_dir_unusable` (503), `database_too_new`
+ * @throws AppError `data_dir_unusable` (503), `database_too_new`, and what `checkServer` throws
  */
 export async function openStores(
   config: Config,
@@ -48,6 +48,7 @@ export async function openStores(
   const database = await findDatabase(config, logger, opened);
   const sql = openSql(database.pooled, { poolMax, applicationName: 'service', logger }, opened);
   const direct = openSql(database.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
+  await checkServers(config, direct, sql);
   await migrate(direct, { directory: MIGRATIONS });
   const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
   const objects = opened.add(await openObjects(config, logger));
@@ -67,6 +68,12 @@ export async function openDatabase(config: Config, logger: Logger): Promise<{ sq
   makeDataDir(config.dataDir);
   const { direct } = await findDatabase(config, logger, opened);
   const sql = openSql(direct, { poolMax: 2, applicationName: 'service', logger }, opened);
+  try {
+    await checkServers(config, sql, null);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
   return { sql, close: () => opened.close() };
 }
 
@@ -95,6 +102,15 @@ async function findDatabase(
   const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
   opened.add({ close: () => embedded.release() });
   return { pooled: embedded.connection, direct: embedded.connection };
+}
+
+/** Check the servers that the operator configured; the embedded one is ours. `sql` is null if only `direct` is open. */
+async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promise<void> {
+  const { databaseUrl, databaseDirectUrl } = config;
+  if (databaseUrl === null) return;
+  const isOne = databaseDirectUrl === null || databaseDirectUrl.reveal() === databaseUrl.reveal();
+  await checkServer(direct, databaseDirectUrl ?? databaseUrl, isOne ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL');
+  if (!isOne && sql !== null) await checkServer(sql, databaseUrl, 'DATABASE_URL');
 }
 
 /** @throws AppError `data_dir_unusable` (503) */

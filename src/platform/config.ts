@@ -17,6 +17,11 @@ const secret = z
   .min(1)
   .transform((value) => new Secret(value));
 
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database')
+  .transform((value) => new Secret(value));
+
 /** Schema of `service.yaml`. Unknown settings are faults, so that a typo is never silently ignored. */
 const ConfigFile = z.strictObject({
   data_dir: z.string().min(1),
@@ -24,8 +29,8 @@ const ConfigFile = z.strictObject({
   port: z.coerce.number().int().min(0).max(65535).default(8080),
   base_url: z.url().optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  database_url: secret.optional(),
-  database_direct_url: secret.optional(),
+  database_url: postgresUrl.optional(),
+  database_direct_url: postgresUrl.optional(),
   redis_url: z
     .string()
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')

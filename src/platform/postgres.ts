@@ -7,6 +7,7 @@ import { type Connect, rememberFactory } from './postgres/session.ts';
 import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
 export { withAdvisoryLock } from './postgres/advisory-lock.ts';
+export { checkServer } from './postgres/check-server.ts';
 export { isUniqueViolation, mapPostgresError } from './postgres/errors.ts';
 export { listenChannel } from './postgres/listen.ts';
 export type { Database, Sql } from './postgres/pool.ts';

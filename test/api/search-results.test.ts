@@ -160,5 +160,13 @@ describe('a search in the shape of a vector store', () => {
     const reply = await test.call('POST', '/v1/vector_stores/default/search', { key, json });
     expect(reply.status).toBe(400);
     expect(reply.body.detail).toContain(named);
+    const { message, type } = reply.body.error;
+    expect({ message, type }).toEqual({ message: reply.body.detail, type: 'invalid_request_error' });
+  });
+
+  it("OpenAI's library shows the message of an error of a vector store", async () => {
+    const client = new OpenAI({ apiKey: key, baseURL: `${test.api.url}/v1`, maxRetries: 0 });
+    await expect(client.vectorStores.search('nowhere', { query: 'x' })).rejects.toThrow(/404 bucket not found: nowhere/);
+    await expect(client.vectorStores.retrieve('nowhere')).rejects.toThrow(/404 .*vector_stores\/nowhere/);
   });
 });

@@ -78,6 +78,17 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   return [remaining === '' ? base : `${base}?${remaining}`, options];
 }
 
+/** Describe the server of a target for people, `user@host:port/database`, without its password. */
+export function serverAddressOf(target: PostgresTarget): string {
+  const [url, options] = toClientOptions(target);
+  // Several hosts are no URL in the sense of the WHATWG; their part of the URI is shown as it is.
+  const [, authority = '', database = ''] = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?/.exec(url) ?? [];
+  const [host, user] = [authority.slice(authority.lastIndexOf('@') + 1), authority.split('@')[0]?.split(':')[0]];
+  const at = options.host === undefined ? host : `${options.host}:${options.port ?? 5432}`;
+  const name = options.username ?? (authority.includes('@') ? user : '');
+  return `${name ? `${name}@` : ''}${at}/${options.database ?? database}`;
+}
+
 /** Return the connection URI, with the password, for other programs and for `DATABASE_URL` of a child process. */
 export function postgresUrl(connection: PostgresConnection): string {
   const { host, port, database, username, password } = connection;
