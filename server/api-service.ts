@@ -30,6 +30,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
 import { usageRoutes } from './routes/usage.ts';
+import { workflowRoutes } from './routes/workflows.ts';
 
 /** Time that requests in progress have to finish after a stop was requested; then they are aborted. */
 const ABORT_MS = 9_000;
@@ -74,6 +75,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...searchRoutes(appliance.search, appliance.keyRing),
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels),
+    ...workflowRoutes(appliance.workflows),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,

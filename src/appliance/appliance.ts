@@ -14,6 +14,7 @@ import type { OpenProjections } from '../projection/open-projections.ts';
 import type { Recognition } from '../recognition/open-recognition.ts';
 import type { Search } from '../search/open-search.ts';
 import type { Usage } from '../usage/open-usage.ts';
+import type { Workflows } from '../workflows/open-workflows.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
 
@@ -32,6 +33,7 @@ export interface Appliance extends Stores {
   readonly ingest: Ingest;
   readonly metadata: Metadata;
   readonly channels: Channels;
+  readonly workflows: Workflows;
   readonly jobs: Jobs;
   /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];

@@ -15,6 +15,7 @@ import { openProjections } from '../projection/open-projections.ts';
 import { openRecognition } from '../recognition/open-recognition.ts';
 import { openSearch } from '../search/open-search.ts';
 import { openUsage } from '../usage/open-usage.ts';
+import { eraseRunsAbout, openWorkflows } from '../workflows/open-workflows.ts';
 import type { Appliance } from './appliance.ts';
 import { readinessCheck } from './check-ready.ts';
 import { claimStorage } from './claim-storage.ts';
@@ -48,19 +49,22 @@ export async function openAppliance(
     const { embedder } = embedding;
     const calibration = openCalibration({ ...base, embedding });
     const search = opened.add(openSearch({ ...base, embedding }));
-    const documents = openDocuments({ ...base, index: search.removal });
+    const documents = openDocuments({ ...base, index: search.removal, erase: eraseRunsAbout });
     const bulk = openBulk({ ...base, embedder });
     const pictures = recognition.documents;
     const ingest = opened.add(openIngest({ ...base, embedding, calibration, projections, pictures, search }));
     const metadata = openMetadata({ ...base, removal: documents.removal });
     const channels = opened.add(openChannels({ ...base, search }));
+    const { sending } = channels;
+    const { uploads } = ingest;
+    const workflows = openWorkflows({ ...base, search, memory: null, embedder, uploads, metadata, sending });
     const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels];
+    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels, workflows];
     const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => partsWithChores.flatMap((part) => part.chores(everyMs));
     return {
-      ...{ ...base, ...parts, metadata, channels, jobs, chores },
+      ...{ ...base, ...parts, metadata, channels, workflows, jobs, chores },
       reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),

@@ -23,9 +23,10 @@ export function openDocuments(context: {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly index: IndexRemoval;
+  readonly erase: RemovalContext['erase'];
 }): Documents {
-  const { sql, objects, index } = context;
-  const removal: RemovalContext = { sql, objects, index };
+  const { sql, objects, index, erase } = context;
+  const removal: RemovalContext = { sql, objects, index, erase };
   const purge = async (signal: AbortSignal) => void (await purgeDeleted(removal, signal));
   return {
     removal,

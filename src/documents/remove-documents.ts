@@ -23,6 +23,8 @@ export interface RemovalContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly index: IndexRemoval;
+  /** Erase what other domains have stored about removed documents, in the transaction that removes their rows. */
+  readonly erase: (tx: Sql, orgId: string, documentIds: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -52,11 +54,11 @@ export async function removeMarked(
       signal.throwIfAborted();
       await objects.deletePrefix(`documents/${orgId}/${id}/`);
     }
-    await forgetDocuments(sql, batch);
+    await forgetDocuments(context, batch);
   }
 }
 
-async function forgetDocuments(sql: Sql, documents: readonly MarkedDocument[]): Promise<void> {
+async function forgetDocuments({ sql, erase }: RemovalContext, documents: readonly MarkedDocument[]): Promise<void> {
   const orgId = (documents[0] as MarkedDocument).orgId;
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
@@ -64,6 +66,7 @@ async function forgetDocuments(sql: Sql, documents: readonly MarkedDocument[]): 
     await forgetDocumentsOfJobs(tx, orgId, ids);
     await eraseAuditedValues(tx, orgId, ids);
     await forgetResponsesAbout(tx, orgId, ids);
+    await erase(tx, orgId, ids);
     await store.removeDocuments(tx, orgId, ids);
   });
 }

@@ -28,6 +28,8 @@ export interface UploadContext {
   readonly objects: Objects;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
+  /** Workflow whose run uploads, if it is one. */
+  readonly workflowId?: string;
 }
 
 /** Content of an upload: a local file that may be moved away, bytes in memory, or a stream that is opened once. */
@@ -81,7 +83,9 @@ export async function uploadDocument(
   let reply: UploadReply;
   try {
     if (stored.sizeBytes === 0) throw invalidRequest('the file is empty', 'file', 'empty_file');
-    reply = await register(sql, caller, bucket, collection?.id ?? null, { id, key, stored, content }, request);
+    const { workflowId = null } = context;
+    const upload = { id, key, stored, content, workflowId };
+    reply = await register(sql, caller, bucket, collection?.id ?? null, upload, request);
   } catch (error) {
     await objects
       .delete(key)
@@ -108,6 +112,7 @@ interface Stored {
   readonly key: string;
   readonly stored: { sizeBytes: number; sha256: string };
   readonly content: UploadContent;
+  readonly workflowId: string | null;
 }
 
 function register(
@@ -115,7 +120,7 @@ function register(
   caller: Caller,
   bucket: BucketView,
   collectionId: string | null,
-  { id, key, stored, content }: Stored,
+  { id, key, stored, content, workflowId }: Stored,
   request: UploadRequest,
 ): Promise<UploadReply> {
   const sha256 = Buffer.from(stored.sha256, 'hex');
@@ -178,6 +183,7 @@ function register(
       bucketId: bucket.id,
       collectionId,
       documentId: id,
+      workflowId,
       priority: INGEST_PRIORITY,
       s3Key: key,
       fileName: content.fileName,

@@ -20,6 +20,7 @@ export interface AppliedEdit {
  * Write planned edits of locked documents, their jobs and one audit record each, in the transaction that locked them.
  *
  * @param statement text of the statement; null if the change was requested by fields
+ * @param workflowId workflow whose run edits, if it is one
  */
 export async function applyEdits(
   tx: Sql,
@@ -27,6 +28,7 @@ export async function applyEdits(
   bucketId: string,
   plans: readonly PlannedEdit[],
   statement: string | null,
+  workflowId: string | null = null,
 ): Promise<AppliedEdit[]> {
   if (plans.length === 0) return [];
   // Concurrently: the database writes the edits while their audit records are built.
@@ -34,7 +36,7 @@ export async function applyEdits(
   return applied;
 
   async function queueAndAudit(): Promise<AppliedEdit[]> {
-    const jobIds = await queueReindexes(tx, caller, bucketId, plans);
+    const jobIds = await queueReindexes(tx, caller, { bucketId, workflowId }, plans);
     const edits = plans.map((plan) => ({ plan, reindexJobId: jobIds.get(plan.document.id) ?? null }));
     await recordAudits(
       tx,
@@ -50,11 +52,17 @@ export async function applyEdits(
   }
 }
 
+/** Bucket of an edit, and the workflow whose run makes it, if it is one. */
+interface EditCause {
+  readonly bucketId: string;
+  readonly workflowId: string | null;
+}
+
 /** Queue jobs that make vectors anew. Return their ids by document; a job that is already queued is reused. */
 async function queueReindexes(
   tx: Sql,
   caller: Caller,
-  bucketId: string,
+  cause: EditCause,
   plans: readonly PlannedEdit[],
 ): Promise<Map<string, string>> {
   const reindexed = plans.filter((plan) => plan.isReindexed);
@@ -62,12 +70,17 @@ async function queueReindexes(
   const ids = reindexed.map((plan) => plan.document.id);
   const jobIds = await findWaitingJobs(tx, caller.orgId, ids);
   const withoutJob = reindexed.filter((plan) => !jobIds.has(plan.document.id));
-  const queued = await Promise.all(withoutJob.map((plan) => queueReindex(tx, caller, bucketId, plan)));
+  const queued = await Promise.all(withoutJob.map((plan) => queueReindex(tx, caller, cause, plan)));
   for (const [at, plan] of withoutJob.entries()) jobIds.set(plan.document.id, queued[at] as string);
   return jobIds;
 }
 
-async function queueReindex(tx: Sql, caller: Caller, bucketId: string, { document, metadata }: PlannedEdit) {
+async function queueReindex(
+  tx: Sql,
+  caller: Caller,
+  { bucketId, workflowId }: EditCause,
+  { document, metadata }: PlannedEdit,
+) {
   const { file } = document;
   const job = await enqueueJob(tx, {
     id: newId('job'),
@@ -76,6 +89,7 @@ async function queueReindex(tx: Sql, caller: Caller, bucketId: string, { documen
     bucketId,
     collectionId: document.collectionId,
     documentId: document.id,
+    workflowId,
     priority: INGEST_PRIORITY,
     s3Key: file.objectKey,
     fileName: file.fileName,

@@ -14,6 +14,8 @@ export interface EditContext {
   readonly sql: Sql;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
+  /** Workflow whose run edits, if it is one. */
+  readonly workflowId?: string;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface EditContext {
  *   `document_not_found` (404), 400 if the merged metadata exceeds its limits
  */
 export async function editDocument(
-  { sql, notifier, logger }: EditContext,
+  { sql, notifier, logger, workflowId }: EditContext,
   caller: Caller,
   bucketRef: string,
   documentId: string,
@@ -59,7 +61,7 @@ export async function editDocument(
       };
     }
     const { plan } = result;
-    const [applied] = await applyEdits(tx, caller, bucket.id, [plan], null);
+    const [applied] = await applyEdits(tx, caller, bucket.id, [plan], null, workflowId);
     return {
       ...unchanged,
       metadata: plan.metadata,

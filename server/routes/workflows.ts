@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import type { Workflows } from '../../src/workflows/open-workflows.ts';
+import { getRun, listRuns, runWorkflow } from '../../src/workflows/run-workflow.ts';
+import {
+  DryRunRequest,
+  GetWorkflowQuery,
+  ListRunsQuery,
+  NewVersion,
+  NewWorkflow,
+  PublishRequest,
+  RunReply,
+  RunRequest,
+  RunSummary,
+  RunView,
+  WorkflowDetail,
+  WorkflowView,
+} from '../../src/workflows/schema.ts';
+import {
+  addVersion,
+  createWorkflow,
+  deleteWorkflow,
+  getWorkflow,
+  listWorkflows,
+  publishWorkflow,
+} from '../../src/workflows/workflows.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({ workflow: z.string().min(1).max(128).describe('id or name') });
+const RunParams = params.extend({ run: z.string().min(1).max(128) });
+
+function listOf<T extends z.ZodType>(item: T) {
+  return z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.literal(false),
+    next_cursor: z.null(),
+  });
+}
+
+function page<T>(data: readonly T[]) {
+  return { object: 'list', data, has_more: false, next_cursor: null };
+}
+
+export function workflowRoutes(workflows: Workflows): Route[] {
+  const { sql } = workflows;
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/workflows',
+      operationId: 'createWorkflow',
+      summary: 'Create a workflow as a draft',
+      access: 'workflows:manage',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      body: NewWorkflow,
+      responses: { 201: { description: 'The workflow', schema: WorkflowDetail } },
+      handle: async ({ caller, body }) => ({ status: 201, body: await createWorkflow(workflows, caller, body) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/workflows',
+      operationId: 'listWorkflows',
+      summary: 'Workflows of the organization, by name',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The workflows', schema: listOf(WorkflowView) } },
+      handle: async ({ caller }) => ({ body: page(await listWorkflows(sql, caller.orgId)) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/workflows/:workflow',
+      operationId: 'getWorkflow',
+      summary: 'One workflow, with one of its versions',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      query: GetWorkflowQuery,
+      responses: { 200: { description: 'The workflow', schema: WorkflowDetail } },
+      handle: async ({ caller, params, query }) => ({
+        body: await getWorkflow(sql, caller, params.workflow, query.version),
+      }),
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/v1/workflows/:workflow',
+      operationId: 'addWorkflowVersion',
+      summary: 'Add a version to a workflow; it is a draft until it is published',
+      access: 'workflows:manage',
+      errors: 'detail',
+      reads: 'json',
+      params,
+      body: NewVersion,
+      responses: { 200: { description: 'The workflow', schema: WorkflowDetail } },
+      handle: async ({ caller, params, body }) => ({
+        body: await addVersion(workflows, caller, params.workflow, body),
+      }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/workflows/:workflow',
+      operationId: 'deleteWorkflow',
+      summary: 'Delete a workflow with its versions and its history',
+      access: 'workflows:manage',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+      handle: async ({ caller, params }) => ({ body: await deleteWorkflow(sql, caller, params.workflow) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/workflows/:workflow/publish',
+      operationId: 'publishWorkflow',
+      summary: 'Publish a version of a workflow, by default the latest',
+      access: 'workflows:manage',
+      errors: 'detail',
+      reads: 'json',
+      params,
+      body: PublishRequest,
+      responses: { 200: { description: 'The workflow', schema: WorkflowView } },
+      handle: async ({ caller, params, body }) => ({
+        body: await publishWorkflow(workflows, caller, params.workflow, body.version),
+      }),
+    }),
+    ...runRoutes(workflows),
+  ];
+}
+
+function runRoutes(workflows: Workflows): Route[] {
+  const { sql } = workflows;
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/workflows/:workflow/dry-run',
+      operationId: 'dryRunWorkflow',
+      summary: 'Run the latest version of a workflow without side effects',
+      access: 'workflows:run',
+      errors: 'detail',
+      reads: 'json',
+      params,
+      body: DryRunRequest,
+      responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
+      handle: async ({ caller, params, body, origin, signal }) => ({
+        body: await runWorkflow(workflows, caller, params.workflow, { ...body, mode: 'dry_run', origin }, signal),
+      }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/workflows/:workflow/run',
+      operationId: 'runWorkflow',
+      summary: 'Run the published version of a workflow; side effects need mode live and an approval of each',
+      access: 'workflows:run',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      params,
+      body: RunRequest,
+      responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
+      handle: async ({ caller, params, body, idempotent, origin, signal }) => ({
+        body: await runWorkflow(workflows, caller, params.workflow, { ...body, idempotent, origin }, signal),
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/workflows/:workflow/runs',
+      operationId: 'listWorkflowRuns',
+      summary: 'Runs of a workflow that the caller may see, newest first',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      query: ListRunsQuery,
+      responses: { 200: { description: 'The runs', schema: listOf(RunSummary) } },
+      handle: async ({ caller, params, query }) => ({
+        body: page(await listRuns(sql, caller, params.workflow, query)),
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/workflows/:workflow/runs/:run',
+      operationId: 'getWorkflowRun',
+      summary: 'One run of a workflow',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: RunParams,
+      responses: { 200: { description: 'The run', schema: RunView } },
+      handle: async ({ caller, params }) => ({ body: await getRun(sql, caller, params.workflow, params.run) }),
+    }),
+  ];
+}

@@ -1,0 +1,62 @@
+import { requireScope } from '../access/caller.ts';
+import { type SendContext, sendNotification } from '../channels/send-notification.ts';
+import { axisOf, type Embedder } from '../embedding/embedder.ts';
+import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
+import { type EditContext, editDocument } from '../metadata/edit-document.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import { linkResults } from '../search/link-results.ts';
+import { type SearchContext, searchBucket } from '../search/search.ts';
+import type { BlockOperations, MemorySearch } from './block-types.ts';
+
+export interface OperationsContext {
+  readonly search: SearchContext;
+  readonly memory: MemorySearch | null;
+  readonly embedder: Embedder;
+  readonly uploads: UploadContext;
+  readonly metadata: EditContext;
+  readonly sending: SendContext;
+  readonly keyRing: Pick<KeyRing, 'linkSigning'>;
+}
+
+/** Bind the operations of blocks to the service, each with the rights that its endpoint asks for. */
+export function blockOperations(context: OperationsContext): BlockOperations {
+  const { search, memory, embedder, uploads, metadata, sending, keyRing } = context;
+  return {
+    async search({ caller, origin, signal }, { bucket, ...request }) {
+      requireScope(caller, 'search');
+      return linkResults(await searchBucket(search, caller, bucket, request, signal), { caller, origin, keyRing });
+    },
+    memory: memory && {
+      ...memory,
+      async search(block, request) {
+        requireScope(block.caller, 'search');
+        return memory.search(block, request);
+      },
+    },
+    async embed({ caller, signal }, { texts, model, dimensions }) {
+      requireScope(caller, 'embed');
+      const list = typeof texts === 'string' ? [texts] : texts;
+      const { orgId, plan } = caller;
+      const embedded = await embedder.embed({
+        ...{ texts: list, model, dimensions, orgId, signal },
+        charge: { account: { orgId, plan }, axis: axisOf(list) },
+      });
+      const { vectors, dimensions: width } = embedded;
+      const embeddings = list.map((_, row) => Array.from(vectors.subarray(row * width, (row + 1) * width)));
+      return { model: embedded.model, embeddings };
+    },
+    async upload({ caller, workflowId }, { bucket, ...request }) {
+      requireScope(caller, 'documents:write');
+      if (request.public_accessible !== undefined) requireScope(caller, 'buckets:manage');
+      const reply = await uploadDocument({ ...uploads, workflowId }, caller, bucket, contentOfJson(request), request);
+      return { id: reply.id, job_id: reply.job_id };
+    },
+    async updateMetadata({ caller, workflowId }, { bucket, document_id: documentId, ...edit }) {
+      return editDocument({ ...metadata, workflowId }, caller, bucket, documentId, edit);
+    },
+    async sendNotification({ caller }, request) {
+      requireScope(caller, 'channels:send');
+      return sendNotification(sending, caller, request, null);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { SendReply, SendRequest } from '../channels/schema.ts';
+import { UserMetadataInput } from '../documents/user-metadata.ts';
+import { UploadRequest } from '../ingest/schema.ts';
+import { EditReply } from '../metadata/schema.ts';
+import { SearchRequest, SearchResponse } from '../search/schema.ts';
+import { OPERATORS, test } from './condition.ts';
+import { toText } from './references.ts';
+import { toValueSchema, type ValueSchema } from './value-types.ts';
+
+/** Circumstances of a block: on whose behalf it runs, and when it must stop. */
+export interface BlockContext {
+  readonly caller: Caller;
+  readonly workflowId: string;
+  /** Address of this service for links in results; null if none is known. */
+  readonly origin: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Bucket of an upload or an edit, by name or id. */
+const bucket = z.string().min(1).max(128);
+
+const SearchArguments = SearchRequest.extend({ bucket });
+const UploadArguments = UploadRequest.safeExtend({ bucket });
+
+export const EmbedArguments = z.object({
+  texts: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(100)]),
+  model: z.string().min(1).max(200).optional(),
+  dimensions: z.int().min(1).max(4096).optional(),
+});
+
+export const UpdateArguments = z.object({
+  bucket,
+  document_id: z.string().min(1).max(128),
+  metadata: UserMetadataInput,
+  reindex: z.boolean().default(true),
+});
+
+/** Memory search as a block needs it; `request` and `response` are those of its endpoint. */
+export interface MemorySearch {
+  readonly request: z.ZodObject;
+  readonly response: z.ZodType;
+  search(context: BlockContext, request: Record<string, unknown>): Promise<unknown>;
+}
+
+/** Operations of the service that blocks call. Each checks the rights of the caller. */
+export interface BlockOperations {
+  search(context: BlockContext, args: z.output<typeof SearchArguments>): Promise<unknown>;
+  /** Null if the installation has no memory search; definitions cannot use it then. */
+  readonly memory: MemorySearch | null;
+  embed(context: BlockContext, args: z.output<typeof EmbedArguments>): Promise<unknown>;
+  upload(context: BlockContext, args: z.output<typeof UploadArguments>): Promise<unknown>;
+  updateMetadata(context: BlockContext, args: z.output<typeof UpdateArguments>): Promise<unknown>;
+  sendNotification(context: BlockContext, args: SendRequest): Promise<unknown>;
+}
+
+/** Type of a block. */
+export interface BlockType {
+  /** True if running it changes something; it then needs an approval. */
+  readonly hasSideEffect: boolean;
+  /** Schema of the arguments with all their rules, for resolved values. */
+  readonly args: z.ZodType;
+  /** Schemas of the single arguments. */
+  readonly shape: Readonly<Record<string, z.ZodType>>;
+  /** Return what is wrong with the arguments as they are written, templates included; null if nothing is. */
+  faultOf(given: Readonly<Record<string, unknown>>): string | null;
+  readonly output: ValueSchema;
+  /** @param args output of the schema `args` */
+  run(context: BlockContext, args: unknown): Promise<unknown>;
+}
+
+/** Types of blocks by their names, and reasons why others are missing in this installation. */
+export interface BlockTypes {
+  readonly types: ReadonlyMap<string, BlockType>;
+  readonly missing: ReadonlyMap<string, string>;
+}
+
+function blockType<S extends z.ZodObject>(type: {
+  hasSideEffect?: boolean;
+  args: S;
+  faultOf?: BlockType['faultOf'];
+  output: z.ZodType;
+  run: (context: BlockContext, args: z.output<S>) => Promise<unknown> | unknown;
+}): BlockType {
+  return {
+    hasSideEffect: type.hasSideEffect ?? false,
+    args: type.args,
+    shape: type.args.shape,
+    faultOf: type.faultOf ?? (() => null),
+    // Most commands open the installation without any need of it.
+    get output() {
+      return toValueSchema(type.output, 'output');
+    },
+    run: async (context, args) => type.run(context, args as z.output<S>),
+  };
+}
+
+const EmbedOutput = z.object({ model: z.string(), embeddings: z.array(z.array(z.number())) });
+const UploadOutput = z.object({ id: z.string(), job_id: z.string().nullable() });
+const CONTENTS = ['text', 'content', 'content_base64'] as const;
+
+/** Make the types of blocks on the operations of the service. None can run a statement or a hard delete. */
+export function blockTypes(operations: BlockOperations): BlockTypes {
+  const { memory } = operations;
+  const types = new Map<string, BlockType>([
+    ['search', blockType({ args: SearchArguments, output: SearchResponse, run: operations.search })],
+    ['template', TEMPLATE],
+    ['condition', CONDITION],
+    [
+      'embed',
+      blockType({
+        args: EmbedArguments,
+        output: EmbedOutput,
+        run: operations.embed,
+      }),
+    ],
+    [
+      'upload_document',
+      blockType({
+        hasSideEffect: true,
+        args: UploadArguments,
+        faultOf: contentFault,
+        output: UploadOutput,
+        run: operations.upload,
+      }),
+    ],
+    [
+      'update_metadata',
+      blockType({ hasSideEffect: true, args: UpdateArguments, output: EditReply, run: operations.updateMetadata }),
+    ],
+    [
+      'send_notification',
+      blockType({ hasSideEffect: true, args: SendRequest, output: SendReply, run: operations.sendNotification }),
+    ],
+  ]);
+  if (memory === null)
+    return { types, missing: new Map([['memory_search', 'this installation has no memory search']]) };
+  types.set('memory_search', blockType({ args: memory.request, output: memory.response, run: memory.search }));
+  return { types, missing: new Map() };
+}
+
+const TEMPLATE = blockType({
+  // A text that is one reference alone resolves to a value of any type.
+  args: z.object({ text: z.json().default('') }),
+  faultOf: ({ text }) =>
+    text === undefined ? 'text: is required by template' : typeof text === 'string' ? null : 'text: must be a string',
+  output: z.string(),
+  run: (_context, { text }) => toText(text),
+});
+
+const CONDITION = blockType({
+  args: z.object({ left: z.json(), op: z.enum(OPERATORS), right: z.json().optional() }),
+  faultOf: ({ op, right }) =>
+    right === undefined && typeof op === 'string' && op !== 'exists'
+      ? `right: is required by the operator ${op}`
+      : null,
+  output: z.boolean(),
+  run: (_context, { left, op, right }) => test(left, op, right ?? null),
+});
+
+/** Check that an upload has a name and exactly one kind of content. */
+function contentFault(given: Readonly<Record<string, unknown>>): string | null {
+  if (given['filename'] === undefined) return 'filename: is required by upload_document';
+  const kinds = CONTENTS.filter((name) => given[name] !== undefined);
+  return kinds.length === 1 ? null : `needs exactly one of ${CONTENTS.join(', ')}`;
+}

@@ -1,0 +1,164 @@
+import { AppError } from '../platform/errors.ts';
+import { placeOf } from '../platform/zod-faults.ts';
+
+/** Reference of a template to an input or to the output of a block, with the path inside of it. */
+export interface Reference {
+  readonly kind: 'input' | 'block';
+  /** Name of the input, or id of the block. */
+  readonly name: string;
+  readonly path: readonly string[];
+}
+
+const EXPRESSION = /\{\{([^{}]*)\}\}/g;
+const INPUT = /^inputs\.([A-Za-z0-9_-]{1,64})((?:\.[A-Za-z0-9_-]+)*)$/;
+const OUTPUT = /^blocks\.([a-z0-9_-]{1,64})\.output((?:\.[A-Za-z0-9_-]+)*)$/;
+const BLOCK_ID = /^[a-z0-9_-]{1,64}$/;
+const SHOWN_CHARS = 80;
+
+/** Part of a text: literal text, a reference, or an expression that is none, with what is wrong with it. */
+export type Part = { readonly text: string } | { readonly reference: Reference } | { readonly fault: string };
+
+/** Split a text into literal parts and references, in their order. */
+export function parseTemplate(template: string): Part[] {
+  const parts: Part[] = [];
+  let end = 0;
+  for (const match of template.matchAll(EXPRESSION)) {
+    if (match.index > end) parts.push(...literal(template.slice(end, match.index)));
+    parts.push(parseExpression((match[1] as string).trim()));
+    end = match.index + match[0].length;
+  }
+  if (end < template.length) parts.push(...literal(template.slice(end)));
+  return parts;
+}
+
+function literal(text: string): Part[] {
+  const isWhole = !/\{\{|\}\}/.test(text);
+  return isWhole ? [{ text }] : [{ text }, { fault: 'has {{ without }}, or the other way round' }];
+}
+
+function parseExpression(expression: string): Part {
+  const input = INPUT.exec(expression);
+  const match = input ?? OUTPUT.exec(expression);
+  if (match === null) {
+    const shown = expression.slice(0, SHOWN_CHARS);
+    return {
+      fault: `"{{${shown}}}" must be {{inputs.<name>}} or {{blocks.<id>.output}}, with a path after it if needed`,
+    };
+  }
+  const path = (match[2] as string).split('.').slice(1);
+  return { reference: { kind: input ? 'input' : 'block', name: match[1] as string, path } };
+}
+
+/** Return the only reference of a template that is nothing else; null for any other text. */
+export function soleReference(template: string): Reference | null {
+  const [only, ...rest] = parseTemplate(template.trim());
+  return only !== undefined && rest.length === 0 && 'reference' in only ? only.reference : null;
+}
+
+/** Return the condition of a block as a template: the id of a block stands for its output. */
+export function toCondition(text: string): string {
+  const id = text.trim();
+  return BLOCK_ID.test(id) ? `{{blocks.${id}.output}}` : text;
+}
+
+/** String with references inside a value. */
+export interface Template {
+  readonly path: readonly (string | number)[];
+  readonly text: string;
+}
+
+/** List the strings with references, or with a part of one, inside a value of JSON. */
+export function templatesIn(value: unknown, path: readonly (string | number)[]): Template[] {
+  if (typeof value === 'string') return isTemplate(value) ? [{ path, text: value }] : [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => templatesIn(item, [...path, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => templatesIn(item, [...path, key]));
+}
+
+function isTemplate(text: string): boolean {
+  return text.includes('{{') || text.includes('}}');
+}
+
+/** List the references of a value of JSON. */
+export function referencesIn(value: unknown): Reference[] {
+  return templatesIn(value, []).flatMap(({ text }) =>
+    parseTemplate(text).flatMap((part) => ('reference' in part ? [part.reference] : [])),
+  );
+}
+
+/** Render the path of a fault inside a block: `blocks[1].with.query`. */
+export function placeIn(at: string, path: readonly PropertyKey[]): string {
+  const place = placeOf(path);
+  if (place === null) return at;
+  return place.startsWith('[') ? `${at}${place}` : `${at}.${place}`;
+}
+
+/** Values that references resolve to. */
+export interface Values {
+  readonly inputs: ReadonlyMap<string, unknown>;
+  /** Outputs of the blocks that have run. */
+  readonly outputs: ReadonlyMap<string, unknown>;
+}
+
+/** Bound of what references insert into one value, since references to references multiply their sizes. */
+const INSERTED_CHARS_MAX = 8 * 1024 * 1024;
+
+/**
+ * Replace the references in a value of JSON. A string that is one reference alone becomes the value itself; in other
+ * strings objects become JSON, and what is missing becomes nothing.
+ *
+ * @throws AppError `value_too_large` (413) if more than 8 Mi characters would be inserted
+ */
+export function resolve(value: unknown, values: Values): unknown {
+  return resolveWithin(value, values, { chars: INSERTED_CHARS_MAX });
+}
+
+interface Budget {
+  chars: number;
+}
+
+function resolveWithin(value: unknown, values: Values, budget: Budget): unknown {
+  if (typeof value === 'string') return isTemplate(value) ? resolveText(value, values, budget) : value;
+  if (Array.isArray(value)) return value.map((item) => resolveWithin(item, values, budget));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolveWithin(item, values, budget)]));
+}
+
+function resolveText(text: string, values: Values, budget: Budget): unknown {
+  const sole = soleReference(text);
+  if (sole !== null) {
+    const value = lookUp(sole, values);
+    spend(budget, toText(value).length);
+    return value;
+  }
+  const parts = parseTemplate(text).map((part) => {
+    if ('text' in part) return part.text;
+    const inserted = 'reference' in part ? toText(lookUp(part.reference, values)) : '';
+    spend(budget, inserted.length);
+    return inserted;
+  });
+  return parts.join('');
+}
+
+function spend(budget: Budget, chars: number): void {
+  budget.chars -= chars;
+  if (budget.chars >= 0) return;
+  const message = `its references insert more than ${INSERTED_CHARS_MAX} characters; refer to a part of an output by its path`;
+  throw new AppError({ code: 'value_too_large', status: 413, message });
+}
+
+/** Look up a reference; null if a part of its path is missing. */
+function lookUp({ kind, name, path }: Reference, { inputs, outputs }: Values): unknown {
+  let value: unknown = (kind === 'input' ? inputs : outputs).get(name) ?? null;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return null;
+    value = (value as Record<string, unknown>)[key] ?? null;
+  }
+  return value;
+}
+
+/** Convert a value of JSON to text: objects and lists to JSON, null to nothing. */
+export function toText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,193 @@
+import type { Caller } from '../access/caller.ts';
+import { isOrgAdminRole } from '../access/roles.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { toKept, toKeptText } from './kept-values.ts';
+import type { BlockResult, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+/** Value of JSON, for the driver. */
+type Json = Parameters<Sql['json']>[0];
+
+export interface NewRun {
+  readonly id: string;
+  readonly workflowId: string;
+  readonly version: number;
+  readonly mode: RunMode;
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+
+/** Insert a run. @returns false if the caller has begun a run with this idempotency key before */
+export async function insertRun(
+  tx: Sql,
+  caller: Caller,
+  run: NewRun,
+  idempotent: { readonly key: string; readonly fingerprint: Buffer } | null,
+): Promise<boolean> {
+  const rows = await tx`
+    INSERT INTO workflow_runs (id, org_id, workflow_id, version, mode, status, actor, auth_level, idempotency_key,
+                               fingerprint, inputs)
+    VALUES (${run.id}, ${caller.orgId}, ${run.workflowId}, ${run.version}, ${run.mode}, 'running', ${caller.actor},
+            ${caller.authLevel}, ${idempotent?.key ?? null}, ${idempotent?.fingerprint ?? null},
+            ${tx.json(toKept(run.inputs).value as Json)})
+    ON CONFLICT (org_id, actor, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Write the heartbeat of a run. False if it counts as failed by now, or is deleted: then it must not go on. */
+export async function touchRun(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE workflow_runs SET heartbeat_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} AND status = 'running' RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** Store the state of a block. False in the cases of `touchRun`. */
+export async function recordBlock(
+  sql: Sql,
+  orgId: string,
+  runId: string,
+  position: number,
+  result: BlockResult,
+): Promise<boolean> {
+  const output = toKept(result.output);
+  const would = toKept(result.would ?? null);
+  const values = { output: output.value, ...(result.would === undefined ? {} : { would: would.value }) };
+  const kept = { ...result, ...values, error: toKeptText(result.error) };
+  const documentIds = [...new Set([...output.documentIds, ...would.documentIds])];
+  const rows = await sql`
+    INSERT INTO workflow_run_blocks (run_id, position, result, document_ids)
+    SELECT id, ${position}::int, ${sql.json(kept as Json)}::jsonb, ${sql.array(documentIds)}::text[] FROM workflow_runs
+    WHERE org_id = ${orgId} AND id = ${runId} AND status = 'running' FOR SHARE
+    ON CONFLICT (run_id, position) DO UPDATE SET result = excluded.result, document_ids = excluded.document_ids
+    RETURNING 1`;
+  return rows.length === 1;
+}
+
+/** End a run. False if it has ended already. */
+export async function finishRun(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  end: { readonly status: RunStatus; readonly output: unknown; readonly error: string | null },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE workflow_runs SET status = ${end.status}, output = ${sql.json(toKept(end.output).value as Json)},
+           error = ${toKeptText(end.error)}, finished_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} AND status = 'running' RETURNING 1`;
+  return rows.length === 1;
+}
+
+/**
+ * Fail the runs of all organizations without a heartbeat for `silentMs`, and the blocks that they were running.
+ *
+ * @returns number of runs
+ */
+export async function failSilentRuns(
+  sql: Sql,
+  silentMs: number,
+  reasons: { readonly run: string; readonly block: string },
+): Promise<number> {
+  const failure = { status: 'failed', error: reasons.block };
+  const [row] = await sql<{ runs: number }[]>`
+    WITH silent AS (
+      UPDATE workflow_runs SET status = 'failed', error = ${reasons.run}, finished_at = now()
+      WHERE status = 'running' AND heartbeat_at < now() - ${silentMs} * interval '1 millisecond' RETURNING id
+    ), interrupted AS (
+      UPDATE workflow_run_blocks SET result = result || ${sql.json(failure)}
+      FROM silent WHERE run_id = silent.id AND result ->> 'status' = 'running'
+    )
+    SELECT count(*) AS runs FROM silent`;
+  return row?.runs ?? 0;
+}
+
+/** Delete runs of all organizations that began longer ago than `ageMs`. */
+export async function deleteOldRuns(sql: Sql, ageMs: number): Promise<void> {
+  await sql`
+    DELETE FROM workflow_runs
+    WHERE status <> 'running' AND started_at < now() - ${ageMs} * interval '1 millisecond'`;
+}
+
+/** Erase inputs, outputs and arguments of the runs that name one of these documents; their states stay. */
+export async function eraseRunsAbout(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  const erased = tx.json({ left_out: 'values of a run that shows deleted documents' });
+  await tx`
+    WITH named AS (
+      SELECT DISTINCT run_id FROM workflow_run_blocks JOIN workflow_runs ON workflow_runs.id = run_id
+      WHERE org_id = ${orgId} AND document_ids && ${tx.array([...documentIds])}::text[]
+    ), runs AS (
+      UPDATE workflow_runs SET inputs = ${erased}, output = ${erased}, error = NULL
+      FROM named WHERE id = named.run_id
+    )
+    UPDATE workflow_run_blocks SET document_ids = '{}',
+           result = result || jsonb_build_object('output', ${erased}::jsonb, 'would', ${erased}::jsonb, 'error', NULL)
+    FROM named WHERE workflow_run_blocks.run_id = named.run_id`;
+}
+
+/** List runs of a workflow that the caller may see, newest first. */
+export async function listRunRows(sql: Sql, caller: Caller, workflowId: string, limit: number): Promise<RunSummary[]> {
+  const rows = await sql`
+    SELECT id, workflow_id, version, mode, status, actor, error, started_at, finished_at FROM workflow_runs
+    WHERE workflow_id = ${workflowId} AND ${visibleTo(sql, caller)} ORDER BY id DESC LIMIT ${limit}`;
+  return rows.map(toSummary);
+}
+
+/** Find a run. @throws AppError `workflow_run_not_found` (404), also for one that the caller may not see */
+export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
+  const [row] = await sql`
+    SELECT workflow_runs.*, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    WHERE workflow_id = ${workflowId} AND id = ${id} AND ${visibleTo(sql, caller)}`;
+  if (!row) throw notFound('workflow run', id);
+  return toRun(row);
+}
+
+/** Find the run that the caller began with an idempotency key. */
+export async function findRunByKey(
+  sql: Sql,
+  caller: Caller,
+  key: string,
+): Promise<{ run: RunView; fingerprint: Uint8Array } | null> {
+  const [row] = await sql`
+    SELECT workflow_runs.*, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    WHERE org_id = ${caller.orgId} AND actor = ${caller.actor} AND idempotency_key = ${key}`;
+  return row ? { run: toRun(row), fingerprint: row['fingerprint'] as Uint8Array } : null;
+}
+
+function blocksOf(sql: Sql): SqlFragment {
+  return sql`(SELECT coalesce(jsonb_agg(result ORDER BY position), '[]') FROM workflow_run_blocks WHERE run_id = id)`;
+}
+
+/**
+ * Condition on a row of `workflow_runs`: results show what the caller of the run could see, so only that caller sees
+ * them, and administrators of at least the same auth level.
+ */
+function visibleTo(sql: Sql, caller: Caller): SqlFragment {
+  const own = sql`workflow_runs.org_id = ${caller.orgId}`;
+  if (!isOrgAdminRole(caller.role) && !caller.scopes.has('platform_admin'))
+    return sql`${own} AND actor = ${caller.actor}`;
+  return sql`${own} AND (actor = ${caller.actor} OR workflow_runs.auth_level <= ${caller.authLevel})`;
+}
+
+function toSummary(row: Row): RunSummary {
+  return {
+    run_id: row['id'] as string,
+    workflow_id: row['workflow_id'] as string,
+    version: row['version'] as number,
+    mode: row['mode'] as RunMode,
+    status: row['status'] as RunStatus,
+    actor: row['actor'] as string,
+    error: row['error'] as string | null,
+    started_at: (row['started_at'] as Date).toISOString(),
+    finished_at: (row['finished_at'] as Date | null)?.toISOString() ?? null,
+  };
+}
+
+function toRun(row: Row): RunView {
+  return {
+    ...toSummary(row),
+    inputs: row['inputs'],
+    blocks: row['blocks'] as BlockResult[],
+    output: row['output'] ?? null,
+  };
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+
+const timestamp = z.iso.datetime();
+
+export const BLOCKS_MAX = 100;
+export const INPUTS_MAX = 50;
+export const TIMEOUT_SECONDS_MAX = 120;
+/** Size of a definition as JSON. */
+export const DEFINITION_BYTES_MAX = 256 * 1024;
+
+export const INPUT_TYPES = ['string', 'number', 'boolean', 'object', 'array'] as const;
+
+export const InputDeclaration = z.strictObject({
+  type: z.enum(INPUT_TYPES),
+  required: z.boolean().default(true),
+  default: z.json().optional(),
+});
+export type InputDeclaration = z.output<typeof InputDeclaration>;
+
+export const Block = z.strictObject({
+  id: z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 characters of a-z 0-9 _ -'),
+  type: z.string().min(1).max(64),
+  with: z.record(z.string().min(1).max(64), z.json()).default({}),
+  after: z.array(z.string().max(64)).max(BLOCKS_MAX).default([]),
+  if: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('template, or id of a block; the block is skipped unless it yields a true value'),
+  timeout_seconds: z.number().positive().max(TIMEOUT_SECONDS_MAX).default(30),
+});
+export type Block = z.output<typeof Block>;
+
+/** Definition of a workflow: a directed acyclic graph of blocks. `validate-definition.ts` checks what is beyond shapes. */
+export const Definition = z.strictObject({
+  inputs: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'the name must be 1 to 64 characters of A-Z a-z 0-9 _ -'),
+      InputDeclaration,
+    )
+    .refine((inputs) => Object.keys(inputs).length <= INPUTS_MAX, `must have at most ${INPUTS_MAX} inputs`)
+    .default({}),
+  blocks: z.array(Block).min(1, 'must have a block').max(BLOCKS_MAX, `must have at most ${BLOCKS_MAX} blocks`),
+  output: z.json().optional(),
+});
+export type Definition = z.output<typeof Definition>;
+
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not have control characters')
+  .refine((text) => !text.startsWith('wfl_'), 'must not start with "wfl_"');
+
+export const NewWorkflow = z.object({ name, definition: z.record(z.string(), z.unknown()) });
+export type NewWorkflow = z.output<typeof NewWorkflow>;
+export const NewVersion = z.object({ definition: z.record(z.string(), z.unknown()) });
+
+export const PublishRequest = z
+  .object({ version: z.int().min(1).optional().describe('default: the latest') })
+  .prefault({});
+
+/** Workflow in a list. */
+export const WorkflowView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['draft', 'published']),
+    latest_version: z.int(),
+    published_version: z.int().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Workflow' });
+export type WorkflowView = z.output<typeof WorkflowView>;
+
+/** Workflow with a definition and the list of its versions. */
+export const WorkflowDetail = WorkflowView.extend({
+  version: z.int().describe('of the definition'),
+  definition: z.record(z.string(), z.unknown()),
+  versions: z.array(z.object({ version: z.int(), created_at: timestamp, published_at: timestamp.nullable() })),
+}).meta({ id: 'WorkflowDetail' });
+export type WorkflowDetail = z.output<typeof WorkflowDetail>;
+
+export const GetWorkflowQuery = z.object({
+  version: z.coerce.number().int().min(1).optional().describe('default: the latest'),
+});
+
+const Inputs = z.record(z.string(), z.json()).default({});
+
+export const DryRunRequest = z.object({ inputs: Inputs }).prefault({});
+
+export const RunRequest = z
+  .object({
+    inputs: Inputs,
+    mode: z.enum(['simulate', 'live']).default('simulate'),
+    approvals: z
+      .record(z.string().max(64), z.boolean())
+      .default({})
+      .describe('by block id; true only after a person has approved the side effect'),
+  })
+  .prefault({});
+
+/** States of a block; `running` is seen only in the history of a run that has not ended. */
+const BLOCK_STATUSES = ['running', 'completed', 'failed', 'skipped', 'simulated', 'needs_approval'] as const;
+
+export const BlockResult = z.object({
+  id: z.string(),
+  type: z.string(),
+  status: z.enum(BLOCK_STATUSES),
+  output: z.unknown().describe('null unless the block completed'),
+  would: z.record(z.string(), z.unknown()).optional().describe('what a block with a side effect would do'),
+  error: z.string().nullable().describe('why the block failed, was skipped or was not approved'),
+  duration_ms: z.number(),
+});
+export type BlockResult = z.output<typeof BlockResult>;
+
+export const RUN_MODES = ['dry_run', 'simulate', 'live'] as const;
+export type RunMode = (typeof RUN_MODES)[number];
+export const RUN_STATUSES = ['running', 'completed', 'needs_approval', 'failed'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const RunReply = z
+  .object({
+    run_id: z.string().nullable(),
+    workflow_id: z.string(),
+    version: z.int(),
+    mode: z.enum(RUN_MODES),
+    status: z.enum([...RUN_STATUSES, 'needs_review']),
+    blocks: z.array(BlockResult),
+    output: z.unknown(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'WorkflowRunReply' });
+export type RunReply = z.output<typeof RunReply>;
+
+/** Run in the list of a history. */
+export const RunSummary = z
+  .object({
+    run_id: z.string(),
+    workflow_id: z.string(),
+    version: z.int(),
+    mode: z.enum(RUN_MODES),
+    status: z.enum(RUN_STATUSES),
+    actor: z.string(),
+    error: z.string().nullable(),
+    started_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'WorkflowRunSummary' });
+export type RunSummary = z.output<typeof RunSummary>;
+
+/** Run of the history with its values. Large ones are left out, and those of runs that show deleted documents. */
+export const RunView = RunSummary.extend({
+  inputs: z.unknown(),
+  blocks: z.array(BlockResult),
+  output: z.unknown(),
+}).meta({ id: 'WorkflowRun' });
+export type RunView = z.output<typeof RunView>;
+
+export const ListRunsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).default(50) });
+export type ListRunsQuery = z.output<typeof ListRunsQuery>;

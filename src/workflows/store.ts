@@ -1,0 +1,108 @@
+import { notFound } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Definition, WorkflowDetail, WorkflowView } from './schema.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Most workflows in a list. */
+const LIST_ROWS_MAX = 1_000;
+
+export async function insertWorkflow(
+  tx: Sql,
+  orgId: string,
+  workflow: { id: string; name: string; actor: string },
+): Promise<void> {
+  await tx`
+    INSERT INTO workflows (id, org_id, name, latest_version, created_by)
+    VALUES (${workflow.id}, ${orgId}, ${workflow.name}, 0, ${workflow.actor})`;
+}
+
+/** Add a version to a workflow. @returns its number; null if the workflow is deleted */
+export async function insertVersion(
+  tx: Sql,
+  orgId: string,
+  workflowId: string,
+  version: { definition: Definition; actor: string },
+): Promise<number | null> {
+  const [row] = await tx`
+    UPDATE workflows SET latest_version = latest_version + 1, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${workflowId} RETURNING latest_version`;
+  if (!row) return null;
+  // tx.json would pass a jsonb, which does not keep the order of keys.
+  const definition = JSON.stringify(version.definition);
+  await tx`
+    INSERT INTO workflow_versions (workflow_id, version, definition, created_by)
+    VALUES (${workflowId}, ${row['latest_version'] as number}, ${definition}::text::json, ${version.actor})`;
+  return row['latest_version'] as number;
+}
+
+/** Publish a version that exists. @returns false if it does not */
+export async function publishVersion(tx: Sql, orgId: string, workflowId: string, version: number): Promise<boolean> {
+  const rows = await tx`
+    UPDATE workflow_versions SET published_at = coalesce(published_at, now())
+    FROM workflows
+    WHERE workflows.id = workflow_id AND org_id = ${orgId} AND workflow_id = ${workflowId} AND version = ${version}
+    RETURNING 1`;
+  if (rows.length === 0) return false;
+  await tx`
+    UPDATE workflows SET published_version = ${version}, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${workflowId}`;
+  return true;
+}
+
+export async function listWorkflowRows(sql: Sql, orgId: string): Promise<WorkflowView[]> {
+  const rows = await sql`SELECT * FROM workflows WHERE org_id = ${orgId} ORDER BY name LIMIT ${LIST_ROWS_MAX}`;
+  return rows.map(toWorkflow);
+}
+
+/** Find a workflow by id or name. @throws AppError `workflow_not_found` (404) */
+export async function findWorkflow(sql: Sql, orgId: string, ref: string): Promise<WorkflowView> {
+  const [row] = await sql`SELECT * FROM workflows WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref})`;
+  if (!row) throw notFound('workflow', ref);
+  return toWorkflow(row);
+}
+
+/** Read a version of a workflow. @throws AppError `workflow_version_not_found` (404) */
+export async function readDefinition(
+  sql: Sql,
+  orgId: string,
+  workflowId: string,
+  version: number,
+): Promise<Definition> {
+  const [row] = await sql`
+    SELECT definition FROM workflow_versions JOIN workflows ON workflows.id = workflow_id
+    WHERE org_id = ${orgId} AND workflow_id = ${workflowId} AND version = ${version}`;
+  if (!row) throw notFound('workflow version', String(version));
+  return row['definition'] as Definition;
+}
+
+export async function listVersions(sql: Sql, orgId: string, workflowId: string): Promise<WorkflowDetail['versions']> {
+  const rows = await sql`
+    SELECT version, v.created_at, v.published_at FROM workflow_versions v JOIN workflows ON workflows.id = workflow_id
+    WHERE org_id = ${orgId} AND workflow_id = ${workflowId} ORDER BY version DESC LIMIT ${LIST_ROWS_MAX}`;
+  return rows.map((row) => ({
+    version: row['version'] as number,
+    created_at: (row['created_at'] as Date).toISOString(),
+    published_at: timeOf(row['published_at']),
+  }));
+}
+
+export async function deleteWorkflowRow(tx: Sql, orgId: string, id: string): Promise<void> {
+  await tx`DELETE FROM workflows WHERE org_id = ${orgId} AND id = ${id}`;
+}
+
+function toWorkflow(row: Row): WorkflowView {
+  return {
+    id: row['id'] as string,
+    name: row['name'] as string,
+    status: row['published_version'] === null ? 'draft' : 'published',
+    latest_version: row['latest_version'] as number,
+    published_version: row['published_version'] as number | null,
+    created_at: timeOf(row['created_at']) as string,
+    updated_at: timeOf(row['updated_at']) as string,
+  };
+}
+
+function timeOf(value: unknown): string | null {
+  return value instanceof Date ? value.toISOString() : null;
+}
