@@ -1,0 +1,44 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import { parseRequest } from '../../src/cli/parse-request.ts';
+
+export default class WorkflowsImport extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Import the definition of a workflow from a JSON or YAML file.\n' +
+    'The file has the name and the definition, or the definition alone with --name. If there is a workflow of that ' +
+    'name, the definition becomes a version of it, unless it is the same as the latest one. Every fault of a ' +
+    'definition is reported with its path. With --json the output is the workflow as GET /v1/workflows/{id} shows it.';
+  static override examples = [
+    '<%= config.bin %> workflows import weekly-report.yaml',
+    '<%= config.bin %> workflows import definition.json --name "Weekly report" --publish --json',
+  ];
+  static override args = {
+    file: Args.string({ description: 'JSON or YAML file; - reads stdin', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    name: Flags.string({ description: 'name of the workflow (default: the one in the file)', env: 'SERVICE_NAME' }),
+    publish: Flags.boolean({ description: 'publish the version that was imported', env: 'SERVICE_PUBLISH' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WorkflowsImport);
+    const { readWorkflowFile } = await import('../../src/cli/read-workflow.ts');
+    const { NewWorkflow } = await import('../../src/workflows/schema.ts');
+    const request = parseRequest(NewWorkflow, await readWorkflowFile(args.file, flags.name));
+    return this.withOperator(flags, async ({ sql, workflows }, operator) => {
+      const { getWorkflow, importWorkflow, publishWorkflow } = await import('../../src/workflows/workflows.ts');
+      const { workflow, change } = await importWorkflow(workflows, operator, request);
+      const { id, name, version } = workflow;
+      this.log(`${name} (${id}): ${change}, version ${version}`);
+      if (flags.publish) await publishWorkflow(workflows, operator, id, version);
+      const now = await getWorkflow(sql, operator, id, version);
+      if (now.published_version === version) this.log(`version ${version} is published`);
+      else note(`version ${version} is a draft; publish it with: ${this.config.bin} workflows publish "${name}"`);
+      return now;
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import { Args, Flags } from '@oclif/core';
+import type { Appliance } from '../../src/appliance/appliance.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { canAsk } from '../../src/cli/confirm.ts';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+import type { RunReply } from '../../src/workflows/schema.ts';
+
+const MODES = ['simulate', 'live', 'dry-run'] as const;
+
+export default class WorkflowsRun extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Run a workflow: simulate and live run the published version, dry-run the latest one.\n' +
+    'Blocks that change something run with --mode live only, and only if they are approved. On a terminal the command ' +
+    'shows what each of them would do, and asks; elsewhere each needs --approve. ' +
+    'The exit code is 0 if the run was completed, 4 if an approval is missing or the workflow is a draft, and 1 if a ' +
+    'block failed. With --json the output is the response of POST /v1/workflows/{id}/run.';
+  static override examples = [
+    '<%= config.bin %> workflows run "Weekly report" --input topic=pumps',
+    '<%= config.bin %> workflows run "Weekly report" --input topic=pumps --mode live --approve send --json',
+  ];
+  static override args = {
+    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    mode: Flags.string({
+      description: 'simulate (nothing is changed), live, or dry-run (the latest version, nothing is changed)',
+      default: 'simulate',
+      env: 'SERVICE_MODE',
+    }),
+    input: Flags.string({
+      description: 'name=value of an input; JSON if the input is no string; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_INPUT',
+    }),
+    'inputs-file': Flags.string({
+      description: 'JSON or YAML file with all inputs; - reads stdin',
+      env: 'SERVICE_INPUTS_FILE',
+    }),
+    approve: Flags.string({
+      description: 'id of a block that may make its change without a question; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_APPROVE',
+    }),
+  };
+
+  async run(): Promise<RunReply> {
+    const { args, flags } = await this.parse(WorkflowsRun);
+    const mode = MODES.find((known) => known === flags.mode.replace('_', '-'));
+    if (mode === undefined) throw invalidRequest(`--mode: must be ${MODES.join(', ')}`, 'mode');
+    const approved = listOf(flags.approve);
+    if (approved.length > 0 && mode !== 'live') {
+      throw invalidRequest('--approve: approvals are for live runs only; add --mode live', 'approve');
+    }
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { runWorkflow } = await import('../../src/workflows/run-workflow.ts');
+      const { readInputs } = await import('../../src/cli/workflow-inputs.ts');
+      const { askApproval } = await import('../../src/cli/ask-approval.ts');
+      const given = { pairs: flags.input, file: flags['inputs-file'] };
+      const inputs = await readInputs(appliance, operator, args.workflow, mode, given);
+      const input = {
+        ...{ mode: mode === 'dry-run' ? ('dry_run' as const) : mode, inputs },
+        approvals: Object.fromEntries(approved.map((id) => [id, true])),
+        ...(canAsk() && mode === 'live' ? { ask: askApproval(signal) } : {}),
+      };
+      const reply = await runWorkflow(appliance.workflows, operator, args.workflow, input, signal);
+      await this.#show(appliance, reply, args.workflow);
+      return reply;
+    });
+  }
+
+  async #show(appliance: Appliance, reply: RunReply, workflow: string): Promise<void> {
+    const { BLOCK_COLUMNS, describeEnd, outputText, queuesJobs } = await import('../../src/cli/workflow-views.ts');
+    if (reply.blocks.length > 0) await this.showTable('blocks', reply.blocks, BLOCK_COLUMNS);
+    const output = outputText(reply);
+    if (output !== null) this.log(`\n${output}`);
+    for (const line of describeEnd(reply, { bin: this.config.bin, workflow })) note(line);
+    if (queuesJobs(reply)) {
+      const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+      if (!(await hasLiveWorker(appliance))) note('no worker is running; start "service serve" to finish the work');
+    }
+    if (reply.status === 'failed') process.exitCode = EXIT.fault;
+    else if (reply.status !== 'completed') process.exitCode = EXIT.refused;
+  }
+}

@@ -1,0 +1,56 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/cli/list-page.ts';
+
+const RUNS_MAX = 200;
+
+export default class WorkflowsRuns extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'List the runs of a workflow, newest first, or show one of them with the results of its blocks.\n' +
+    'Runs are kept for 90 days.';
+  static override examples = [
+    '<%= config.bin %> workflows runs "Weekly report"',
+    '<%= config.bin %> workflows runs "Weekly report" run_01h8 --json',
+  ];
+  static override args = {
+    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
+    run: Args.string({ description: 'id of the run to show', ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    limit: Flags.integer({
+      description: 'number of runs at most',
+      default: 50,
+      min: 1,
+      max: RUNS_MAX,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WorkflowsRuns);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { getRun, listRuns } = await import('../../src/workflows/run-workflow.ts');
+      const { BLOCK_COLUMNS } = await import('../../src/cli/workflow-views.ts');
+      if (args.run !== undefined) {
+        const { blocks, ...run } = await getRun(sql, operator, args.workflow, args.run);
+        await this.showFields(run);
+        await this.showTable('blocks', blocks, BLOCK_COLUMNS);
+        return { ...run, blocks };
+      }
+      const runs = await listRuns(sql, operator, args.workflow, { limit: flags.limit });
+      await this.showTable('runs', runs, [
+        ['id', (run) => run.run_id],
+        ['started', (run) => run.started_at],
+        ['mode', (run) => run.mode],
+        ['version', (run) => run.version],
+        ['status', (run) => run.status],
+        ['by', (run) => run.actor, 'may be cut'],
+        ['error', (run) => run.error, 'may be cut'],
+      ]);
+      return listPage(runs, flags.limit);
+    });
+  }
+}

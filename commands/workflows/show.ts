@@ -1,0 +1,45 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class WorkflowsShow extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show a workflow: its versions, and the inputs and blocks of one of them.\n' +
+    'With --json the output is the response of GET /v1/workflows/{id}, which has the whole definition.';
+  static override examples = [
+    '<%= config.bin %> workflows show "Weekly report"',
+    '<%= config.bin %> workflows show "Weekly report" --at-version 2 --json',
+  ];
+  static override args = {
+    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'at-version': Flags.integer({
+      description: 'version to show (default: the latest)',
+      min: 1,
+      env: 'SERVICE_AT_VERSION',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WorkflowsShow);
+    return this.withOperator(flags, async ({ sql, workflows }, operator) => {
+      const { getWorkflow } = await import('../../src/workflows/workflows.ts');
+      const { describeWorkflow } = await import('../../src/cli/workflow-views.ts');
+      const workflow = await getWorkflow(sql, operator, args.workflow, flags['at-version']);
+      const { fields, blocks } = describeWorkflow(workflow, workflows.blocks);
+      await this.showFields(fields);
+      await this.showTable('blocks', blocks, [
+        ['block', (block) => block.id],
+        ['type', (block) => block.type],
+        ['changes things', (block) => (block.hasSideEffect ? 'yes, needs approval' : 'no')],
+        ['after', (block) => block.after.join(', ')],
+        ['if', (block) => block.condition, 'may be cut'],
+        ['arguments', (block) => block.args, 'may be cut'],
+      ]);
+      return workflow;
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import { printable } from '../platform/printable.ts';
+import type { Block } from '../workflows/schema.ts';
+import { ask } from './confirm.ts';
+import { note, paint } from './output.ts';
+
+/** Characters of one argument that are shown. */
+const SHOWN_CHARS = 4_000;
+
+/** Make a function that shows on a terminal what a block would do, and asks whether it may. */
+export function askApproval(signal: AbortSignal) {
+  return async (block: Block, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
+    note(`\n${paint('bold', `Block ${block.id} (${block.type}) would run with:`, process.stderr)}`);
+    for (const [name, value] of Object.entries(would)) note(indent(`${name}: ${shown(value)}`));
+    const answer = await ask(`Approve block ${block.id}? [y/N]`, signal);
+    return /^y(es)?$/i.test(answer);
+  };
+}
+
+function shown(value: unknown): string {
+  const text = printable(typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'nothing'));
+  if (text.length <= SHOWN_CHARS) return text;
+  return `${text.slice(0, SHOWN_CHARS)}… and ${text.length - SHOWN_CHARS} more characters`;
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ');
+}

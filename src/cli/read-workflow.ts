@@ -1,0 +1,21 @@
+import { invalidRequest } from '../platform/errors.ts';
+import { readDataFile } from './read-data-file.ts';
+
+/**
+ * Read a workflow from a file with `name` and `definition`, or with a definition alone.
+ *
+ * @param name name that was given; it overrides the one of the file
+ * @throws AppError `invalid_request` (400), and those of `readDataFile`
+ */
+export async function readWorkflowFile(
+  file: string,
+  name: string | undefined,
+): Promise<{ name: unknown; definition: unknown }> {
+  const content = await readDataFile(file, 'FILE');
+  const isDefinition = 'blocks' in content && !('definition' in content);
+  const definition = isDefinition ? content : content['definition'];
+  const wanted = name ?? (isDefinition ? undefined : content['name']);
+  if (definition === undefined) throw invalidRequest('FILE: must have a definition, which has "blocks"', 'file');
+  if (wanted === undefined) throw invalidRequest('the file has no name of the workflow; give it with --name', 'name');
+  return { name: wanted, definition };
+}
