@@ -33,7 +33,7 @@ export interface Outcome {
   readonly error: string | null;
 }
 
-/** State of a run: what blocks have put out so far, and the results of all that had their turn. */
+/** State of a run: inputs, outputs of the completed blocks, and results of all blocks so far. */
 interface RunState extends Values {
   readonly outputs: Map<string, unknown>;
   readonly results: Map<string, BlockResult>;
@@ -102,7 +102,7 @@ function bounded(result: BlockResult, state: RunState): BlockResult {
   return { ...rest, status: 'failed', output: null, error };
 }
 
-/** One block with all that its run needs. */
+/** Block with all that its run needs. */
 interface BlockRun {
   readonly block: Block;
   readonly type: BlockType;

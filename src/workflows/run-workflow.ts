@@ -128,7 +128,7 @@ async function execute(
   const { orgId } = caller;
   const timeout = input.ask === undefined ? [AbortSignal.timeout(RUN_MS_MAX)] : [];
   const isOver = AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]);
-  const heart = setInterval(() => {
+  const heartbeat = setInterval(() => {
     runStore.touchRun(sql, orgId, run.id).catch((err) => logger.debug({ err }, 'a run has missed a heartbeat'));
   }, HEARTBEAT_MS);
   try {
@@ -151,7 +151,7 @@ async function execute(
     await runStore.finishRun(sql, orgId, run.id, end).catch((err) => logger.warn({ err }, 'a run could not be ended'));
     throw error;
   } finally {
-    clearInterval(heart);
+    clearInterval(heartbeat);
   }
 }
 

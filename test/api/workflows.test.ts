@@ -249,10 +249,10 @@ test('jobs that a run queues carry the id of the workflow', async () => {
   for (const job of [job_id, reindex_job_id]) {
     expect((await api.call('GET', `/v1/jobs/${job}`, { key })).body).toMatchObject({ workflow_id: id });
   }
-  await until(async () => (await api.call('GET', `/v1/jobs/${job_id}`, { key })).body.status === 'ready', {
-    withinMs: 60_000,
-    what: 'ingest of the upload',
-  });
+  for (const job of [job_id, reindex_job_id]) {
+    const isReady = async () => (await api.call('GET', `/v1/jobs/${job}`, { key })).body.status === 'ready';
+    await until(isReady, { withinMs: 60_000, what: 'the queued jobs' });
+  }
   const again = await api.call('POST', `/v1/jobs/${job_id}/reprocess`, {
     key: await api.key({ scopes: ['jobs:write'] }),
   });
