@@ -9,7 +9,7 @@ import type { Definition, NewWorkflow, WorkflowDetail, WorkflowView } from './sc
 import * as store from './store.ts';
 import { validateDefinition } from './validate-definition.ts';
 
-export { findWorkflow, listWorkflowRows as listWorkflows } from './store.ts';
+export { listWorkflowRows as listWorkflows } from './store.ts';
 
 /** Database and the types of blocks that definitions may use. */
 export interface WorkflowContext {
