@@ -18,7 +18,7 @@ export default class Reaper extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Reaper);
-    const { parseDuration } = await import('../src/access/duration.ts');
+    const { parseDuration } = await import('../src/platform/duration.ts');
     const everyMs = parseDuration(flags.every, 'every');
     if (flags.once) {
       return this.withAppliance(flags, async ({ chores }, signal) => {

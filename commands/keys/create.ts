@@ -28,7 +28,7 @@ export default class KeysCreate extends BaseCommand {
     const { flags } = await this.parse(KeysCreate);
     return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
       const { createKey } = await import('../../src/access/keys.ts');
-      const { parseDuration } = await import('../../src/access/duration.ts');
+      const { parseDuration } = await import('../../src/platform/duration.ts');
       const scopes = listOf(flags.scope) as NonNullable<NewApiKey['scopes']>;
       const created = await createKey(sql, keyRing, operator, {
         name: flags.name,

@@ -30,7 +30,7 @@ export default class KeysRotate extends BaseCommand {
     const { args, flags } = await this.parse(KeysRotate);
     return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
       const { rotateKey } = await import('../../src/access/keys.ts');
-      const { parseDuration } = await import('../../src/access/duration.ts');
+      const { parseDuration } = await import('../../src/platform/duration.ts');
       const graceMs = flags.grace === undefined ? 0 : parseDuration(flags.grace, 'grace');
       const view = createdKey(await rotateKey(sql, keyRing, operator, args.id, graceMs));
       this.log(view.key);

@@ -25,7 +25,7 @@ export default class TokensCreate extends BaseCommand {
     const { flags } = await this.parse(TokensCreate);
     return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
       const { issueToken } = await import('../../src/access/tokens.ts');
-      const { parseDuration } = await import('../../src/access/duration.ts');
+      const { parseDuration } = await import('../../src/platform/duration.ts');
       const { token, expires_at } = await issueToken(sql, keyRing, operator, {
         email: flags.user,
         ttlMs: parseDuration(flags.ttl, 'ttl'),

@@ -91,3 +91,8 @@ export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffe
   const [row] = await sql`SELECT secret_key_check FROM installation`;
   return row?.['secret_key_check'] as Buffer;
 }
+
+/** Return true if the database was set up with a secret key. */
+export async function hasSecretKeyCheck(sql: Sql): Promise<boolean> {
+  return (await sql`SELECT 1 FROM installation`).length > 0;
+}

@@ -12,7 +12,7 @@ import { claimSecretKeyCheck } from './organization-store.ts';
  * @throws AppError `secret_key_mismatch` (500)
  */
 export async function checkSecretKey(sql: Sql, keyRing: KeyRing): Promise<void> {
-  const mine = createHmac('sha256', keyRing.apiKeyPepper).update('secret-key-check').digest();
+  const mine = secretKeyCheckOf(keyRing);
   if (isSameHash(await claimSecretKeyCheck(sql, mine), mine)) return;
   throw new AppError({
     code: 'secret_key_mismatch',
@@ -20,4 +20,18 @@ export async function checkSecretKey(sql: Sql, keyRing: KeyRing): Promise<void> 
     message:
       'the database was set up with another secret key: set SERVICE_SECRET_KEY to that key, or use the data directory that contains its secret.key',
   });
+}
+
+/** Create the error for a database whose secret key is not here. @param file name that the file of the key should have */
+export function secretKeyMissing(file: string): AppError {
+  return new AppError({
+    code: 'secret_key_missing',
+    status: 500,
+    message: `the database was set up with a secret key that is not here: copy it to ${file}, set SERVICE_SECRET_KEY to it, or use the data directory that contains it (--data-dir)`,
+  });
+}
+
+/** Compute the check value of a secret key, which does not reveal the key. */
+export function secretKeyCheckOf(keyRing: Pick<KeyRing, 'apiKeyPepper'>): Buffer {
+  return createHmac('sha256', keyRing.apiKeyPepper).update('secret-key-check').digest();
 }

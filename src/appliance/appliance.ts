@@ -1,4 +1,5 @@
 import type { Access } from '../access/open-access.ts';
+import type { Backup } from '../backup/open-backup.ts';
 import type { Bulk } from '../bulk/open-bulk.ts';
 import type { Channels } from '../channels/open-channels.ts';
 import type { Documents } from '../documents/open-documents.ts';
@@ -35,6 +36,7 @@ export interface Appliance extends Stores {
   readonly channels: Channels;
   readonly workflows: Workflows;
   readonly jobs: Jobs;
+  readonly backup: Backup;
   /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];
   /** Create the service that runs the chores: lease recovery, and removal of deleted and orphaned data. */

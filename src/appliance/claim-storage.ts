@@ -40,6 +40,30 @@ export async function claimStorage(config: Config, objects: Objects, installatio
   );
 }
 
+/**
+ * Withdraw the claim of the storage before the files of a backup are written into it, so that the next start claims it
+ * for the installation of the backup.
+ *
+ * @param installations ids of installations whose claim may be withdrawn
+ * @throws AppError `config_invalid` if the storage belongs to another installation
+ */
+export async function withdrawClaim(
+  config: Config,
+  objects: Objects,
+  installations: readonly (string | null)[],
+): Promise<void> {
+  if (config.objects === null) return;
+  const held = await readClaim(objects);
+  if (held === null) return;
+  const { bucket, prefix } = config.objects;
+  if (!installations.includes(held.installation)) {
+    throw refusal(
+      `s3://${bucket}/${prefix} holds the files of another installation; choose another bucket, or another objects.prefix`,
+    );
+  }
+  await objects.delete(CLAIM_KEY);
+}
+
 /** Write the claim, or read the existing one. */
 async function claim(objects: Objects, mine: Claim): Promise<Claim> {
   const held = await readClaim(objects);

@@ -1,4 +1,5 @@
 import { openAccess } from '../access/open-access.ts';
+import { openBackup } from '../backup/open-backup.ts';
 import { openBulk } from '../bulk/open-bulk.ts';
 import { openChannels } from '../channels/open-channels.ts';
 import { createDefaultBucket, openDocuments } from '../documents/open-documents.ts';
@@ -7,6 +8,7 @@ import { openEmbedding } from '../embedding/open-embedding.ts';
 import { openIngest } from '../ingest/open-ingest.ts';
 import { openJobs } from '../jobs/open-jobs.ts';
 import { openMetadata } from '../metadata/open-metadata.ts';
+import { ballastChore } from '../platform/ballast.ts';
 import { choreService } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -20,7 +22,7 @@ import type { Appliance } from './appliance.ts';
 import { readinessCheck } from './check-ready.ts';
 import { claimStorage } from './claim-storage.ts';
 import { OpenParts } from './open-parts.ts';
-import { openStores } from './stores.ts';
+import { MIGRATIONS, openStores } from './stores.ts';
 
 const HOUSEKEEPING_MS = 60_000;
 
@@ -60,11 +62,17 @@ export async function openAppliance(
     const workflows = openWorkflows({ ...base, search, memory: null, embedder, uploads, metadata, sending });
     const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
+    const { installationId } = access;
+    const backup = openBackup({ ...base, installationId, migrations: MIGRATIONS });
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels, workflows];
-    const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => partsWithChores.flatMap((part) => part.chores(everyMs));
+    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels, workflows, backup];
+    const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
+    const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
+      ...partsWithChores.flatMap((part) => part.chores(everyMs)),
+      ballast,
+    ];
     return {
-      ...{ ...base, ...parts, metadata, channels, workflows, jobs, chores },
+      ...{ ...base, ...parts, metadata, channels, workflows, jobs, backup, chores },
       reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),

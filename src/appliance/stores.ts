@@ -1,8 +1,11 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hasSecretKeyCheck } from '../access/organization-store.ts';
+import { secretKeyMissing } from '../access/secret-key-check.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { openNotifier } from '../jobs/open-jobs.ts';
+import { ballastFile, releaseBallastIfFull } from '../platform/ballast.ts';
 import type { Config } from '../platform/config.ts';
 import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
 import { AppError } from '../platform/errors.ts';
@@ -10,10 +13,18 @@ import type { Logger } from '../platform/logger.ts';
 import { type Metrics, openMetrics } from '../platform/metrics.ts';
 import { migrate } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
+import { guardDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { checkServer, openPostgres, type PostgresTarget, type Sql } from '../platform/postgres.ts';
 import { openRedis, type RedisConnection } from '../platform/redis.ts';
-import { deriveKeyRing, type KeyRing, readOrCreateSecretKey } from '../platform/secret-key.ts';
+import type { Secret } from '../platform/secret.ts';
+import {
+  deriveKeyRing,
+  type KeyRing,
+  readOrCreateSecretKey,
+  readSecretKey,
+  secretKeyFile,
+} from '../platform/secret-key.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
 import { OpenParts } from './open-parts.ts';
 
@@ -45,13 +56,14 @@ export async function openStores(
   opened: OpenParts,
 ): Promise<Stores> {
   makeDataDir(config.dataDir);
+  await releaseBallastAtStart(config.dataDir, logger);
   const database = await findDatabase(config, logger, opened);
   const sql = openSql(database.pooled, { poolMax, applicationName: 'service', logger }, opened);
   const direct = openSql(database.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
   await checkServers(config, direct, sql);
   await migrate(direct, { directory: MIGRATIONS });
-  const keyRing = deriveKeyRing(config.secretKey ?? readOrCreateSecretKey(config.dataDir));
-  const objects = opened.add(await openObjects(config, logger));
+  const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, direct)));
+  const objects = guardDeletions(opened.add(await openObjects(config, logger)), sql);
   const threads = opened.add(openThreads());
   const redis = config.redisUrl ? opened.add(openRedis({ url: config.redisUrl }, logger)) : null;
   const notifier = openNotifier({ sql, direct, redis, logger });
@@ -63,11 +75,15 @@ export async function openStores(
  *
  * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and those of `openEmbeddedPostgres`
  */
-export async function openDatabase(config: Config, logger: Logger): Promise<{ sql: Sql; close(): Promise<void> }> {
+export async function openDatabase(
+  config: Config,
+  logger: Logger,
+  applicationName = 'service',
+): Promise<{ sql: Sql; close(): Promise<void> }> {
   const opened = new OpenParts();
   makeDataDir(config.dataDir);
   const { direct } = await findDatabase(config, logger, opened);
-  const sql = openSql(direct, { poolMax: 2, applicationName: 'service', logger }, opened);
+  const sql = openSql(direct, { poolMax: 2, applicationName, logger }, opened);
   try {
     await checkServers(config, sql, null);
   } catch (error) {
@@ -113,6 +129,25 @@ async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promi
   if (!isOne && sql !== null) await checkServer(sql, databaseUrl, 'DATABASE_URL');
 }
 
+/** PostgreSQL does not start on a full disk, and no chore can help it. */
+async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
+  const freed = await releaseBallastIfFull(dataDir);
+  if (freed === null) return;
+  logger.error({ freed_bytes: freed, data_dir: dataDir }, 'the disk is full: the ballast file was deleted; free some space');
+}
+
+/**
+ * Read the secret key of the data directory, or make one for a new installation.
+ *
+ * @throws AppError `secret_key_missing` (500) if the database was set up with a key that is not here
+ */
+async function readOrMakeSecretKey(dataDir: string, sql: Sql): Promise<Secret> {
+  const key = readSecretKey(dataDir);
+  if (key !== null) return key;
+  if (await hasSecretKeyCheck(sql)) throw secretKeyMissing(secretKeyFile(dataDir));
+  return readOrCreateSecretKey(dataDir);
+}
+
 /** @throws AppError `data_dir_unusable` (503) */
 function makeDataDir(dataDir: string): void {
   try {
@@ -121,6 +156,8 @@ function makeDataDir(dataDir: string): void {
     writeFileSync(probe, '');
     rmSync(probe);
   } catch (error) {
+    // On a disk that is full to the last file, the ballast file is deleted next.
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC' && existsSync(ballastFile(dataDir))) return;
     throw new AppError({
       code: 'data_dir_unusable',
       status: 503,

@@ -100,7 +100,7 @@ export abstract class BaseCommand extends Command {
   ): Promise<T> {
     const config = await this.loadSettings(flags, options.settings);
     if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
-    return this.#whileOpen(async (signal) => {
+    return this.untilDone(async (signal) => {
       const { openAppliance } = await import('../appliance/open-appliance.ts');
       const { openLogger } = await import('../platform/logger.ts');
       const appliance = await openAppliance(
@@ -131,7 +131,7 @@ export abstract class BaseCommand extends Command {
   /** Open only the database. Nothing is migrated or created. */
   protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
     const config = await this.loadSettings(flags);
-    return this.#whileOpen(async (signal) => {
+    return this.untilDone(async (signal) => {
       const { openDatabase } = await import('../appliance/stores.ts');
       const database = await openDatabase(config, await this.openCommandLogger(config));
       try {
@@ -143,7 +143,8 @@ export abstract class BaseCommand extends Command {
     });
   }
 
-  async #whileOpen<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Run work that opens what it needs itself. Ctrl-C aborts the signal. @throws AppError `interrupted`, and what `work` throws */
+  protected async untilDone<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
       return await untilInterrupted(work);
     } catch (error) {

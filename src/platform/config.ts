@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { AppError } from './errors.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
@@ -55,6 +56,7 @@ const ConfigFile = z.strictObject({
   ...storageSettings,
   ...embeddingSettings,
   ...channelSettings,
+  ...backupSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -134,6 +136,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...storageConfigOf(file),
   ...embeddingConfigOf(file),
   channels: channelConfigOf(file),
+  ...backupConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

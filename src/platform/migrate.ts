@@ -12,22 +12,23 @@ export interface MigrationStatus {
   readonly applied_at: Date | null;
 }
 
-interface Migration {
+/** Identity of a migration. */
+export interface MigrationId {
   readonly version: number;
   readonly name: string;
-  readonly text: string;
   /** SHA-256 of the text in hexadecimal; line ends are ignored, since a checkout may change them. */
   readonly checksum: string;
+}
+
+interface Migration extends MigrationId {
+  readonly text: string;
   /**
    * Oldest code, given as the newest migration it knows, that works once this migration is applied; null: unchanged.
    */
   readonly minimumCompatible: number | null;
 }
 
-interface Applied {
-  readonly version: number;
-  readonly name: string;
-  readonly checksum: string;
+interface Applied extends MigrationId {
   readonly applied_at: Date;
 }
 
@@ -45,12 +46,17 @@ const MIGRATION_LOCK = 7_310_112_002;
  * code still runs if they are compatible with it. An incompatible migration declares this in a comment at its head,
  * `-- minimum-compatible-version: N`: once it is applied, code whose newest migration is below N refuses to run.
  *
+ * @param options.upTo newest migration to apply; default: all
  * @returns the names of the migrations that this call applied
  * @throws AppError `database_too_new`, `migration_changed`, `migration_out_of_order`, `migration_failed`,
  *   `migration_invalid`
  */
-export async function migrate(sql: Sql, options: { directory: string }): Promise<string[]> {
-  const migrations = await readMigrations(options.directory);
+export async function migrate(
+  sql: Sql,
+  options: { directory: string; upTo?: number | undefined },
+): Promise<string[]> {
+  const { directory, upTo = Number.POSITIVE_INFINITY } = options;
+  const migrations = (await readMigrations(directory)).filter(({ version }) => version <= upTo);
   const done: string[] = [];
   // The first check takes no lock: at most starts nothing is pending, and no process has to wait for another.
   const seen = await readApplied(sql);
@@ -97,6 +103,17 @@ export async function migrationStatus(sql: Sql, options: { directory: string }):
   }
   for (const { version, name, applied_at } of applied) all.set(version, { version, name, applied_at });
   return [...all.values()].sort((a, b) => a.version - b.version);
+}
+
+/** List the migrations of this code, by version. @throws AppError `migration_invalid` */
+export async function listMigrations(directory: string): Promise<MigrationId[]> {
+  return (await readMigrations(directory)).map(({ version, name, checksum }) => ({ version, name, checksum }));
+}
+
+/** List the migrations that were applied to a database, by version. */
+export async function listAppliedMigrations(sql: Sql): Promise<MigrationId[]> {
+  const { applied } = await readApplied(sql);
+  return applied.map(({ version, name, checksum }) => ({ version, name, checksum }));
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {

@@ -6,7 +6,7 @@ import { type Database, openPool, type Sql } from './postgres/pool.ts';
 import { type Connect, rememberFactory } from './postgres/session.ts';
 import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
-export { withAdvisoryLock } from './postgres/advisory-lock.ts';
+export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lock.ts';
 export { checkServer } from './postgres/check-server.ts';
 export { isUniqueViolation, mapPostgresError } from './postgres/errors.ts';
 export { listenChannel } from './postgres/listen.ts';

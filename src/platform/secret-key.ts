@@ -1,4 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readOrCreateLine } from './create-once.ts';
 import { Secret } from './secret.ts';
@@ -26,8 +27,18 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
   };
 }
 
+/** Return the name of the file that holds the secret key if SERVICE_SECRET_KEY is not set. */
+export function secretKeyFile(dataDir: string): string {
+  return path.join(dataDir, 'secret.key');
+}
+
+/** Read the secret key from `<dataDir>/secret.key`; null if there is no such file. */
+export function readSecretKey(dataDir: string): Secret | null {
+  const file = secretKeyFile(dataDir);
+  return existsSync(file) ? new Secret(readFileSync(file, 'utf8').trim()) : null;
+}
+
 /** Read the secret key from `<dataDir>/secret.key` (mode 0600), which is created at the first start. */
 export function readOrCreateSecretKey(dataDir: string): Secret {
-  const file = path.join(dataDir, 'secret.key');
-  return new Secret(readOrCreateLine(file, () => randomBytes(32).toString('base64url')));
+  return new Secret(readOrCreateLine(secretKeyFile(dataDir), () => randomBytes(32).toString('base64url')));
 }

@@ -61,22 +61,21 @@ export interface S3Credentials {
 export function storageConfigOf(file: StorageFile): {
   /** Settings of S3; null if files are kept in the data directory. */
   objects: S3Settings | null;
+  /** Access to buckets of the same store, such as that of backups; it is valid without `objects` too. */
+  s3: Omit<S3Settings, 'bucket' | 'prefix'>;
   index: { storage: 'disk' | 's3' };
 } {
   const { objects, index } = file;
   const onS3 = objects.bucket !== undefined;
+  const s3 = {
+    endpoint: (objects.endpoint ?? endpointOfAws(objects.region)).replace(/\/+$/, ''),
+    region: objects.region,
+    pathStyle: objects.path_style ?? objects.endpoint !== undefined,
+    credentials: credentialsOf(objects),
+  };
   return {
-    objects:
-      objects.bucket === undefined
-        ? null
-        : {
-            bucket: objects.bucket,
-            endpoint: (objects.endpoint ?? endpointOfAws(objects.region)).replace(/\/+$/, ''),
-            region: objects.region,
-            prefix: objects.prefix ?? '',
-            pathStyle: objects.path_style ?? objects.endpoint !== undefined,
-            credentials: credentialsOf(objects),
-          },
+    objects: objects.bucket === undefined ? null : { bucket: objects.bucket, prefix: objects.prefix ?? '', ...s3 },
+    s3,
     index: { storage: index.storage ?? (onS3 ? 's3' : 'disk') },
   };
 }
@@ -91,17 +90,24 @@ function endpointOfAws(region: string): string {
   return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 }
 
+const NEEDS_CREDENTIALS =
+  'needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or objects.credentials: aws for the role of this machine';
 const AWS_REGION = /^[a-z]{2}(-[a-z]+)+-\d+$/;
 
 /** Find settings that contradict each other; `path` is the setting at which a person will look for the fault. */
 export function storageFaults(
-  file: StorageFile & { database_url?: unknown; secret_key?: unknown },
+  file: StorageFile & { database_url?: unknown; secret_key?: unknown; backup?: { to?: string | undefined } },
 ): { path: string[]; message: string }[] {
   const { objects, index } = file;
   const faults: { path: string[]; message: string }[] = [];
   const fault = (name: string, message: string) => faults.push({ path: name.split('.'), message });
+  const hasBackupsOnS3 = file.backup?.to?.startsWith('s3://') === true;
+  if (hasBackupsOnS3 && objects.credentials === 'keys' && credentialsOf(objects) === null) {
+    fault('backup.to', NEEDS_CREDENTIALS);
+  }
   if (objects.bucket === undefined) {
     for (const name of ['endpoint', 'prefix', 'path_style'] as const) {
+      if (hasBackupsOnS3 && name !== 'prefix') continue;
       if (objects[name] !== undefined) fault(`objects.${name}`, 'has no effect without S3_BUCKET');
     }
     if (index.storage === 's3') fault('index.storage', 's3 needs S3_BUCKET');
@@ -120,10 +126,7 @@ export function storageFaults(
     fault('objects.region', `${objects.region} is not a region of AWS; set S3_ENDPOINT to the address of the store`);
   }
   if (objects.credentials === 'keys' && credentialsOf(objects) === null) {
-    fault(
-      'objects.bucket',
-      'needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or objects.credentials: aws for the role of this machine',
-    );
+    fault('objects.bucket', NEEDS_CREDENTIALS);
   }
   return faults;
 }

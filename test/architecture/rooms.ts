@@ -33,6 +33,10 @@ export const ROOMS: readonly Room[] = [
     folder: 'src/appliance',
     owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores',
   },
+  {
+    folder: 'src/backup',
+    owns: 'backups: one snapshot of rows and files, verification, restore, schedule, pruning',
+  },
   { folder: 'src/workflows', owns: 'definitions, versions and runs of workflows, approvals' },
   { folder: 'src/memory', owns: 'connected sources and their synchronisation, memory search' },
   { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },

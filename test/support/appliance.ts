@@ -42,7 +42,7 @@ export async function openTestAppliance(
   const storage = beside ?? (await makeStorage());
   const { dataDir, databaseUrl, connection } = storage;
   // A job whose vendor is unavailable fails at once unless a test sets a window.
-  const settings = { data_dir: dataDir, database_url: databaseUrl, ...overrides };
+  const settings = { data_dir: dataDir, database_url: databaseUrl, ballast_bytes: 0, ...overrides };
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
   const config = loadConfig({ env: {}, overrides: { ...settings, bulk } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });

@@ -194,6 +194,19 @@ class DiskObjects implements Objects {
     throw objectNotFound(key);
   }
 
+  /** Every write makes a new file, so its inode number and time of modification identify its content. */
+  async #identify(key: string): Promise<Omit<ListedObject, 'key'> | null> {
+    try {
+      const found = await stat(this.#pathOf(key), { bigint: true });
+      if (!found.isFile()) return null;
+      const { size, ino, mtimeNs } = found;
+      return { sizeBytes: Number(size), tag: `${ino.toString(36)}.${mtimeNs.toString(36)}` };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw translate(error);
+    }
+  }
+
   /** Rename or link a complete, flushed file to the path of its key. */
   async #place(file: string, key: string, ifAbsent: boolean): Promise<void> {
     const target = this.#pathOf(key);
@@ -248,8 +261,8 @@ class DiskObjects implements Objects {
         yield* this.#walk(key, signal);
         continue;
       }
-      const found = await this.head(key); // null if it has been deleted in the meantime
-      if (found !== null) yield { key, sizeBytes: found.sizeBytes };
+      const found = await this.#identify(key); // null if it has been deleted in the meantime
+      if (found !== null) yield { key, ...found };
     }
   }
 }

@@ -10,6 +10,8 @@ export interface StoredObject {
 export interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;
+  /** Opaque mark of this content in this storage: it differs once the object has been written with other bytes. */
+  readonly tag: string;
 }
 
 /** Options with a signal that ends the operation at once with its reason. */

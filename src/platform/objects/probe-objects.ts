@@ -2,6 +2,9 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Objects } from './objects.ts';
 
+/** Key prefix of objects that are written and deleted only to see whether the storage works. */
+export const PROBES_PREFIX = 'probes/';
+
 const WRITERS = 8;
 
 export interface ObjectLatencies {
@@ -12,7 +15,7 @@ export interface ObjectLatencies {
 
 /** Write, read and delete an object, as every upload does. @throws AppError of `Objects`; `objects_damaged` (503) */
 export async function probeObjects(objects: Objects, signal?: AbortSignal): Promise<ObjectLatencies> {
-  const key = `probes/${newId('probe')}`;
+  const key = `${PROBES_PREFIX}${newId('probe')}`;
   const options = signal ? { signal } : {};
   const startMs = performance.now();
   await objects.put(key, Buffer.from(key), options);
@@ -39,7 +42,7 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
  * @throws AppError `conditional_writes_ignored` (500), and the errors of `Objects`
  */
 export async function requireConditionalWrites(objects: Objects): Promise<void> {
-  const folder = `probes/${newId('probe')}`;
+  const folder = `${PROBES_PREFIX}${newId('probe')}`;
   try {
     const first = await writeConcurrently(objects, `${folder}/consecutive`, 1);
     const second = await writeConcurrently(objects, `${folder}/consecutive`, 1);

@@ -168,9 +168,9 @@ class S3Objects implements Objects {
   async *list(prefix: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ListedObject> {
     if (prefix !== '') checkPrefix(prefix);
     for await (const page of this.#pages(prefix, signal)) {
-      for (const { name, sizeBytes } of page) {
+      for (const { name, ...listed } of page) {
         const key = name.slice(this.#root.length);
-        if (isKey(key)) yield { key, sizeBytes }; // others are not ours: consoles create `folder/` objects
+        if (isKey(key)) yield { key, ...listed }; // others are not ours: consoles create `folder/` objects
       }
     }
   }
@@ -235,8 +235,11 @@ class S3Objects implements Objects {
         signal?.throwIfAborted();
         throw translate(error);
       }
-      const page = (answer.Contents ?? []).flatMap(({ Key, Size }) =>
-        Key === undefined ? [] : [{ name: Key, sizeBytes: Size ?? 0 }],
+      const page = (answer.Contents ?? []).flatMap(({ Key, Size, ETag, LastModified }) =>
+        // A store without entity tags has times of modification, to the second.
+        Key === undefined
+          ? []
+          : [{ name: Key, sizeBytes: Size ?? 0, tag: ETag ?? LastModified?.toISOString() ?? '' }],
       );
       const last = page.at(-1)?.name;
       if (last === undefined) return;

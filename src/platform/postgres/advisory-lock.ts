@@ -1,3 +1,4 @@
+import { conflict } from '../errors.ts';
 import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
 
@@ -14,15 +15,17 @@ const HEARTBEAT_MS = 3_000;
  *
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  *
- * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection
+ * @param options.waits false: do not wait if the lock is held
+ * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection;
+ *   AppError `lock_held` (409) without waiting
  */
 export async function withAdvisoryLock<T>(
   sql: Sql,
   key: string,
   fn: (stillHeld: () => Promise<boolean>, lost: AbortSignal) => Promise<T>,
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: AbortSignal; waits?: boolean } = {},
 ): Promise<T> {
-  const { signal } = options;
+  const { signal, waits = true } = options;
   signal?.throwIfAborted();
   const loss = new AbortController();
   const session = openSession(sql, {
@@ -35,8 +38,13 @@ export async function withAdvisoryLock<T>(
              set_config('idle_session_timeout', '0', false), set_config('client_connection_check_interval', '2s', false),
              set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
              set_config('tcp_keepalives_count', '4', false)`;
-    const waiting = session<{ pid: number }[]>`
-      select pg_backend_pid() as pid from pg_advisory_lock(hashtextextended(${key}, 0))`.execute();
+    const waiting = (
+      waits
+        ? session<{ pid: number }[]>`
+            select pg_backend_pid() as pid from pg_advisory_lock(hashtextextended(${key}, 0))`
+        : session<{ pid: number }[]>`
+            select pg_backend_pid() as pid where pg_try_advisory_lock(hashtextextended(${key}, 0))`
+    ).execute();
     const cancel = () => waiting.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     const [holder] = await waiting
@@ -45,6 +53,7 @@ export async function withAdvisoryLock<T>(
         throw error;
       })
       .finally(() => signal?.removeEventListener('abort', cancel));
+    if (holder === undefined) throw conflict(`another process holds the lock "${key}"`, 'lock_held');
 
     // From here on the server ends the session of a holder that sends no heartbeat.
     await session`select set_config('idle_session_timeout', ${String(SILENCE_MS_MAX)}, false)`;
@@ -54,7 +63,7 @@ export async function withAdvisoryLock<T>(
     const stillHeld = async (): Promise<boolean> => {
       if (loss.signal.aborted) return false;
       try {
-        const [row] = await session<{ held: boolean }[]>`select pg_backend_pid() = ${holder?.pid ?? 0} as held`;
+        const [row] = await session<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
         return row?.held === true && !loss.signal.aborted;
       } catch {
         return false;
@@ -70,4 +79,22 @@ export async function withAdvisoryLock<T>(
   } finally {
     await session.end({ timeout: END_SECONDS });
   }
+}
+
+/** Limit of a transaction that only holds a lock, within which its holder works outside of the database. */
+const SHARED_MS_MAX = 600_000;
+
+/**
+ * Run `fn` while holding the advisory lock named `key` together with any number of others who share it; nobody can hold
+ * it by `withAdvisoryLock` meanwhile. The wait is limited to 15 s. The lock belongs to a transaction of its own, so this
+ * works through a transaction-pooling proxy.
+ *
+ * @throws the error of postgres.js if the wait takes too long, or if there is no connection
+ */
+export async function withSharedAdvisoryLock<T>(sql: Sql, key: string, fn: () => Promise<T>): Promise<T> {
+  return sql.begin(async (tx) => {
+    await tx`select set_config('idle_in_transaction_session_timeout', ${String(SHARED_MS_MAX)}, true)`;
+    await tx`select pg_advisory_xact_lock_shared(hashtextextended(${key}, 0))`;
+    return fn();
+  });
 }

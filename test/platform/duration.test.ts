@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDuration } from '../../src/access/duration.ts';
+import { parseDuration } from '../../src/platform/duration.ts';
 
 test.each([
   ['45s', 45_000],

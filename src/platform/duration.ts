@@ -1,4 +1,4 @@
-import { invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from './errors.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1000,

@@ -1,0 +1,66 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { formatBytes } from '../../src/cli/table.ts';
+
+export default class DbBackup extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Make a backup of all rows and files into a folder or a bucket, while the service goes on working.\n' +
+    'Files that an earlier backup of the same place has stored are not stored again. The secret key and the settings ' +
+    'are not part of the backup; the command says where the key is. An interrupted backup is never restored, and the ' +
+    'next one continues with what it has stored.';
+  static override examples = [
+    '<%= config.bin %> db backup --to /srv/backups/service --dry-run',
+    '<%= config.bin %> db backup --to s3://backups/service/ --json',
+  ];
+  static override flags = {
+    to: Flags.string({
+      description: 'folder, or s3://bucket/prefix/ (default: backup.to of service.yaml)',
+      env: 'SERVICE_TO',
+    }),
+    'dry-run': Flags.boolean({ description: 'show the size of the backup, and write nothing', env: 'SERVICE_DRY_RUN' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(DbBackup);
+    const settings = flags.to === undefined ? {} : { backup: { to: flags.to } };
+    return this.withAppliance(
+      flags,
+      async ({ config, backup, logger, access }, signal) => {
+        const { requireLocation, withTarget } = await import('../../src/cli/backups.ts');
+        const location = requireLocation(config);
+        if (flags['dry-run']) {
+          const { planBackup } = await import('../../src/backup/make-backup.ts');
+          const plan = await withTarget(config, location, { logger, mayBeMissing: true }, (target) =>
+            planBackup(backup, target, signal),
+          );
+          this.log(
+            `would store ${plan.rows} rows of ${plan.tables} tables and ${plan.files} files (${formatBytes(plan.bytes)}), of which ${plan.newFiles} are new (${formatBytes(plan.newBytes)})`,
+          );
+          const { newFiles: new_files, newBytes: new_bytes, ...rest } = plan;
+          return { dry_run: true, ...rest, new_files, new_bytes };
+        }
+        const { makeBackup, withBackupLock } = await import('../../src/backup/make-backup.ts');
+        const { withSteps, secretKeyNote } = await import('../../src/cli/backups.ts');
+        const report = await withTarget(config, location, { logger, creates: true }, (target) =>
+          withSteps((onProgress) =>
+            withBackupLock(backup.direct, signal, (guarded) =>
+              makeBackup(backup, target, {
+                ...{ actor: access.operatorActor, trigger: 'command', signal: guarded, onProgress },
+              }),
+            ),
+          ),
+        );
+        this.log(
+          `backup ${report.id} in ${report.location}: ${report.rows} rows of ${report.tables} tables, ${report.files} files (${formatBytes(report.bytes)}), of which ${report.new_files} are new (${formatBytes(report.new_bytes)})`,
+        );
+        if (report.missing_files > 0) {
+          this.logToStderr(`warning: ${report.missing_files} files to which rows refer do not exist any more`);
+        }
+        this.log(secretKeyNote(config));
+        return { ...report, secret_key: secretKeyNote(config) };
+      },
+      { settings },
+    );
+  }
+}

@@ -1,0 +1,57 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { yesFlag } from '../../src/cli/flags.ts';
+import { formatBytes } from '../../src/cli/table.ts';
+
+export default class DbRestore extends BaseCommand {
+  static override description =
+    'Restore a backup into this installation, and build its search indexes from the stored chunks; no provider is called.\n' +
+    'The service must be stopped, the secret key of the installation that was backed up must be here, and the ' +
+    'installation must be empty unless --force is given. The whole backup is verified before anything is written. ' +
+    'An interrupted restore continues when the command is run again.';
+  static override examples = [
+    '<%= config.bin %> db restore /srv/backups/service',
+    '<%= config.bin %> db restore s3://backups/service/ --backup bak_01k9zq3v7x --force --yes --json',
+  ];
+  static override args = {
+    from: Args.string({ description: 'folder of the backups, or s3://bucket/prefix/', required: true }),
+  };
+  static override flags = {
+    backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
+    force: Flags.boolean({ description: 'replace everything that the installation holds', env: 'SERVICE_FORCE' }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DbRestore);
+    const config = await this.loadSettings(flags, { backup: { to: args.from } });
+    const logger = await this.openCommandLogger(config);
+    const { confirm } = await import('../../src/cli/confirm.ts');
+    const { requireLocation, withSteps } = await import('../../src/cli/backups.ts');
+    const { restoreInstallation } = await import('../../src/appliance/restore-installation.ts');
+    const { operatorActor } = await import('../../src/access/operator.ts');
+    const { osUserName } = await import('../../src/platform/os-user.ts');
+    const report = await this.untilDone(async (signal) => {
+      if (flags.force) {
+        const place = config.databaseUrl === null ? config.dataDir : 'the database at DATABASE_URL';
+        await confirm(`Replace everything in ${place} by the backup?`, flags.yes, signal);
+      }
+      return withSteps((onProgress) =>
+        restoreInstallation(config, {
+          ...{ location: requireLocation(config), backup: flags.backup ?? null, force: flags.force },
+          ...{ actor: operatorActor(osUserName()), logger, signal, onProgress },
+        }),
+      );
+    });
+    const { index } = report;
+    this.log(
+      `restored backup ${report.id} of ${report.created_at}: ${report.rows} rows of ${report.tables} tables, ${report.files} files (${formatBytes(report.bytes)})`,
+    );
+    this.log(`built the indexes of ${index.buckets} buckets with ${index.chunks} chunks`);
+    for (const id of index.left_out) {
+      this.logToStderr(`warning: the stored chunks of the document ${id} are missing or damaged; reprocess its job`);
+    }
+    this.log('API keys and tokens are those of the installation that was backed up; start the service again');
+    return report;
+  }
+}

@@ -1,0 +1,42 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { formatBytes } from '../../src/cli/table.ts';
+
+export default class DbVerify extends BaseCommand {
+  static override description =
+    'Check every byte of a backup without restoring it, and that no file is missing. Needs no installation.\n' +
+    'A damaged backup exits with 4 and says what is wrong with it.';
+  static override examples = [
+    '<%= config.bin %> db verify /srv/backups/service',
+    '<%= config.bin %> db verify s3://backups/service/ --backup bak_01k9zq3v7x --json',
+  ];
+  static override args = {
+    from: Args.string({ description: 'folder of the backups, or s3://bucket/prefix/', required: true }),
+  };
+  static override flags = {
+    backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DbVerify);
+    const config = await this.loadSettings(flags, { backup: { to: args.from } });
+    const logger = await this.openCommandLogger(config);
+    const { requireLocation, withSteps, withTarget } = await import('../../src/cli/backups.ts');
+    const { findBackup } = await import('../../src/backup/layout.ts');
+    const { verifyBackup } = await import('../../src/backup/verify-backup.ts');
+    const { report } = await this.untilDone((signal) =>
+      withTarget(config, requireLocation(config), { logger }, (target) =>
+        withSteps(async (onProgress) =>
+          verifyBackup(target, await findBackup(target, flags.backup ?? null), { signal, onProgress }),
+        ),
+      ),
+    );
+    this.log(
+      `backup ${report.id} of ${report.created_at} is complete: ${report.rows} rows of ${report.tables} tables, ${report.files} files (${formatBytes(report.bytes)}), schema ${report.schema_version}, release ${report.service_version}`,
+    );
+    if (report.missing_files > 0) {
+      this.logToStderr(`warning: ${report.missing_files} files were missing already when the backup was made`);
+    }
+    return report;
+  }
+}

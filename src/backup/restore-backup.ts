@@ -1,0 +1,170 @@
+import type { Readable } from 'node:stream';
+import { conflict } from '../platform/errors.ts';
+import { listMigrations, type MigrationId, migrate } from '../platform/migrate.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { type Sql } from '../platform/postgres.ts';
+import { readSchemaObjects } from '../platform/schema-objects.ts';
+import { checkFile, hashStream, openLineFile, SortedCursor, sha256Of } from './files.ts';
+import { contentKey, damaged } from './layout.ts';
+import type { Manifest, ObjectEntry, OnProgress } from './schema.ts';
+import { countRows, prepareCopy } from './snapshot-store.ts';
+import * as store from './restore-store.ts';
+import { inGroups, isBackedUp, readObjectEntries } from './stored-objects.ts';
+import type { BackupTarget } from './target.ts';
+
+/** Size up to which a file is held in memory. */
+const MEMORY_BYTES_MAX = 1024 * 1024;
+
+export interface RestoreContext {
+  /** Connection pool that does not go through a transaction pooler. */
+  readonly sql: Sql;
+  /** Storage of the installation, without the guard of deletions. */
+  readonly objects: Objects;
+  /** Directory of the migrations. */
+  readonly migrations: string;
+}
+
+export interface RestoreOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress?: OnProgress;
+}
+
+/**
+ * Refuse a restore that could not work or would replace data.
+ *
+ * @param secretKeyCheck check value of the secret key of this installation, in hexadecimal; null: there is no key
+ * @throws AppError `backup_too_new`, `secret_key_mismatch`, `installation_in_use`, `installation_not_empty` (409)
+ */
+export async function checkRestorable(
+  { sql, migrations }: Pick<RestoreContext, 'sql' | 'migrations'>,
+  manifest: Manifest,
+  { secretKeyCheck, keyFile, force }: { secretKeyCheck: string | null; keyFile: string; force: boolean },
+): Promise<void> {
+  requireKnownMigrations(await listMigrations(migrations), manifest);
+  if (secretKeyCheck !== manifest.secret_key_check) {
+    const found = secretKeyCheck === null ? 'there is no secret key here' : 'the secret key here is another one';
+    throw conflict(
+      `the backup needs the secret key of the installation that was backed up, and ${found}; copy its secret.key to ${keyFile}, or set SERVICE_SECRET_KEY to it`,
+      'secret_key_mismatch',
+    );
+  }
+  if ((await store.countConnections(sql)) > 0) {
+    throw conflict(
+      'other processes of the service use this installation; stop them (service, workers, reaper) and run the command again',
+      'installation_in_use',
+    );
+  }
+  const used = force ? [] : await store.findUsedTables(sql);
+  if (used.length === 0) return;
+  throw conflict(
+    `the installation is not empty (${used.join(', ')}); restore into a new one, or replace everything in this one with --force`,
+    'installation_not_empty',
+  );
+}
+
+function requireKnownMigrations(known: readonly MigrationId[], manifest: Manifest): void {
+  const checksums = new Map(known.map(({ version, checksum }) => [version, checksum]));
+  const unknown = manifest.migrations.find(({ version, checksum }) => checksums.get(version) !== checksum);
+  if (unknown === undefined) return;
+  throw conflict(
+    `the backup was made by release ${manifest.service_version} with migration ${unknown.version} (${unknown.name}), which this release does not have; restore it with that release or a newer one`,
+    'backup_too_new',
+  );
+}
+
+/**
+ * Write the files of a backup into the storage. Files that are there already, as after an interrupted restore, are
+ * compared and not written again.
+ *
+ * @throws AppError `backup_damaged` (409); those of `Objects`; the reason of the signal
+ */
+export async function restoreObjects(
+  { objects }: Pick<RestoreContext, 'objects'>,
+  target: BackupTarget,
+  manifest: Manifest,
+  { signal, onProgress }: RestoreOptions,
+): Promise<void> {
+  let done = 0;
+  for await (const group of inGroups(readObjectEntries(target.objects, manifest.objects, signal))) {
+    signal.throwIfAborted();
+    await Promise.all(group.map((entry) => restoreObject(objects, target, manifest.id, entry, signal)));
+    done += group.length;
+    onProgress?.({ phase: 'files', done, total: manifest.objects.lines });
+  }
+}
+
+async function restoreObject(
+  objects: Objects,
+  target: BackupTarget,
+  backupId: string,
+  { key, size_bytes, sha256 }: ObjectEntry,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await objects.head(key, { signal });
+  if (found?.sizeBytes === size_bytes && (await hashStream(objects.stream(key, { signal }))).sha256 === sha256) return;
+  const source = contentKey(sha256);
+  if (size_bytes <= MEMORY_BYTES_MAX) {
+    const bytes = await target.objects.get(source, { signal });
+    if (sha256Of(bytes) !== sha256) throw damaged(backupId, [`${source} is not as it was written`]);
+    await objects.put(key, bytes, { signal });
+    return;
+  }
+  const stored = await objects.put(key, target.objects.stream(source, { signal }), { signal });
+  if (stored.sha256 === sha256) return;
+  await objects.delete(key);
+  throw damaged(backupId, [`${source} is not as it was written`]);
+}
+
+/**
+ * Replace the database by the rows of a backup, in one transaction: it is as before or completely restored. Its schema
+ * is that of the backup; later migrations are applied at the next start.
+ *
+ * @throws AppError `backup_damaged` (409), those of `migrate`; the error of postgres.js; the reason of the signal
+ */
+export async function restoreTables(
+  { sql, migrations }: RestoreContext,
+  target: BackupTarget,
+  manifest: Manifest,
+  { signal, onProgress }: RestoreOptions,
+): Promise<void> {
+  const schema = await readSchemaObjects(migrations);
+  await sql.begin(async (tx) => {
+    await prepareCopy(tx);
+    await store.dropSchema(tx, schema);
+    await migrate(tx, { directory: migrations, upTo: manifest.schema_version });
+    // The limits of `migrate` are those of its own statements.
+    await prepareCopy(tx);
+    await store.emptyTables(tx, manifest.tables.map(({ table }) => table));
+    for (const [nth, file] of manifest.tables.entries()) {
+      signal.throwIfAborted();
+      const fault = await checkFile(target.objects, file, signal);
+      if (fault !== null) throw damaged(manifest.id, [fault]);
+      const rows: Readable = openLineFile(target.objects, file, signal);
+      await store.fillTable(tx, file, rows);
+      const count = await countRows(tx, file.table);
+      if (count !== file.lines) {
+        throw damaged(manifest.id, [`${file.key} gave ${count} rows of ${file.table}, and ${file.lines} were written`]);
+      }
+      onProgress?.({ phase: 'rows', done: nth + 1, total: manifest.tables.length });
+    }
+    await store.setSequences(tx, manifest.sequences);
+    await store.resetRuntimeState(tx, manifest.id);
+  });
+}
+
+/** Remove files that the backup does not have: those of the data that it has replaced. */
+export async function removeOtherObjects(
+  { objects }: Pick<RestoreContext, 'objects'>,
+  target: BackupTarget,
+  manifest: Manifest,
+  { signal }: RestoreOptions,
+): Promise<void> {
+  const kept = new SortedCursor(readObjectEntries(target.objects, manifest.objects, signal));
+  try {
+    for await (const { key } of objects.list('', { signal })) {
+      if (isBackedUp(key) && (await kept.find(key)) === null) await objects.delete(key, { signal });
+    }
+  } finally {
+    await kept.close();
+  }
+}

@@ -1,0 +1,162 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Readable, Writable } from 'node:stream';
+import { findFirstOrganization } from '../access/organization-store.ts';
+import { isInProgress } from '../jobs/state-store.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { SchemaObjects } from '../platform/schema-objects.ts';
+import type { SequenceState } from './schema.ts';
+
+/** Names by which processes of the service are known to the database. */
+const APPLICATIONS = ['service', 'service/direct'];
+
+/** Count the connections of other processes of the service to this database. */
+export async function countConnections(sql: Sql): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    SELECT count(*)::int AS n FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = ANY(${sql.array(APPLICATIONS)}::text[])`;
+  return row?.n ?? 0;
+}
+
+/** Tables with rows that exist only once an installation is used, and the number of rows of a new installation. */
+const USED: Readonly<Record<string, number>> = {
+  organizations: 1,
+  users: 0,
+  api_keys: 1,
+  buckets: 1,
+  documents: 0,
+  jobs: 0,
+  usage_ledger: 0,
+  channel_configs: 0,
+};
+
+/** List the tables that hold more rows than those of a new installation. Tables that do not exist hold none. */
+export async function findUsedTables(sql: Sql): Promise<string[]> {
+  const used: string[] = [];
+  for (const [table, rowsMax] of Object.entries(USED)) {
+    if (!(await hasTable(sql, table))) continue;
+    const rows = await sql`SELECT 1 FROM ${sql(table)} LIMIT ${rowsMax + 1}`;
+    if (rows.length > rowsMax) used.push(table);
+  }
+  return used;
+}
+
+/** Return true if the database has the table of restores. */
+export function hasRestores(sql: Sql): Promise<boolean> {
+  return hasTable(sql, 'restores');
+}
+
+/** Find the id of the installation, which is that of its first organization; null if it was never started. */
+export async function findInstallation(sql: Sql): Promise<string | null> {
+  return (await hasTable(sql, 'organizations')) ? ((await findFirstOrganization(sql)) ?? null) : null;
+}
+
+async function hasTable(sql: Sql, name: string): Promise<boolean> {
+  const [found] = await sql<{ exists: boolean }[]>`SELECT to_regclass(${name}) IS NOT NULL AS exists`;
+  return found?.exists === true;
+}
+
+/** Remove everything that the migrations have created; what other programs keep in the database stays. */
+export async function dropSchema(tx: Sql, { tables, sequences, functions }: SchemaObjects): Promise<void> {
+  for (const table of [...tables].reverse()) await tx`DROP TABLE IF EXISTS ${tx(table)} CASCADE`;
+  for (const sequence of sequences) await tx`DROP SEQUENCE IF EXISTS ${tx(sequence)} CASCADE`;
+  for (const name of functions) await tx`DROP FUNCTION IF EXISTS ${tx(name)} CASCADE`;
+  await tx`DROP TABLE IF EXISTS schema_migrations, schema_compatibility`;
+}
+
+/** Remove rows that migrations have inserted. */
+export async function emptyTables(tx: Sql, tables: readonly string[]): Promise<void> {
+  await tx`TRUNCATE ${tx([...tables])}`;
+}
+
+/**
+ * Fill a table with the rows of a text.
+ *
+ * @throws the error of postgres.js for a row that the table does not take
+ */
+export async function fillTable(
+  tx: Sql,
+  { table, columns }: { readonly table: string; readonly columns: readonly string[] },
+  rows: Readable,
+): Promise<void> {
+  const query = tx`COPY ${tx(table)} (${tx([...columns])}) FROM STDIN`;
+  let refusal: unknown = null;
+  const writable: Writable = await query.writable();
+  // postgres.js reports an error that comes after the start of a COPY to the query alone, which is already settled.
+  (query as unknown as { reject: (error: unknown) => void }).reject = (error) => {
+    refusal = error;
+  };
+  writable.on('error', (error) => {
+    refusal ??= error;
+  });
+  try {
+    for await (const chunk of rows) {
+      if (refusal !== null) break;
+      await new Promise<void>((resolve) => writable.write(chunk, () => resolve()));
+    }
+  } catch (error) {
+    // Ends the COPY with a failure, and with it the transaction.
+    writable.destroy(error as Error);
+    throw error;
+  }
+  if (refusal === null) {
+    writable.end();
+    await setImmediate(); // until then the connection takes no other statement
+    await tx`SELECT 1`.catch((error: unknown) => {
+      refusal ??= error;
+    });
+  }
+  if (refusal !== null) throw refusal;
+}
+
+export async function setSequences(tx: Sql, sequences: readonly SequenceState[]): Promise<void> {
+  for (const { sequence, last_value, is_called } of sequences) {
+    await tx`SELECT setval(${sequence}::text::regclass, ${last_value}::text::bigint, ${is_called})`;
+  }
+}
+
+/**
+ * Bring restored rows into the state after a stop of all processes: jobs in progress are queued again without spending
+ * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup.
+ */
+export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void> {
+  await tx`
+    UPDATE jobs SET status = 'queued', fence = fence + 1, worker_id = NULL, lease_expires_at = NULL, updated_at = now()
+    WHERE ${isInProgress(tx)}`;
+  await tx`DELETE FROM workers`;
+  await tx`DELETE FROM reprojections`;
+  await tx`DELETE FROM retired_index_tables`;
+  await tx`
+    DELETE FROM index_tables t WHERE NOT EXISTS (
+      SELECT 1 FROM documents d
+      WHERE d.bucket_id = t.bucket_id AND d.active_generation IS NOT NULL AND d.status <> 'deleting')`;
+  await tx`DELETE FROM restores`;
+  await tx`INSERT INTO restores (backup_id) VALUES (${backupId})`;
+}
+
+/** Bucket whose index is to be built from stored chunks. */
+export interface BucketToIndex {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly chunks: number;
+}
+
+export async function selectBucketsToIndex(sql: Sql): Promise<BucketToIndex[]> {
+  const rows = await sql`
+    SELECT b.id, b.org_id, b.name, sum(g.chunks_count)::bigint AS chunks
+    FROM buckets b JOIN index_tables t ON t.bucket_id = b.id AND t.space IS NOT NULL
+    JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
+    JOIN generations g ON g.id = d.active_generation
+    WHERE b.deleting_at IS NULL GROUP BY 1, 2, 3 ORDER BY 1`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    name: row['name'] as string,
+    chunks: Number(row['chunks']),
+  }));
+}
+
+/** Return true if there is an API key with this public id. */
+export async function hasApiKey(sql: Sql, id: string): Promise<boolean> {
+  return (await sql`SELECT 1 FROM api_keys WHERE id = ${id}`).length > 0;
+}

@@ -1,0 +1,71 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type BackupLocation, describeLocation } from '../platform/backup-settings.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import { openDiskObjects } from '../platform/objects/disk.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+
+/** Open place of backups. */
+export interface BackupTarget {
+  readonly location: BackupLocation;
+  /** Location as a user would write it. */
+  readonly name: string;
+  readonly objects: Objects;
+}
+
+export type TargetConfig = Pick<Config, 'dataDir' | 'objects' | 's3'>;
+
+/**
+ * Open a place of backups.
+ *
+ * @param options.creates true: create a missing folder; false: refuse it
+ * @throws AppError `invalid_request` (400) for a place inside of the installation, `backup_not_found` (404) for a missing
+ *   folder, `backup_target_unusable` (503) for a folder that cannot be written
+ */
+export async function openTarget(
+  config: TargetConfig,
+  location: BackupLocation,
+  { logger, creates }: { readonly logger: Logger; readonly creates: boolean },
+): Promise<BackupTarget> {
+  const name = describeLocation(location);
+  refuseOwnStorage(config, location, name);
+  if (location.kind === 's3') {
+    const { openS3Objects } = await import('../platform/objects/s3.ts'); // the SDK takes a while to load
+    const settings = { ...config.s3, bucket: location.bucket, prefix: location.prefix };
+    return { location, name, objects: await openS3Objects(settings, logger) };
+  }
+  const { directory } = location;
+  if (!creates && !(await isFolder(directory))) throw notFound('backup', directory);
+  try {
+    return { location, name, objects: await openDiskObjects({ directory }) };
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new AppError({
+      ...{ code: 'backup_target_unusable', status: 503, cause },
+      message: `cannot use the folder ${directory} for backups (${code}); make it writable for the user of the service, or choose another`,
+    });
+  }
+}
+
+/** Return true if the folder exists. A place on S3 always does. */
+export async function targetExists(location: BackupLocation): Promise<boolean> {
+  return location.kind === 's3' || (await isFolder(location.directory));
+}
+
+async function isFolder(directory: string): Promise<boolean> {
+  const found = await stat(directory).catch(() => null);
+  return found?.isDirectory() === true;
+}
+
+/** A backup beside the data is lost with them, and sweeps could remove its files. */
+function refuseOwnStorage({ dataDir, objects }: TargetConfig, location: BackupLocation, name: string): void {
+  if (location.kind === 'folder') {
+    const inside = path.relative(dataDir, location.directory);
+    if (inside !== '' && (inside.startsWith('..') || path.isAbsolute(inside))) return;
+    throw invalidRequest(`${name} is inside of the data directory ${dataDir}; choose a folder outside of it`, 'to');
+  }
+  if (objects === null || objects.bucket !== location.bucket || objects.prefix !== location.prefix) return;
+  throw invalidRequest(`${name} is where the installation keeps its own files; choose another prefix or bucket`, 'to');
+}

@@ -1,0 +1,21 @@
+import type { Progress as Step } from '../backup/schema.ts';
+import type { Progress } from './progress.ts';
+
+const LABELS: Readonly<Record<Step['phase'], string>> = {
+  rows: 'tables',
+  files: 'files',
+  checking: 'checking files',
+  index: 'indexing chunks',
+};
+
+/** Show the steps of a backup, a verification or a restore as phases of a progress view. */
+export function showSteps(progress: Progress): (step: Step) => void {
+  let phase: string | null = null;
+  return ({ phase: next, done, total }) => {
+    // Without a total there is nothing to show a share of.
+    if (total === null) return;
+    if (next !== phase) progress.begin(LABELS[next], total);
+    phase = next;
+    progress.update(done);
+  };
+}

@@ -1,0 +1,113 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { parseDuration } from './duration.ts';
+import { AppError, invalidRequest } from './errors.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const MIB = 1024 * 1024;
+const PREFIX = /^([a-z0-9][a-z0-9_-]{0,63}\/)*$/;
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+/** Shortest interval of the schedule: a backup reads every row. */
+const EVERY_MS_MIN = 60_000;
+
+/** Place of backups: a folder of this host, or a prefix in a bucket. */
+export type BackupLocation =
+  | { readonly kind: 'folder'; readonly directory: string }
+  | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };
+
+const Location = z.string().superRefine((text, context) => {
+  const location = parseLocation(text);
+  if (typeof location === 'string') context.addIssue({ code: 'custom', message: location });
+});
+
+const Interval = z.string().superRefine((text, context) => {
+  try {
+    if (parseDuration(text) < EVERY_MS_MIN) context.addIssue({ code: 'custom', message: 'must be at least 1m' });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+  }
+});
+
+/** Settings of backups, of retention, and of the ballast file. */
+export const backupSettings = {
+  backup: z
+    .strictObject({
+      /** Place of scheduled backups; without one there are none. */
+      to: Location.optional(),
+      every: Interval.default('24h'),
+      /** Number of complete backups that are kept. */
+      keep: z.number().int().min(1).max(1_000).default(7),
+    })
+    .prefault({}),
+  retention: z
+    .strictObject({
+      audit_days: z.number().min(1).max(36_500).default(365),
+      /** Time for which finished jobs are kept. The last job of a document is kept as long as the document. */
+      jobs_days: z.number().min(1).max(36_500).default(365),
+    })
+    .prefault({}),
+  /** Size of the file that is deleted when the disk is full; 0 for none. */
+  ballast_bytes: z
+    .number()
+    .int()
+    .min(0)
+    .max(64 * 1024 * MIB)
+    .default(256 * MIB),
+};
+
+type BackupFile = z.output<z.ZodObject<typeof backupSettings>>;
+
+export interface BackupSettings {
+  /** Place of scheduled backups; null if there is no schedule. */
+  readonly to: BackupLocation | null;
+  readonly everyMs: number;
+  readonly keep: number;
+}
+
+export interface RetentionSettings {
+  readonly auditMs: number;
+  readonly jobsMs: number;
+}
+
+/** Convert the settings of the file to the form that the program uses. */
+export function backupConfigOf({ backup, retention, ballast_bytes }: BackupFile): {
+  backup: BackupSettings;
+  retention: RetentionSettings;
+  /** Size of the ballast file; 0: there is none. */
+  ballastBytes: number;
+} {
+  return {
+    backup: {
+      to: backup.to === undefined ? null : locationOf(backup.to),
+      everyMs: parseDuration(backup.every),
+      keep: backup.keep,
+    },
+    retention: { auditMs: retention.audit_days * DAY_MS, jobsMs: retention.jobs_days * DAY_MS },
+    ballastBytes: ballast_bytes,
+  };
+}
+
+/** Parse a location. @throws AppError `invalid_request` (400) */
+export function locationOf(text: string, param = 'backup.to'): BackupLocation {
+  const location = parseLocation(text);
+  if (typeof location === 'string') throw invalidRequest(`${param}: ${location}`, param);
+  return location;
+}
+
+/** Parse `s3://bucket/prefix` or the name of a folder. Returns the location, or a sentence that says what is wrong. */
+function parseLocation(text: string): BackupLocation | string {
+  if (text.trim() === '') return 'must be a folder, or s3://bucket/prefix';
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'folder', directory: path.resolve(text) };
+  const [, bucket = '', rest = ''] = /^s3:\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
+  const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
+  if (!text.startsWith('s3://')) return 'must be a folder, or s3://bucket/prefix';
+  if (!BUCKET.test(bucket)) return 'must name a bucket after s3://';
+  if (!PREFIX.test(prefix)) return 'must have a prefix of lower-case segments, such as s3://bucket/backups/';
+  return { kind: 's3', bucket, prefix };
+}
+
+/** Return the location as a user would write it. */
+export function describeLocation(location: BackupLocation): string {
+  return location.kind === 'folder' ? location.directory : `s3://${location.bucket}/${location.prefix}`;
+}

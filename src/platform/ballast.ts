@@ -1,0 +1,117 @@
+import { randomFillSync } from 'node:crypto';
+import { open, rename, rm, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import type { Chore } from './chores.ts';
+import type { Logger } from './logger.ts';
+
+const MIB = 1024 * 1024;
+/** Free space below which the disk counts as full: PostgreSQL writes its log in files of 16 MiB. */
+const FULL_BYTES = 16 * MIB;
+/** Share of the file's size that must stay free beside it; else it is not made. */
+const FREE_FACTOR = 2;
+const BLOCK_BYTES = MIB;
+const CHECK_MS = 5_000;
+const SETTLED_MS = 60_000;
+
+/** State of the ballast file. `off`: the size is 0; `missing`: it was released, or the disk is too full to make it. */
+export type BallastState = 'off' | 'present' | 'missing';
+
+export interface BallastOptions {
+  readonly dataDir: string;
+  /** Size of the file; 0: there is none. */
+  readonly bytes: number;
+}
+
+/** Return the name of the ballast file: space that is kept in reserve for the time when the disk is full. */
+export function ballastFile(dataDir: string): string {
+  return path.join(dataDir, 'ballast');
+}
+
+export async function ballastState({ dataDir, bytes }: BallastOptions): Promise<BallastState> {
+  if (bytes === 0) return 'off';
+  return (await sizeOf(ballastFile(dataDir))) === null ? 'missing' : 'present';
+}
+
+/** Delete the ballast file. Returns the number of bytes that became free; null if there was no file. */
+export async function releaseBallast(dataDir: string): Promise<number | null> {
+  const file = ballastFile(dataDir);
+  const bytes = await sizeOf(file);
+  if (bytes !== null) await rm(file, { force: true });
+  return bytes;
+}
+
+/** Delete the ballast file if the disk is full. Returns the number of bytes that became free, or null. */
+export async function releaseBallastIfFull(dataDir: string): Promise<number | null> {
+  const freeBytes = await freeBytesOf(dataDir);
+  return freeBytes !== null && freeBytes < FULL_BYTES ? releaseBallast(dataDir) : null;
+}
+
+/**
+ * Create the ballast file, of blocks that no file system can leave out or compress, unless it exists or the disk has too
+ * little space for it.
+ *
+ * @returns true if the file exists afterwards
+ */
+export async function createBallast({ dataDir, bytes }: BallastOptions, signal: AbortSignal): Promise<boolean> {
+  const file = ballastFile(dataDir);
+  if (bytes === 0) return false;
+  if ((await sizeOf(file)) !== null) return true;
+  const freeBytes = await freeBytesOf(dataDir);
+  if (freeBytes === null || freeBytes < bytes * (1 + FREE_FACTOR)) return false;
+  const draft = `${file}.${process.pid}`;
+  try {
+    await writeBlocks(draft, bytes, signal);
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return true;
+}
+
+async function writeBlocks(file: string, bytes: number, signal: AbortSignal): Promise<void> {
+  const block = randomFillSync(Buffer.allocUnsafe(BLOCK_BYTES));
+  const handle = await open(file, 'w', 0o600);
+  try {
+    for (let left = bytes; left > 0; left -= BLOCK_BYTES) {
+      signal.throwIfAborted();
+      await handle.write(block, 0, Math.min(left, BLOCK_BYTES));
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Make the chore that deletes the ballast file when the disk is full, and makes it again when there is space.
+ *
+ * @param settledMs time after which the file is made for the first time, so that it does not slow down a start
+ */
+export function ballastChore(options: BallastOptions, logger: Logger, settledMs: number = SETTLED_MS): Chore {
+  const { dataDir } = options;
+  const sinceMs = performance.now();
+  return {
+    name: 'care of the ballast file',
+    everyMs: CHECK_MS,
+    async run(signal) {
+      const freed = await releaseBallastIfFull(dataDir);
+      if (freed !== null) {
+        logger.error(
+          { freed_bytes: freed, data_dir: dataDir },
+          'the disk is full: the ballast file was deleted, so that the service can go on for a while; free some space',
+        );
+        return;
+      }
+      if (performance.now() - sinceMs >= settledMs) await createBallast(options, signal);
+    },
+  };
+}
+
+async function sizeOf(file: string): Promise<number | null> {
+  return (await stat(file).catch(() => null))?.size ?? null;
+}
+
+async function freeBytesOf(directory: string): Promise<number | null> {
+  const disk = await statfs(directory).catch(() => null);
+  return disk && disk.bavail * disk.bsize;
+}

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { checkBackupUnderWrites } from './under-writes.ts';
+
+const DOCUMENTS = 10_000;
+
+test('a backup of 10,000 documents made under writes is restored elsewhere with the same searches, usage and jobs', {
+  timeout: 1_800_000,
+}, async () => {
+  const figures = await checkBackupUnderWrites(DOCUMENTS);
+  process.stderr.write(`backup under writes: ${JSON.stringify(figures)}\n`);
+  expect(figures).toMatchObject({ documents: DOCUMENTS });
+});
