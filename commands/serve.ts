@@ -22,9 +22,17 @@ export default class Serve extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Serve);
     const settings = { port: flags.port, host: flags.host };
+    const { dataDir } = await this.loadSettings(flags, settings);
+    const servers = await import('../src/appliance/running-servers.ts');
+    await servers.refuseForeignDataDir(dataDir);
     await this.withAppliance(
       flags,
       async (appliance) => {
+        for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
+          this.logToStderr(
+            `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
+          );
+        }
         const { apiService } = await import('../server/api-service.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs } = appliance;

@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
+import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
@@ -96,6 +97,7 @@ export function apiService(
   const uploadDirectory = path.join(uploads, String(process.pid));
   let listening: Listening | null = null;
   let purging = Promise.resolve();
+  let forgetServer = async () => {};
   const purge = () => {
     purging = purging
       .then(() => appliance.documents.purge(drain.signal))
@@ -132,7 +134,11 @@ export function apiService(
     async start() {
       await appliance.embedding.prepare();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
-      listening = await server.listen({ host: options.host ?? config.host, port: options.port ?? config.port });
+      const address = { host: options.host ?? config.host, port: options.port ?? config.port };
+      listening = await server.listen(address).catch(async (error: unknown) => {
+        throw await explainPortInUse(error, { ...address, dataDir: config.dataDir });
+      });
+      forgetServer = await recordServer(config.dataDir, listening.url);
       logger.info({ url: listening.url }, 'the API is listening');
       await removeAbandonedUploads(uploads);
     },
@@ -141,6 +147,7 @@ export function apiService(
       await listening?.close({ graceMs: GRACE_MS });
       clearTimeout(deadline);
       drain.abort();
+      await forgetServer();
       await rm(uploadDirectory, { recursive: true, force: true });
       await purging;
     },

@@ -44,3 +44,13 @@ export async function eraseAuditedValues(sql: Sql, orgId: string, targets: reado
     UPDATE audit_log SET detail = detail || '{"before": {}, "after": {}, "erased": true}'
     WHERE org_id = ${orgId} AND target = ANY(${sql.array([...targets])}::text[]) AND detail ? 'before'`;
 }
+
+/** Delete entries of all organizations that are older than `ageMs`. Returns the number of deleted rows, at most `rowsMax`. */
+export async function deleteOldAuditRows(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
+  // Ids ascend with time, so the oldest rows are found without an index on the time.
+  const result = await sql`
+    DELETE FROM audit_log WHERE id IN (
+      SELECT id FROM (SELECT id, at FROM audit_log ORDER BY id LIMIT ${rowsMax}) AS oldest
+      WHERE at < now() - ${ageMs}::double precision * interval '1 millisecond')`;
+  return result.count;
+}

@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import { insertAuditRow, insertAuditRows } from './audit-store.ts';
+import { deleteOldAuditRows, insertAuditRow, insertAuditRows } from './audit-store.ts';
 
 export interface AuditEntry {
   /** Organization; null for an action on the whole installation. */
@@ -28,6 +28,19 @@ export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
 /** Write several entries of the audit log at once, in their order. */
 export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
   await insertAuditRows(sql, toStorableJson(entries.map((entry) => ({ detail: {}, ...entry }))));
+}
+
+/** Number of entries that one statement deletes. */
+const SWEPT_ROWS_MAX = 5_000;
+
+/** Delete entries that are older than `ageMs`. Returns their number. */
+export async function sweepAuditLog(sql: Sql, ageMs: number, signal: AbortSignal): Promise<number> {
+  for (let deleted = 0; ; ) {
+    signal.throwIfAborted();
+    const rows = await deleteOldAuditRows(sql, ageMs, SWEPT_ROWS_MAX);
+    deleted += rows;
+    if (rows < SWEPT_ROWS_MAX) return deleted;
+  }
 }
 
 /** Convert to JSON that jsonb can store, without U+0000 and lone surrogates: the log entry must not fail the change. */

@@ -4,6 +4,7 @@ import type { Logger } from '../platform/logger.ts';
 import { osUserName } from '../platform/os-user.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
+import { sweepAuditLog } from './audit.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Caller } from './caller.ts';
 import { sweepIdempotencyKeys } from './idempotency.ts';
@@ -31,7 +32,7 @@ export interface Access {
 }
 
 export interface AccessContext {
-  readonly config: Pick<Config, 'dataDir' | 'oidc'>;
+  readonly config: Pick<Config, 'dataDir' | 'oidc' | 'retention'>;
   readonly sql: Sql;
   readonly keyRing: KeyRing;
   readonly logger: Logger;
@@ -65,6 +66,11 @@ export async function openAccess(context: AccessContext): Promise<Access> {
       }),
     chores: (everyMs) => [
       { name: 'removal of old idempotency keys', everyMs, run: async () => void (await sweepIdempotencyKeys(sql)) },
+      {
+        name: 'removal of old audit entries',
+        everyMs,
+        run: async (signal) => void (await sweepAuditLog(sql, config.retention.auditMs, signal)),
+      },
     ],
   };
 }

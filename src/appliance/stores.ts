@@ -133,7 +133,10 @@ async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promi
 async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
   const freed = await releaseBallastIfFull(dataDir);
   if (freed === null) return;
-  logger.error({ freed_bytes: freed, data_dir: dataDir }, 'the disk is full: the ballast file was deleted; free some space');
+  logger.error(
+    { freed_bytes: freed, data_dir: dataDir },
+    'the disk is full: the ballast file was deleted; free some space',
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
-import { rebuildIndex, type ReindexContext } from '../ingest/reindex/reindex-bucket.ts';
+import { type ReindexContext, rebuildIndex } from '../ingest/reindex/reindex-bucket.ts';
 import { findUnfinishedRestore, finishRestore, markRebuilt } from './record-store.ts';
-import { selectBucketsToIndex } from './restore-store.ts';
 import type { RestoreOptions } from './restore-backup.ts';
+import { selectBucketsToIndex } from './restore-store.ts';
 
 /** Buckets and chunks whose index was built, and documents whose stored chunks could not be read. */
 export interface RebuildReport {

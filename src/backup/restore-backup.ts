@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import { conflict } from '../platform/errors.ts';
 import { listMigrations, type MigrationId, migrate } from '../platform/migrate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import { type Sql } from '../platform/postgres.ts';
+import type { Sql } from '../platform/postgres.ts';
 import { readSchemaObjects } from '../platform/schema-objects.ts';
 import { checkFile, hashStream, openLineFile, SortedCursor, sha256Of } from './files.ts';
 import { contentKey, damaged } from './layout.ts';
+import * as store from './restore-store.ts';
 import type { Manifest, ObjectEntry, OnProgress } from './schema.ts';
 import { countRows, prepareCopy } from './snapshot-store.ts';
-import * as store from './restore-store.ts';
 import { inGroups, isBackedUp, readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
 
@@ -134,7 +134,10 @@ export async function restoreTables(
     await migrate(tx, { directory: migrations, upTo: manifest.schema_version });
     // The limits of `migrate` are those of its own statements.
     await prepareCopy(tx);
-    await store.emptyTables(tx, manifest.tables.map(({ table }) => table));
+    await store.emptyTables(
+      tx,
+      manifest.tables.map(({ table }) => table),
+    );
     for (const [nth, file] of manifest.tables.entries()) {
       signal.throwIfAborted();
       const fault = await checkFile(target.objects, file, signal);

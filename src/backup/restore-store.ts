@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { findFirstOrganization } from '../access/organization-store.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';

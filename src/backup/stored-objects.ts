@@ -1,7 +1,7 @@
 import type { Objects } from '../platform/objects/objects.ts';
 import { PROBES_PREFIX } from '../platform/objects/probe-objects.ts';
-import { contentKey } from './layout.ts';
 import { readLines, SortedCursor } from './files.ts';
+import { contentKey } from './layout.ts';
 import { type LineFile, ObjectEntry } from './schema.ts';
 
 /** Number of files that are read, written or checked at once. */

@@ -91,7 +91,9 @@ async function checkContents(
     const trusted: boolean[] = [];
     for (const entry of group) trusted.push(await isTrusted(entry));
     const found = await Promise.all(
-      group.map((entry, nth) => checkContent(target, entry, { isTrusted: trusted[nth] === true, removesDamaged, signal })),
+      group.map((entry, nth) =>
+        checkContent(target, entry, { isTrusted: trusted[nth] === true, removesDamaged, signal }),
+      ),
     );
     faults.push(...found.filter((fault) => fault !== null));
     done += group.length;

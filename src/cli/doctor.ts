@@ -19,6 +19,7 @@ import type { Secret } from '../platform/secret.ts';
 import { openThreads } from '../platform/threads.ts';
 import { openTables } from '../search/open-tables.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
+import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
 import { formatBytes } from './table.ts';
 
 const REASON_CHARACTERS_MAX = 320;
@@ -44,6 +45,7 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield await check('node', async () => `${process.version} on ${process.platform}-${process.arch}`);
   yield await check('data directory', () => tryDirectory(config.dataDir));
   yield await check('disk space', () => measureSpace(config.dataDir));
+  yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
   signal.throwIfAborted();
   yield* examineDatabase(config, logger);
   signal.throwIfAborted();
@@ -112,16 +114,30 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
     });
     yield databaseCheck;
     if (databaseCheck.status === 'down') return;
+    let isCurrent = false;
     yield await check('migrations', async () => {
       const pending = await pendingMigrations(await open(), { directory: MIGRATIONS });
+      isCurrent = pending.length === 0;
       return pending.length === 0
         ? 'up to date'
         : `${pending.length} pending, to be applied at the next start: ${pending.join(', ')}`;
     });
     yield await check('clock', async () => measureSkew(await open()));
+    if (isCurrent) yield* examineCare(await open(), config, logger);
   } finally {
     await (database as { close(): Promise<void> } | null)?.close();
   }
+}
+
+/** Check what is done for the data over time; the tables for it must exist. */
+async function* examineCare(sql: Sql, config: Config, logger: Logger): AsyncGenerator<Check> {
+  yield (await hasCanaries(sql)) ? await check('canaries', () => tryCanaries(sql)) : notConfigured('canaries');
+  const { to } = config.backup;
+  yield to === null
+    ? { ...notConfigured('backup'), detail: 'not configured; set backup.to in service.yaml' }
+    : await check('backup', () => tryBackups(sql, config, to, logger));
+  const restore = await check('restore', () => tryRestore(sql));
+  if (restore.status === 'down') yield restore;
 }
 
 async function check(name: string, probe: () => Promise<string>): Promise<Check> {
@@ -235,8 +251,4 @@ async function tryRedis(config: Config, logger: Logger): Promise<string> {
   } finally {
     await redis.close();
   }
-}
-
-function down(message: string): AppError {
-  return new AppError({ code: 'check_failed', status: 503, message });
 }

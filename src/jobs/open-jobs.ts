@@ -10,9 +10,11 @@ import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
 import { recoverAndNotify } from './recovery.ts';
 import { openRedisNotifier } from './redis-notifier.ts';
+import { sweepFinishedJobs } from './sweep-jobs.ts';
 import { JobWorker, type WorkerOptions } from './worker.ts';
 
 const RECOVERY_MS = 5_000;
+const RETENTION_EVERY_MS = 6 * 3_600_000;
 
 /** The job engine over all kinds of jobs. */
 export interface Jobs {
@@ -43,7 +45,7 @@ export function openNotifier(context: {
 /** @param kinds all kinds of jobs */
 export function openJobs(
   context: Omit<JobOperations, 'kinds'> & {
-    readonly config: Pick<Config, 'workers' | 'bulk'>;
+    readonly config: Pick<Config, 'workers' | 'bulk' | 'retention'>;
     readonly metrics: Metrics;
   },
   kinds: readonly JobDefinition[],
@@ -74,6 +76,13 @@ export function openJobs(
       return serviceGroup(`${name} worker`, workers);
     },
     recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
-    chores: (everyMs) => [recovery(Math.min(RECOVERY_MS, everyMs))],
+    chores: (everyMs) => [
+      recovery(Math.min(RECOVERY_MS, everyMs)),
+      {
+        name: 'removal of old jobs',
+        everyMs: RETENTION_EVERY_MS,
+        run: async (signal) => void (await sweepFinishedJobs(sql, config.retention.jobsMs, signal)),
+      },
+    ],
   };
 }

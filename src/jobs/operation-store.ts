@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import { type Row, toJob } from './rows.ts';
 import { type Job, type JobStatus, UNFINISHED } from './schema.ts';
-import { isInProgress } from './state-store.ts';
+import { isFinished, isInProgress } from './state-store.ts';
 import type { HeldJob, JobFailure } from './store.ts';
 
 /**
@@ -27,6 +27,24 @@ export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise
     DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
       AND NOT ${isInProgress(sql)} RETURNING *`;
   return row ? toJob(row as Row) : null;
+}
+
+/**
+ * Delete jobs of all organizations that ended longer than `ageMs` ago. The last job of a document that exists is kept,
+ * and a bulk job as long as its results. Returns the number of deleted rows, at most `rowsMax`.
+ */
+export async function deleteOldJobs(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
+  const result = await sql`
+    DELETE FROM jobs WHERE id IN (
+      SELECT jobs.id FROM jobs
+      WHERE ${isFinished(sql)} AND jobs.completed_at < now() - ${ageMs}::double precision * interval '1 millisecond'
+        AND NOT EXISTS (SELECT 1 FROM bulk_jobs b WHERE b.job_id = jobs.id AND b.swept_at IS NULL)
+        AND (NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = jobs.document_id)
+             OR EXISTS (SELECT 1 FROM jobs later WHERE later.document_id = jobs.document_id
+                        AND (later.created_at, later.id) > (jobs.created_at, jobs.id)))
+      ORDER BY jobs.completed_at LIMIT ${rowsMax})
+      AND ${isFinished(sql)}`;
+  return result.count;
 }
 
 /** Find jobs of all organizations in progress without a heartbeat for `silentMs`, the longest silent first. */

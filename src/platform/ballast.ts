@@ -57,7 +57,7 @@ export async function createBallast({ dataDir, bytes }: BallastOptions, signal: 
   if (bytes === 0) return false;
   if ((await sizeOf(file)) !== null) return true;
   const freeBytes = await freeBytesOf(dataDir);
-  if (freeBytes === null || freeBytes < bytes * (1 + FREE_FACTOR)) return false;
+  if (freeBytes === null || freeBytes < freeBytesForBallast(bytes)) return false;
   const draft = `${file}.${process.pid}`;
   try {
     await writeBlocks(draft, bytes, signal);
@@ -66,6 +66,11 @@ export async function createBallast({ dataDir, bytes }: BallastOptions, signal: 
     await rm(draft, { force: true });
   }
   return true;
+}
+
+/** Return the free space that a disk must have for the ballast file to be made. */
+export function freeBytesForBallast(bytes: number): number {
+  return bytes * (1 + FREE_FACTOR);
 }
 
 async function writeBlocks(file: string, bytes: number, signal: AbortSignal): Promise<void> {

@@ -51,10 +51,7 @@ const MIGRATION_LOCK = 7_310_112_002;
  * @throws AppError `database_too_new`, `migration_changed`, `migration_out_of_order`, `migration_failed`,
  *   `migration_invalid`
  */
-export async function migrate(
-  sql: Sql,
-  options: { directory: string; upTo?: number | undefined },
-): Promise<string[]> {
+export async function migrate(sql: Sql, options: { directory: string; upTo?: number | undefined }): Promise<string[]> {
   const { directory, upTo = Number.POSITIVE_INFINITY } = options;
   const migrations = (await readMigrations(directory)).filter(({ version }) => version <= upTo);
   const done: string[] = [];

@@ -5,8 +5,8 @@ import { MIGRATIONS } from '../../src/appliance/stores.ts';
 import { planBackup } from '../../src/backup/make-backup.ts';
 import { readSchemaObjects } from '../../src/platform/schema-objects.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { ingestAll } from '../support/ingest-all.ts';
 import { openTestAppliance } from '../support/appliance.ts';
+import { ingestAll } from '../support/ingest-all.ts';
 import {
   backUp,
   copyFolder,
@@ -132,7 +132,10 @@ test('a restore into a new installation that was started replaces its admin key'
   const other = await otherMachine();
   await (await other.open()).close();
   expect(existsSync(path.join(other.dataDir, 'admin.key'))).toBe(true);
-  expect(await other.restore(folder.location)).toMatchObject({ resumed: false, index: { buckets: 1, chunks: DOCUMENTS } });
+  expect(await other.restore(folder.location)).toMatchObject({
+    resumed: false,
+    index: { buckets: 1, chunks: DOCUMENTS },
+  });
   expect(existsSync(path.join(other.dataDir, 'admin.key'))).toBe(false);
 });
 
@@ -156,23 +159,29 @@ test('a restore is refused while the service runs, or into an installation with 
   await again.close();
 });
 
-test.each(['files', 'rows', 'index'] as const)('a restore that is interrupted at its %s is finished by running it again', async (at) => {
-  const other = await otherMachine();
-  const stop = new AbortController();
-  const interrupted = other.restore(folder.location, {
-    signal: stop.signal,
-    onProgress: ({ phase }) => {
-      if (phase === at) stop.abort(new Error('stopped by the test'));
-    },
-  });
-  await expect(interrupted).rejects.toThrow('stopped by the test');
-  expect(await other.restore(folder.location)).toMatchObject({ resumed: at === 'index', index: { chunks: DOCUMENTS } });
-  const appliance = await other.open();
-  const caller = await appliance.access.operator('default');
-  const [found] = await searchTexts(appliance, caller, 'default', 'subject11');
-  expect(found?.[0]).toContain('Paper 11');
-  await appliance.close();
-});
+test.each(['files', 'rows', 'index'] as const)(
+  'a restore that is interrupted at its %s is finished by running it again',
+  async (at) => {
+    const other = await otherMachine();
+    const stop = new AbortController();
+    const interrupted = other.restore(folder.location, {
+      signal: stop.signal,
+      onProgress: ({ phase }) => {
+        if (phase === at) stop.abort(new Error('stopped by the test'));
+      },
+    });
+    await expect(interrupted).rejects.toThrow('stopped by the test');
+    expect(await other.restore(folder.location)).toMatchObject({
+      resumed: at === 'index',
+      index: { chunks: DOCUMENTS },
+    });
+    const appliance = await other.open();
+    const caller = await appliance.access.operator('default');
+    const [found] = await searchTexts(appliance, caller, 'default', 'subject11');
+    expect(found?.[0]).toContain('Paper 11');
+    await appliance.close();
+  },
+);
 
 test('a backup of a release with other migrations is refused', async () => {
   const other = await otherMachine();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
@@ -8,23 +9,15 @@ import { openTestApi, type TestApi } from '../support/api.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { createTestRandom, type SeededRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
-import {
-  backUp,
-  makeFolder,
-  never,
-  type OtherMachine,
-  openOtherMachine,
-  searchTexts,
-  secretKeyOf,
-  verifyNewest,
-} from './support.ts';
+import { backUp, makeFolder, never, openOtherMachine, searchTexts, secretKeyOf, verifyNewest } from './support.ts';
 
 const WRITERS = 4;
 /** Documents of the organization that writes while the backup is made. */
 const BUSY_DOCUMENTS = 60;
 const QUERIES = 25;
 const BULK_TEXTS = 150;
-const WORDS = 'rotor valve bearing shaft flange gasket piston turbine nozzle seal casing pump gauge lever spring crank'.split(' ');
+const WORDS =
+  'rotor valve bearing shaft flange gasket piston turbine nozzle seal casing pump gauge lever spring crank'.split(' ');
 
 function textOf(random: SeededRandom, number: number): string {
   const words = Array.from({ length: 40 }, () => random.pick(WORDS));
@@ -103,9 +96,67 @@ class Busy {
   }
 }
 
+/** Rows, searches and usage of an organization that does not change any more. */
+interface Quiet {
+  readonly orgId: string;
+  readonly queries: readonly string[];
+  readonly found: readonly (readonly [text: string, score: number][])[];
+  readonly rows: Awaited<ReturnType<typeof observe>>;
+}
+
+/** Fill an organization with documents and a bulk job, and search it. */
+async function makeQuiet(source: TestApi, documents: number, random: SeededRandom): Promise<Quiet> {
+  const { appliance } = source;
+  await appliance.access.createOrganization({ name: 'quiet', plan: 'pro' });
+  const quiet = await appliance.access.operator('quiet');
+  const { id } = await createBucket(appliance.sql, quiet, { name: 'archive', policy: BucketPolicy.parse({}) });
+  const texts = Array.from({ length: documents }, (_, number) => ({
+    ...{ id: String(number), fileName: `report-${number}.txt`, text: textOf(random, number) },
+  }));
+  await ingestAll(appliance, quiet, 'archive', texts);
+  const key = await source.key({ org: 'quiet', scopes: ['embed', 'search', 'documents:write'] });
+  const json = { texts: Array.from({ length: BULK_TEXTS }, (_, n) => textOf(random, n)) };
+  const bulk = await source.call('POST', '/v1/embed/jobs', { key, json });
+  expect(bulk.status).toBe(200);
+  const isDone = async () => {
+    const [row] = await appliance.sql`SELECT status FROM jobs WHERE kind = 'bulk'`;
+    return row?.['status'] === 'ready';
+  };
+  await until(isDone, { withinMs: 120_000, what: 'the bulk job' });
+  await appliance.search.index.optimize(id, never());
+  const queries = Array.from({ length: QUERIES }, (_, nth) =>
+    nth % 2 === 0 ? `token${random.int(documents)}x` : `${random.pick(WORDS)} ${random.pick(WORDS)} report`,
+  );
+  const found = [];
+  for (const query of queries) found.push(await searchTexts(appliance, quiet, 'archive', query));
+  await appliance.usage.meter.flush();
+  return { orgId: quiet.orgId, queries, found, rows: await observe(appliance.sql, quiet.orgId) };
+}
+
+/** Check that searches, usage and jobs of the organization are the same elsewhere. */
+async function checkQuiet(elsewhere: Appliance, quiet: Quiet): Promise<void> {
+  expect(await observe(elsewhere.sql, quiet.orgId)).toEqual(quiet.rows);
+  const caller = await elsewhere.access.operator('quiet');
+  for (const [nth, query] of quiet.queries.entries()) {
+    const before = quiet.found[nth] ?? [];
+    const again = await searchTexts(elsewhere, caller, 'archive', query);
+    expect(
+      again.map(([text]) => text),
+      query,
+    ).toEqual(before.map(([text]) => text));
+    for (const [rank, [, score]] of again.entries()) expect(score).toBeCloseTo(before[rank]?.[1] as number, 5);
+  }
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ result: T; seconds: number }> {
+  const beganMs = performance.now();
+  const result = await work;
+  return { result, seconds: Number(((performance.now() - beganMs) / 1000).toFixed(1)) };
+}
+
 /**
  * Back an installation up while one of its organizations writes, deletes and reindexes, restore it elsewhere, and
- * compare. The other organization does not change, so that its searches, usage and jobs must be equal to the last bit.
+ * compare. The other organization does not change, so that its searches, usage and jobs must be equal.
  *
  * @param documents documents of the organization that does not change
  */
@@ -114,96 +165,51 @@ export async function checkBackupUnderWrites(documents: number): Promise<Record<
   const { appliance } = source;
   const services: Service[] = [appliance.jobs.worker('embed'), appliance.reaper({ everyMs: 100 })];
   const folder = makeFolder();
-  let other: OtherMachine | null = null;
+  const other = await openOtherMachine(secretKeyOf(source.dataDir));
+  const random = createTestRandom('backup under writes');
+  let busy: Busy | null = null;
   try {
     for (const service of services) await service.start(never());
-    const random = createTestRandom('backup under writes');
-    await appliance.access.createOrganization({ name: 'quiet', plan: 'pro' });
-    const quiet = await appliance.access.operator('quiet');
-    await createBucket(appliance.sql, quiet, { name: 'archive', policy: BucketPolicy.parse({}) });
-    const texts = Array.from({ length: documents }, (_, number) => ({
-      ...{ id: String(number), fileName: `report-${number}.txt`, text: textOf(random, number) },
-    }));
-    await ingestAll(appliance, quiet, 'archive', texts);
-    const quietKey = await source.key({ org: 'quiet', scopes: ['embed', 'search', 'documents:write'] });
-    const bulk = await source.call('POST', '/v1/embed/jobs', {
-      key: quietKey,
-      json: { texts: Array.from({ length: BULK_TEXTS }, (_, n) => textOf(random, n)) },
-    });
-    expect(bulk.status).toBe(200);
-    const bulkPath = `/v1/embed/jobs/${bulk.body.job_id ?? bulk.body.id}`;
-    await until(
-      async () => /completed|ready/.test((await source.call('GET', bulkPath, { key: quietKey })).body.status),
-      { withinMs: 120_000, what: 'the bulk job' },
-    );
-    await appliance.search.index.optimize(
-      (await appliance.sql`SELECT id FROM buckets WHERE name = 'archive'`)[0]?.['id'] as string,
-      never(),
-    );
-    const queries = Array.from({ length: QUERIES }, (_, nth) =>
-      nth % 2 === 0 ? `token${random.int(documents)}x` : `${random.pick(WORDS)} ${random.pick(WORDS)} report`,
-    );
-    const found = [];
-    for (const query of queries) found.push(await searchTexts(appliance, quiet, 'archive', query));
-    await appliance.usage.meter.flush();
-    const before = await observe(appliance.sql, quiet.orgId);
-
+    const quiet = await makeQuiet(source, documents, random);
     await createBucket(appliance.sql, source.operator, { name: 'busy', policy: BucketPolicy.parse({}) });
-    const busy = new Busy(source, await source.key({ scopes: ['documents:write', 'buckets:manage', 'search'] }), random);
+    busy = new Busy(source, await source.key({ scopes: ['documents:write', 'buckets:manage', 'search'] }), random);
     for (let nth = 0; nth < BUSY_DOCUMENTS; nth++) await busy.upload();
     busy.start();
-    const beganMs = performance.now();
-    await until(async () => busy.writes > 20, { what: 'writes before the backup', withinMs: 60_000 });
-    const deletedBefore = new Set(busy.deletedEver);
-    const presentBefore = new Map(busy.present);
-    const writesBefore = busy.writes;
-    const report = await backUp(appliance, folder.location);
-    const backupMs = performance.now() - beganMs;
-    const writesDuring = busy.writes - writesBefore;
+    const { writes, present, deletedEver } = busy;
+    await until(async () => (busy as Busy).writes > writes + 20, {
+      what: 'writes before the backup',
+      withinMs: 60_000,
+    });
+    const before = { present: new Map(present), deleted: new Set(deletedEver), writes: busy.writes };
+    const { result: report, seconds: backup_s } = await timed(backUp(appliance, folder.location));
+    const writes_during = busy.writes - before.writes;
     await busy.stop();
     expect(busy.unexpected).toEqual([]);
     expect(report.missing_files).toBe(0);
-    const verifyBeganMs = performance.now();
-    await verifyNewest(folder.location);
-    const verifyMs = performance.now() - verifyBeganMs;
-
-    other = await openOtherMachine(secretKeyOf(source.dataDir));
-    const restoreBeganMs = performance.now();
-    const restored = await other.restore(folder.location);
-    const restoreMs = performance.now() - restoreBeganMs;
+    const { seconds: verify_s } = await timed(verifyNewest(folder.location));
+    const { result: restored, seconds: restore_s } = await timed(other.restore(folder.location));
     expect(restored.index.left_out).toEqual([]);
     const elsewhere = await other.open();
     try {
-      const after = await observe(elsewhere.sql, quiet.orgId);
-      expect(after).toEqual(before);
-      const caller = await elsewhere.access.operator('quiet');
-      for (const [nth, query] of queries.entries()) {
-        const again = await searchTexts(elsewhere, caller, 'archive', query);
-        expect(again.map(([text]) => text), query).toEqual((found[nth] as typeof again).map(([text]) => text));
-        for (const [rank, [, score]] of again.entries()) {
-          expect(score).toBeCloseTo((found[nth] as typeof again)[rank]?.[1] as number, 5);
-        }
-      }
-      await checkBusy(elsewhere, presentBefore, deletedBefore, busy.deletedEver);
+      await checkQuiet(elsewhere, quiet);
+      await checkBusy(elsewhere, before.present, before.deleted, deletedEver);
     } finally {
       await elsewhere.close();
     }
-    const seconds = (ms: number) => Number((ms / 1000).toFixed(1));
-    return {
-      ...{ documents, rows: report.rows, files: report.files, bytes: report.bytes, writes_during: writesDuring },
-      ...{ backup_s: seconds(backupMs), verify_s: seconds(verifyMs), restore_s: seconds(restoreMs) },
-    };
+    const { rows, files, bytes } = report;
+    return { documents, rows, files, bytes, writes_during, backup_s, verify_s, restore_s };
   } finally {
+    await busy?.stop();
     for (const service of services.toReversed()) await service.stop();
     await source.close();
-    await other?.remove();
+    await other.remove();
     folder.remove();
   }
 }
 
 /** Finish the restored jobs, and check that what was there before the backup is found and what was deleted is not. */
 async function checkBusy(
-  elsewhere: Awaited<ReturnType<OtherMachine['open']>>,
+  elsewhere: Appliance,
   presentBefore: ReadonlyMap<string, string>,
   deletedBefore: ReadonlySet<string>,
   deletedEver: ReadonlySet<string>,

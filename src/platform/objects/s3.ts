@@ -237,9 +237,7 @@ class S3Objects implements Objects {
       }
       const page = (answer.Contents ?? []).flatMap(({ Key, Size, ETag, LastModified }) =>
         // A store without entity tags has times of modification, to the second.
-        Key === undefined
-          ? []
-          : [{ name: Key, sizeBytes: Size ?? 0, tag: ETag ?? LastModified?.toISOString() ?? '' }],
+        Key === undefined ? [] : [{ name: Key, sizeBytes: Size ?? 0, tag: ETag ?? LastModified?.toISOString() ?? '' }],
       );
       const last = page.at(-1)?.name;
       if (last === undefined) return;

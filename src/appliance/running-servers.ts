@@ -1,0 +1,105 @@
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Config } from '../platform/config.ts';
+import { livenessOf, ownIdentity, ProcessIdentity } from '../platform/embedded-postgres/process-identity.ts';
+import { AppError } from '../platform/errors.ts';
+
+const PROBE_MS = 2_000;
+
+/** Record of a server in its data directory. */
+const RunningServer = z.object({ url: z.string(), started_at: z.string(), process: ProcessIdentity });
+export type RunningServer = z.infer<typeof RunningServer>;
+
+/** Write the address of this server into the data directory. Returns a function that removes it again. */
+export async function recordServer(dataDir: string, url: string): Promise<() => Promise<void>> {
+  const folder = path.join(dataDir, 'servers');
+  const file = path.join(folder, `${process.pid}.json`);
+  const record: RunningServer = { url, started_at: new Date().toISOString(), process: await ownIdentity() };
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  return () => rm(file, { force: true });
+}
+
+/** List the other servers that run on the data directory, and remove the records of those that were killed. */
+export async function findOtherServers(dataDir: string): Promise<RunningServer[]> {
+  const folder = path.join(dataDir, 'servers');
+  const servers: RunningServer[] = [];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const file = path.join(folder, name);
+    const server = await readFile(file, 'utf8').then(
+      (text) => RunningServer.safeParse(safeJson(text)).data ?? null,
+      () => null,
+    );
+    const liveness = server === null ? 'dead' : await livenessOf(server.process);
+    if (liveness === 'dead') await rm(file, { force: true }).catch(() => undefined);
+    else if (server !== null && server.process.pid !== process.pid) servers.push(server);
+  }
+  return servers;
+}
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Refuse to serve as root from a data directory of another user: files that root creates there cannot be read by that
+ * user's service.
+ *
+ * @throws AppError `data_dir_foreign` (409)
+ */
+export async function refuseForeignDataDir(dataDir: string): Promise<void> {
+  const found = await stat(dataDir).catch(() => null);
+  if (found === null || process.getuid?.() !== 0 || found.uid === 0) return;
+  throw new AppError({
+    code: 'data_dir_foreign',
+    status: 409,
+    message: `the data directory ${dataDir} belongs to user id ${found.uid}, whose service could not read what root writes into it; run the command as that user (sudo -u '#${found.uid}' …), or choose another directory with --data-dir`,
+  });
+}
+
+/**
+ * Explain who listens on the port, if the error is that the port is in use. Any other error is returned unchanged.
+ */
+export async function explainPortInUse(
+  error: unknown,
+  config: Pick<Config, 'dataDir' | 'host' | 'port'>,
+): Promise<unknown> {
+  if (!(error instanceof AppError) || error.code !== 'cannot_listen') return error;
+  if ((error.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') return error;
+  const where = `${config.host} port ${config.port}`;
+  const choose = 'choose another port with --port (SERVICE_PORT)';
+  const own = (await findOtherServers(config.dataDir)).find(({ url }) => new URL(url).port === String(config.port));
+  if (own !== undefined) {
+    const pid = own.process.pid;
+    return cannotListen(
+      `${where} is in use by the server of this data directory (process ${pid}, since ${own.started_at}); use it at ${own.url}, stop it, or ${choose}`,
+      error,
+    );
+  }
+  if (!(await isService(config)))
+    return cannotListen(`${where} is already in use by another program; stop it, or ${choose}`, error);
+  return cannotListen(
+    `${where} is in use by another installation of the service, with another data directory than ${config.dataDir}; use that one (name its folder with --data-dir), or ${choose}`,
+    error,
+  );
+}
+
+/** Return true if what listens answers like this service. */
+async function isService({ host, port }: Pick<Config, 'host' | 'port'>): Promise<boolean> {
+  const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  try {
+    const reply = await fetch(`http://${address}:${port}/healthz`, { signal: AbortSignal.timeout(PROBE_MS) });
+    return reply.headers.has('x-request-id') && (await reply.text()).includes('"status":"ok"');
+  } catch {
+    return false;
+  }
+}
+
+function cannotListen(message: string, cause: AppError): AppError {
+  return new AppError({ code: 'cannot_listen', status: 500, message, cause: cause.cause });
+}
