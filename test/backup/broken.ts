@@ -17,7 +17,7 @@ function breakFile(random: SeededRandom, file: string): { what: string; mend: ()
   const at = random.int(before.length);
   const after = Buffer.from(before);
   if (way === 'flip') after[at] = (after[at] as number) ^ (1 << random.int(8));
-  if (way === 'zeros') after.fill(0, at, at + 16);
+  if (way === 'zeros') after.fill(0, at, Math.min(at + 16, after.length));
   // A file that had zeros there would stay as it was.
   if (way === 'zeros' && after.equals(before)) after[at] = 1;
   if (way === 'flip' || way === 'zeros') writeFileSync(file, after);
