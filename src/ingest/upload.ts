@@ -88,13 +88,13 @@ export async function uploadDocument(
     reply = await register(sql, caller, bucket, collection?.id ?? null, upload, request);
   } catch (error) {
     await objects
-      .delete(key)
+      .delete(key, { unreferenced: true })
       .catch((cause) =>
         context.logger.warn({ err: cause, key }, 'the stored bytes of a refused upload could not be deleted'),
       );
     throw error;
   }
-  if (reply.duplicate_of !== undefined) await objects.delete(key);
+  if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
   else
     await context.notifier
       .notifyQueued('ingest')

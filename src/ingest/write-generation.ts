@@ -51,7 +51,7 @@ export class GenerationWriter {
     } catch (error) {
       await this.abandon(error);
       if (await this.#isGone(error)) {
-        await this.#context.objects.delete(this.#generation.artifactKey);
+        await this.#context.objects.delete(this.#generation.artifactKey, { unreferenced: true });
         throw new LeaseLost(this.#source.documentId);
       }
       throw error;

@@ -73,7 +73,8 @@ export async function deleteCalibration(
   model: Model,
   texts: readonly CalibrationText[],
 ): Promise<void> {
-  for (const batch of batchesOf(texts)) await objects.delete(`${CALIBRATION_PREFIX}${digestOf(model, batch)}`);
+  for (const batch of batchesOf(texts))
+    await objects.delete(`${CALIBRATION_PREFIX}${digestOf(model, batch)}`, { unreferenced: true });
 }
 
 interface Batch {

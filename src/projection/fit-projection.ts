@@ -279,7 +279,7 @@ async function store(
       target: String(version),
       detail,
     }).catch(async (error: unknown) => {
-      for (const key of written) await objects.delete(key);
+      for (const key of written) await objects.delete(key, { unreferenced: true });
       throw error;
     });
   });

@@ -148,7 +148,8 @@ async function append(context: BatchContext, work: Work, tokens: readonly string
     return true;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'generation_gone') throw error;
-    if (source !== 'keep') await objects.delete(artifactKey(context.orgId, documentId, generation));
+    if (source !== 'keep')
+      await objects.delete(artifactKey(context.orgId, documentId, generation), { unreferenced: true });
     return false;
   }
 }

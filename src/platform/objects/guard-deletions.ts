@@ -7,7 +7,7 @@ const LOCK = 'deletion of objects';
 /**
  * Wrap a storage so that no process deletes objects while another one runs `withoutDeletions`. A deletion waits up to
  * 15 s, and is then refused by `postgres_contention` (503, retryable); its caller tries again later, as after an outage.
- * Probes are not guarded.
+ * Probes and unreferenced objects are not guarded.
  */
 export function guardDeletions(objects: Objects, sql: Sql): Objects {
   const guarded = async (key: string, fn: () => Promise<void>): Promise<void> => {
@@ -24,7 +24,8 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
     get: (key, options) => objects.get(key, options),
     stream: (key, options) => objects.stream(key, options),
     head: (key, options) => objects.head(key, options),
-    delete: (key, options) => guarded(key, () => objects.delete(key, options)),
+    delete: (key, options) =>
+      options?.unreferenced === true ? objects.delete(key, options) : guarded(key, () => objects.delete(key, options)),
     list: (prefix, options) => objects.list(prefix, options),
     deletePrefix: (prefix, options) => guarded(prefix, () => objects.deletePrefix(prefix, options)),
     close: () => objects.close(),

@@ -63,8 +63,11 @@ export interface Objects {
   /** Return the size of an object; null if there is none. */
   head(key: string, options?: Abortable): Promise<{ sizeBytes: number } | null>;
 
-  /** Delete an object; a missing one is no error. */
-  delete(key: string, options?: Abortable): Promise<void>;
+  /**
+   * Delete an object; a missing one is no error. While a backup is made, this waits unless the object is `unreferenced`:
+   * no row that was ever committed refers to it.
+   */
+  delete(key: string, options?: Abortable & { readonly unreferenced?: boolean }): Promise<void>;
 
   /** List the objects whose key begins with `prefix` (empty, or ending in `/`), in the byte order of their keys. */
   list(prefix: string, options?: Abortable): AsyncIterable<ListedObject>;
