@@ -33,6 +33,11 @@ export default class Serve extends BaseCommand {
             `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
           );
         }
+        if (appliance.access.isNew) {
+          this.logToStderr(
+            `set up a new installation in ${dataDir}; if it should hold data already, its data directory was moved: stop this server and name the directory with --data-dir`,
+          );
+        }
         const { apiService } = await import('../server/api-service.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs } = appliance;

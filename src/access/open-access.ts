@@ -20,6 +20,8 @@ export interface Access {
   readonly callers: CallerResolver;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
+  /** True if this start has set up the installation. */
+  readonly isNew: boolean;
   /** Id of the installation, which is that of its first organization. */
   readonly installationId: string;
   /** Name of the person at the command line in the audit log. */
@@ -49,12 +51,13 @@ export interface AccessContext {
 export async function openAccess(context: AccessContext): Promise<Access> {
   const { config, sql, keyRing, logger, createDefaultBucket } = context;
   await checkSecretKey(sql, keyRing);
-  const { keyFile } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
+  const { keyFile, created } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
   const actor = operatorActor(osUserName());
   return {
     callers,
     adminKeyFile: keyFile,
+    isNew: created,
     installationId: await findFirstOrganization(sql),
     operatorActor: actor,
     operator: (organization) => callers.resolveOperator(organization),

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { conflict } from '../platform/errors.ts';
 import { listMigrations, type MigrationId, migrate } from '../platform/migrate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -14,6 +15,8 @@ import type { BackupTarget } from './target.ts';
 
 /** Size up to which a file is held in memory. */
 const MEMORY_BYTES_MAX = 1024 * 1024;
+const IN_USE_ROUNDS = 20;
+const IN_USE_POLL_MS = 100;
 
 export interface RestoreContext {
   /** Connection pool that does not go through a transaction pooler. */
@@ -48,7 +51,7 @@ export async function checkRestorable(
       'secret_key_mismatch',
     );
   }
-  if ((await store.countConnections(sql)) > 0) {
+  if (await isInUse(sql)) {
     throw conflict(
       'other processes of the service use this installation; stop them (service, workers, reaper) and run the command again',
       'installation_in_use',
@@ -60,6 +63,15 @@ export async function checkRestorable(
     `the installation is not empty (${used.join(', ')}); restore into a new one, or replace everything in this one with --force`,
     'installation_not_empty',
   );
+}
+
+/** Return true if other processes stay connected. The connections of a killed process end shortly after it. */
+async function isInUse(sql: Sql): Promise<boolean> {
+  for (let round = 0; round < IN_USE_ROUNDS; round++) {
+    if ((await store.countConnections(sql)) === 0) return false;
+    await delay(IN_USE_POLL_MS);
+  }
+  return true;
 }
 
 function requireKnownMigrations(known: readonly MigrationId[], manifest: Manifest): void {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { clusterUnderTest, expectGone, isRoot, isRunning, withSql } from '../support/embedded-cluster.ts';
@@ -23,6 +23,18 @@ test('an embedded server creates its cluster once, is shared, keeps its data, an
   expect(await withSql(again, (sql) => sql`select word from kept`)).toEqual([{ word: 'ok' }]);
   await again.release();
   expect((await readdir(cluster.dataDir)).filter((name) => /lock|new-/.test(name))).toEqual([]);
+});
+
+test('a data directory that was moved while the server was stopped works at its new place', async () => {
+  const before = await cluster.open();
+  await withSql(before, (sql) => sql`create table kept as select 'ok' as word`);
+  await before.release();
+  const moved = path.join(cluster.root, 'moved');
+  await rename(cluster.dataDir, moved);
+  cluster.dataDir = moved;
+  const after = await cluster.open();
+  expect(await withSql(after, (sql) => sql`select word from kept`)).toEqual([{ word: 'ok' }]);
+  await after.release();
 });
 
 test('an embedded cluster is UTF-8 with a fixed order, is durable by default, and has only a private socket', async () => {
