@@ -3,9 +3,6 @@ import { z } from 'zod';
 /** Bounds of user metadata (contract 2.7). */
 export const METADATA_LIMITS = { jsonBytes: 4096, keys: 32, keyLength: 64, valueLength: 512 } as const;
 
-/** Bounds of the merged metadata of one document; each edit is within `METADATA_LIMITS`. */
-export const MERGED_METADATA_LIMITS = { jsonBytes: 4 * METADATA_LIMITS.jsonBytes, keys: 4 * METADATA_LIMITS.keys };
-
 /** Keys that ingest and search write themselves (contract 2.7). */
 export const PIPELINE_RESERVED_KEYS = [
   ...['chunk_id', 'document_id', 'doc_id', 'bucket_id', 'ingest_job_id'],
@@ -59,13 +56,22 @@ export function userKeyFault(key: string): string | null {
   return null;
 }
 
-/** Return the reason why a document cannot hold this metadata; null if it can. */
-export function mergedMetadataFault(metadata: UserMetadata): string | null {
-  const { jsonBytes, keys } = MERGED_METADATA_LIMITS;
-  if (Object.keys(metadata).length > keys) return `a document has at most ${keys} keys`;
-  return Buffer.byteLength(JSON.stringify(metadata)) > jsonBytes
+/**
+ * Return the reason why a document cannot hold metadata after all changes of an edit; null if it can. Metadata of a
+ * document that is beyond the limits since an earlier version may become smaller.
+ */
+export function mergedMetadataFault(merged: UserMetadata, before: UserMetadata): string | null {
+  const { jsonBytes, keys } = METADATA_LIMITS;
+  const count = Object.keys(merged).length;
+  if (count > keys && count >= Object.keys(before).length) return `a document has at most ${keys} keys`;
+  const bytes = bytesOf(merged);
+  return bytes > jsonBytes && bytes >= bytesOf(before)
     ? `a document has at most ${jsonBytes} bytes of metadata as JSON`
     : null;
+}
+
+function bytesOf(metadata: UserMetadata): number {
+  return Buffer.byteLength(JSON.stringify(metadata));
 }
 
 /**

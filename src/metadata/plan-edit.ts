@@ -51,7 +51,7 @@ export function planEdit(
   if (!document.isVisible) return { skip: 'hidden' };
   const { scope, ...patch } = edit.metadata ?? {};
   const metadata = merge(document.metadata, patch);
-  const fault = Object.keys(patch).length > 0 ? mergedMetadataFault(metadata) : null;
+  const fault = Object.keys(patch).length > 0 ? mergedMetadataFault(metadata, document.metadata) : null;
   if (fault !== null) return { skip: 'limits', fault };
   const { access, warnings } = clampAccess(document.access, { ...edit, scope }, caller, bucket);
   const searchable = edit.searchable ?? document.searchable;
