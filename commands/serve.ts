@@ -40,12 +40,12 @@ export default class Serve extends BaseCommand {
         }
         const { apiService } = await import('../server/api-service.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
-        const { logger, jobs } = appliance;
+        const { logger, jobs, ingest } = appliance;
         const { adminKeyFile } = appliance.access;
         const api = apiService(appliance);
-        const services = flags['no-workers']
-          ? [api]
-          : [appliance.reaper(), serviceGroup('workers and API', [jobs.worker('ingest'), jobs.worker('embed'), api])];
+        const workers = [jobs.worker('ingest'), jobs.worker('embed'), api];
+        const services = flags['no-workers'] ? [api] : [appliance.reaper(), serviceGroup('workers and API', workers)];
+        services.push(ingest.autoCalibration());
         await runServices(services, {
           logger,
           onReady: () => {

@@ -49,7 +49,7 @@ export interface ApiService extends Service {
 
 /** List every route of the API of an appliance. */
 export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
-  const { sql, embedding, config } = appliance;
+  const { sql, embedding, config, projections } = appliance;
   const routes = [
     ...embeddingRoutes(embedding.embedder, config.embeddings),
     ...imageRoutes(
@@ -62,7 +62,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
-    ...modelRoutes(embedding.backends),
+    ...modelRoutes({ sql, projections, backends: embedding.backends }),
     ...routingRoutes(sql, embedding),
     ...usageRoutes(appliance.usage.summarize),
     ...meRoutes(sql),

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type { Backends } from '../../src/embedding/backends.ts';
-import { listModels, viewModel } from '../../src/embedding/list-models.ts';
+import { type ListContext, listModels, viewModel } from '../../src/embedding/list-models.ts';
 import { ModelView } from '../../src/models/catalog.ts';
 import { AppError } from '../../src/platform/errors.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { listMapDetails } from '../../src/projection/manage-maps.ts';
+import { MapDetails } from '../../src/projection/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function modelRoutes(backends: Backends): Route[] {
+export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sql }): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -19,7 +21,7 @@ export function modelRoutes(backends: Backends): Route[] {
         200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
       },
       async handle() {
-        return { body: { object: 'list', data: listModels(backends) } };
+        return { body: { object: 'list', data: listModels(models) } };
       },
     }),
     defineRoute({
@@ -34,11 +36,26 @@ export function modelRoutes(backends: Backends): Route[] {
       responses: { 200: { description: 'The model', schema: ModelView } },
       async handle({ params }) {
         try {
-          return { body: viewModel(backends, backends.catalog.find(params.id)) };
+          return { body: viewModel(models, models.backends.catalog.find(params.id)) };
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== 'unknown_model') throw error;
           throw new AppError({ code: 'model_not_found', status: 404, param: 'model', message: error.message });
         }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/projections',
+      operationId: 'listProjections',
+      summary: 'Maps of models into the canonical latent space, the newest first',
+      access: 'caller',
+      errors: 'embedding',
+      reads: 'none',
+      responses: {
+        200: { description: 'Maps', schema: z.object({ object: z.literal('list'), data: z.array(MapDetails) }) },
+      },
+      async handle() {
+        return { body: { object: 'list', data: await listMapDetails(sql) } };
       },
     }),
   ];

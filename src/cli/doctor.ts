@@ -19,6 +19,7 @@ import type { Secret } from '../platform/secret.ts';
 import { openThreads } from '../platform/threads.ts';
 import { openTables } from '../search/open-tables.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
+import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
 import { formatBytes } from './table.ts';
 
@@ -123,7 +124,11 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
         : `${pending.length} pending, to be applied at the next start: ${pending.join(', ')}`;
     });
     yield await check('clock', async () => measureSkew(await open()));
-    if (isCurrent) yield* examineCare(await open(), config, logger);
+    if (isCurrent) {
+      yield* examineCare(await open(), config, logger);
+      const settings = config.projections.autoCalibration;
+      yield await check('calibration', async () => describeCalibration(await open(), settings));
+    }
   } finally {
     await (database as { close(): Promise<void> } | null)?.close();
   }

@@ -3,6 +3,7 @@ import { createElement } from 'react';
 import { openQueueGauge, type QueueLoad } from '../jobs/queues.ts';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { selectCalibrationStates } from '../projection/auto/state-store.ts';
 import { Top, type TopSnapshot } from '../tui/top.ts';
 import { hasColours } from './output.ts';
 import { ServerGauge } from './server-load.ts';
@@ -25,7 +26,7 @@ export interface TopRun {
 async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
   const readQueues = openQueueGauge();
   const gauge = new ServerGauge(serverUrl);
-  let last: QueueLoad | null = null;
+  let last: (QueueLoad & Pick<TopSnapshot, 'calibrations'>) | null = null;
   for (;;) {
     signal.throwIfAborted();
     const reading = gauge.read(signal);
@@ -33,7 +34,7 @@ async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncG
     reading.catch(() => undefined);
     let trouble: string | null = null;
     try {
-      last = await readQueues(sql);
+      last = { ...(await readQueues(sql)), calibrations: await readCalibrations(sql) };
     } catch (error) {
       const known = mapPostgresError(error);
       if (last === null || !(known instanceof AppError) || !known.retryable) throw known;
@@ -42,6 +43,14 @@ async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncG
     yield { object: 'top_snapshot', trouble, ...last, server: await reading };
     await delay(intervalMs, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** Read the calibrations that are under way or put off. */
+async function readCalibrations(sql: Sql): Promise<TopSnapshot['calibrations']> {
+  const states = await selectCalibrationStates(sql);
+  return states.map(({ model, state, textsDone, textsTotal, score, reason }) => ({
+    ...{ model, state, texts_done: textsDone, texts_total: textsTotal, score, reason },
+  }));
 }
 
 /** Return one snapshot, whose rates are those of one interval. */

@@ -24,6 +24,7 @@ export class Backends {
   readonly #alias: AliasSettings;
   /** True if the operator has named the backends of the alias. */
   readonly #isAliasSet: boolean;
+  readonly #uncalibratedUses = new Set<Model>();
 
   /** @throws AppError `config_invalid` if the alias names a model that is not in the catalog */
   constructor(context: BackendsContext) {
@@ -101,6 +102,30 @@ export class Backends {
   /** True if the alias has several backends of one space, among which the language decides. */
   get isAliasMixed(): boolean {
     return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
+  }
+
+  /** Models that the alias stands for. */
+  get aliasBackends(): readonly Model[] {
+    return [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id));
+  }
+
+  /** First model with meaning of each configured vendor: one that the operator has named, else one of the catalog. */
+  modelOfEachVendor(): readonly Model[] {
+    const models = this.catalog.list().filter((model) => model.kind === 'semantic' && this.isAvailable(model));
+    const byVendor = Map.groupBy(models, ({ vendor }) => vendor);
+    return [...byVendor.values()].map((own) => own.find(({ id }) => this.catalog.isNamed(id)) ?? (own[0] as Model));
+  }
+
+  /** Remember that a model without a map was used, so that it is calibrated. */
+  noteUncalibratedUse(model: Model): void {
+    if (model.kind === 'semantic') this.#uncalibratedUses.add(model);
+  }
+
+  /** Return the models without a map that were used since the last call. */
+  takeUncalibratedUses(): readonly Model[] {
+    const models = [...this.#uncalibratedUses];
+    this.#uncalibratedUses.clear();
+    return models;
   }
 
   /**

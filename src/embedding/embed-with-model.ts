@@ -3,6 +3,7 @@ import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
+import type { CalibrationState } from '../projection/auto/state-store.ts';
 import { type ActiveMap, mapInto, nativeSpaceOf, type Projections } from '../projection/projections.ts';
 import { resizeVectors } from '../projection/resize.ts';
 import type { Backends } from './backends.ts';
@@ -36,7 +37,7 @@ export interface ModelAnswer {
   readonly space: string;
   /** Axes that carry information; further ones are zero padding. */
   readonly effectiveDimensions: number;
-  /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
+  /** `canon-v1; map=3; score=0.97`, or `uncalibrated` with the progress of the calibration. */
   readonly projection: string;
   /** Null if the model is not calibrated. */
   readonly mapVersion: number | null;
@@ -75,6 +76,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     ? await projectOrReadCache(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
     : resizeVectors(native.vectors, model.nativeDimension, dimensions);
   if (!call.keepNative && vectors !== native.vectors) freeMemory(native.vectors);
+  if (!map) context.backends.noteUncalibratedUse(model);
   let tokens = 0;
   for (const each of native.tokens) tokens += each;
   return {
@@ -86,9 +88,19 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map
       ? `${map.space}; map=${map.version}${map.score === null ? '' : `; score=${map.score.toFixed(2)}`}`
-      : 'uncalibrated',
+      : describeUncalibrated(projections.stateOf(model)),
     mapVersion: map?.version ?? null,
   };
+}
+
+/** Describe the vectors of a model without a map: `uncalibrated`, with the state of its calibration if it has one. */
+function describeUncalibrated(state: CalibrationState | null): string {
+  if (state?.state === 'calibrating') {
+    const share = state.textsTotal === 0 ? 0 : state.textsDone / state.textsTotal;
+    return `uncalibrated; status=calibrating; progress=${Math.min(1, share).toFixed(2)}`;
+  }
+  if (state?.state === 'apart') return `uncalibrated; status=apart; score=${(state.score ?? 0).toFixed(2)}`;
+  return 'uncalibrated';
 }
 
 /** Error for a map that was active when the model was chosen, and is not any more. */

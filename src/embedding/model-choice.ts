@@ -78,7 +78,8 @@ function chooseForIndex(backends: Backends, { primary, fallback }: Routing, orig
     const model = id === null ? null : backends.catalog.get(id);
     if (!model || !backends.gives(model, origin.space)) continue;
     asked ??= model;
-    if (backends.isAvailable(model)) stages.add(model);
+    // An alias of one backend is no further model to try.
+    if (backends.isAvailable(model)) stages.add(backends.indexModelsOf(model).embedder);
     if (stages.size === INDEX_STAGES_MAX) break;
   }
   if (asked === null) throw notComparable(origin);

@@ -87,12 +87,12 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
       await counters.prepare(served);
       await backends.prepare();
     },
-    async embedNative({ model, texts, taskType, signal }) {
+    async embedNative({ model, texts, taskType, isBackground = false, signal }) {
       const prefix = model.prefixes[taskType] ?? '';
       const sent = texts.map((text) => prefix + text);
       const counts = await counters.count(model, sent, signal);
       const provider = backends.providerOf(model);
-      return (await provider.embed({ model, texts: sent, counts, taskType, signal })).vectors;
+      return (await provider.embed({ model, texts: sent, counts, taskType, isBackground, signal })).vectors;
     },
     async close() {
       await natives.close();
@@ -115,7 +115,7 @@ export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catal
  * @throws AppError `config_invalid`
  */
 export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
-  const projections: Projections = { mapOf: () => null };
+  const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
   new Backends({ catalog, providers: new Map(), projections, alias: config.alias });
   const served = new Set(['local', ...Object.keys(config.providers)]);

@@ -2,6 +2,7 @@ import type { Embedding } from '../embedding/open-embedding.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
+import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -11,6 +12,7 @@ import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { LanceTables } from '../search/lance.ts';
+import { autoCalibration } from './calibration/auto-calibration.ts';
 import type { ReadingContext } from './document-text.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestHandler } from './ingest-handler.ts';
@@ -30,11 +32,13 @@ export interface Ingest {
   readonly reembed: ReembedJobs;
   /** Context of making the index of a bucket anew. */
   readonly reindex: ReindexContext;
+  /** Create the service that calibrates models by itself; only `service serve` runs it. */
+  autoCalibration(): Service;
   close(): Promise<void>;
 }
 
 export function openIngest(context: {
-  readonly config: Pick<Config, 'limits' | 'workers'>;
+  readonly config: Pick<Config, 'limits' | 'workers' | 'projections'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
@@ -43,7 +47,7 @@ export function openIngest(context: {
   readonly logger: Logger;
   readonly embedding: Pick<Embedding, 'embedder' | 'backends' | 'routing'>;
   readonly calibration: ProjectionContext;
-  readonly projections: Projections;
+  readonly projections: Projections & { refresh(): Promise<void> };
   readonly pictures: DocumentImages;
   readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
 }): Ingest {
@@ -62,9 +66,18 @@ export function openIngest(context: {
     reading: { sql, objects },
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },
-      { ...reembedHandler({ ...reindex, ...reembed }), ...reembedOperations(), worker: 'ingest', concurrency: 1 },
+      {
+        ...reembedHandler({ ...reindex, ...reembed, refreshMaps: () => projections.refresh() }),
+        ...reembedOperations(),
+        worker: 'ingest',
+        concurrency: 1,
+      },
     ],
     ...{ reindex, reembed },
+    autoCalibration() {
+      const { backends } = context.embedding;
+      return autoCalibration({ config, direct, backends, calibration: context.calibration, projections, reembed });
+    },
     async close() {
       children.close();
     },

@@ -105,6 +105,15 @@ export const ModelView = z
     variable_dimensions: z.boolean(),
     available: z.boolean().describe('whether a provider for it is configured'),
     calibrated: z.boolean().describe('whether its vectors live in the canonical latent space'),
+    status: z
+      .enum(['served', 'calibrating', 'calibrated', 'apart'])
+      .nullable()
+      .describe(
+        'served: its vectors are in a space of their own; calibrating: its map is being fitted; calibrated: its vectors are in the canonical space; apart: its map did not pass the quality gate; null: no provider is configured',
+      ),
+    space: z.string().nullable().describe('latent space of its vectors; null: the backends of the alias have several'),
+    map_version: z.int().nullable().describe('map into the canonical space; null: none, or several of the alias'),
+    score: z.number().nullable().describe('share of held-out texts that its map finds first; of an alias the lowest'),
   })
   .meta({ id: 'Model' });
 export type ModelView = z.output<typeof ModelView>;
@@ -112,6 +121,7 @@ export type ModelView = z.output<typeof ModelView>;
 /** All models that a request can name: those of the contract, the built-in one, and the operator's own. */
 export class Catalog {
   readonly #models: ReadonlyMap<string, Model>;
+  readonly #named: ReadonlySet<string>;
 
   /**
    * @param upstreamNames by vendor and model id: names under which a vendor serves models, if they differ from their
@@ -133,6 +143,12 @@ export class Catalog {
       }
     }
     this.#models = models;
+    this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
+  }
+
+  /** Return true if the settings of the operator name the model. */
+  isNamed(id: string): boolean {
+    return this.#named.has(id);
   }
 
   /** @throws AppError `unknown_model` (400) that says how to list the models */
@@ -206,7 +222,10 @@ function tokenizerOf(setting: string): TokenizerChoice {
   return { kind: 'file', path: setting };
 }
 
-export function viewOf(entry: Model, state: { available: boolean; calibrated: boolean }): ModelView {
+/** Fields of a model that change while the service runs. */
+export type ModelState = Pick<ModelView, 'available' | 'calibrated' | 'status' | 'space' | 'map_version' | 'score'>;
+
+export function viewOf(entry: Model, state: ModelState): ModelView {
   return {
     id: entry.id,
     object: 'model',

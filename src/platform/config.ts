@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { AppError } from './errors.ts';
+import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
@@ -57,6 +58,7 @@ const ConfigFile = z.strictObject({
   ...embeddingSettings,
   ...channelSettings,
   ...backupSettings,
+  ...projectionSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -137,6 +139,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...embeddingConfigOf(file),
   channels: channelConfigOf(file),
   ...backupConfigOf(file),
+  projections: projectionConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

@@ -18,6 +18,8 @@ export type EmbedNative = (call: {
   model: Model;
   texts: readonly string[];
   taskType: TaskType;
+  /** Use only what the other calls of the provider leave free. */
+  isBackground?: boolean;
   signal: AbortSignal;
 }) => Promise<Float32Array>;
 

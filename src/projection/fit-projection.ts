@@ -39,6 +39,8 @@ export interface FitRequest {
   readonly method: FitMethod;
   readonly allowFewPairs: boolean;
   readonly activate: boolean;
+  /** Activate no map, and create no space, whose grade is `fail`. */
+  readonly gate?: boolean;
   /** Name of the caller in the audit log. */
   readonly actor: string;
 }
@@ -220,7 +222,10 @@ async function store(
   const { sql, objects } = context;
   const { model } = plan;
   const { map, evaluation, kept } = result;
+  const { score, grade } = evaluation;
   const { nativeDimension, rank } = map;
+  const isStopped = request.gate === true && grade === 'fail';
+  if (isStopped && result.space) throw unfitReference(model, score);
   const texts = [...kept].map((index) => plan.texts[index] as CalibrationText);
   const version = await nextMapVersion(sql);
   const own = pickRows(pairs.vectors, nativeDimension, kept);
@@ -238,10 +243,9 @@ async function store(
   const spaceSha256 = result.space ? await writeSpace(objects, spaceKey, { space: result.space, texts }) : null;
 
   const warnings = [...result.warnings];
-  const { score, grade } = evaluation;
   const replacesGood =
     grade === 'fail' && (await selectMaps(sql, { model: model.id })).some((m) => m.status === 'active');
-  const activate = request.activate && !replacesGood;
+  const activate = request.activate && !replacesGood && !isStopped;
   if (grade !== 'good')
     warnings.push(
       `the grade is ${grade}: the same text is found first for ${score.toFixed(3)} of the held-out texts; fit again with more pairs from the domain that is searched`,
@@ -294,6 +298,13 @@ async function store(
     ...{ model: model.id, space: SPACE_ID, map_version: version, pairs: texts.length },
     ...{ scores: evaluation, grade, active: activate, warnings },
   };
+}
+
+function unfitReference(model: Model, score: number): AppError {
+  return conflict(
+    `${model.id} does not find its own texts again (score ${score.toFixed(3)}), so that it cannot define the space`,
+    'unfit_reference',
+  );
 }
 
 /** Choose indices that are spread over the texts, so that the canaries include queries and passages of many domains. */

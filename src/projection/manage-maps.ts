@@ -4,7 +4,7 @@ import { AppError, conflict } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { readMap } from './artifacts.ts';
-import { type MapRecord, type MapView, viewOfMap } from './schema.ts';
+import { type MapDetails, type MapRecord, type MapView, viewOfMap } from './schema.ts';
 import { activateMap, retireMap, selectMap, selectMaps } from './store.ts';
 
 interface ManageContext {
@@ -18,6 +18,11 @@ interface ManageContext {
 /** List all fitted maps, the newest first. */
 export async function listMaps(sql: Sql, options: { model?: string } = {}): Promise<MapView[]> {
   return (await selectMaps(sql, options)).map(viewOfMap);
+}
+
+/** List all fitted maps with their evaluations, the newest first. */
+export async function listMapDetails(sql: Sql): Promise<MapDetails[]> {
+  return (await selectMaps(sql)).map((map) => ({ ...viewOfMap(map), scores: map.scores }));
 }
 
 /** @throws AppError `map_not_found` (404) */

@@ -45,7 +45,8 @@ export function openCalibration(context: {
         everyMs: CANARIES_EVERY_MS,
         async run(signal) {
           const isServed = (model: Model) => backends.isAvailable(model);
-          await checkCanaries({ ...calibration, isServed }, { olderThanMs: CANARIES_AGE_MS, signal });
+          const embed: EmbedNative = (call) => embedNative({ ...call, isBackground: true });
+          await checkCanaries({ ...calibration, embed, isServed }, { olderThanMs: CANARIES_AGE_MS, signal });
         },
       },
     ],

@@ -1,4 +1,5 @@
 import type { Model } from '../models/catalog.ts';
+import type { CalibrationState } from './auto/state-store.ts';
 
 /** Loaded map of a model into the canonical latent space. */
 export interface ActiveMap {
@@ -19,9 +20,13 @@ export interface ActiveMap {
 /** Active maps by model. */
 export interface Projections {
   mapOf(model: Model): ActiveMap | null;
+  /** State of the calibration that runs by itself; null: none is under way or put off. */
+  stateOf(model: Model): CalibrationState | null;
 }
 
 export const LEXICAL_SPACE = 'lexical-1';
+/** In place of a latent space: the generation has no vectors, and only keyword search finds it. */
+export const KEYWORD_ONLY = 'keyword-only';
 const NATIVE = 'native:';
 
 /** Return the latent space of a model's vectors. Only vectors of one space can be compared. */

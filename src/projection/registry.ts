@@ -7,6 +7,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
 import type { Threads } from '../platform/threads.ts';
 import { readMap } from './artifacts.ts';
+import { type CalibrationState, selectCalibrationStates } from './auto/state-store.ts';
 import { loadMap } from './kernel/loaded-map.ts';
 import { projectRows } from './kernel/project-rows.ts';
 import type { ActiveMap, Projections } from './projections.ts';
@@ -40,6 +41,7 @@ export function openProjectionRegistry(context: {
 }): ProjectionRegistry {
   const { sql, logger } = context;
   let entries: ReadonlyMap<string, Entry> = new Map();
+  let states: ReadonlyMap<string, CalibrationState> = new Map();
   const read = async () => {
     const next = new Map<string, Entry>();
     for (const record of await selectActiveMaps(sql)) {
@@ -51,6 +53,7 @@ export function openProjectionRegistry(context: {
       logger.info({ model: record.model, map: record.version }, 'a projection is in use now');
     }
     entries = next;
+    states = new Map((await selectCalibrationStates(sql)).map((state) => [state.model, state]));
   };
   // Refreshes run one after the other, so that an older reading never replaces a newer one.
   let last = Promise.resolve();
@@ -64,6 +67,10 @@ export function openProjectionRegistry(context: {
       // A map of another revision, or of vectors of another length, is no map of this model.
       if (entry?.record.modelRevision !== model.revision) return null;
       return entry.record.nativeDimension === model.nativeDimension ? entry.map : null;
+    },
+    stateOf({ id, revision, nativeDimension }: Model) {
+      const state = states.get(id);
+      return state?.revision === revision && state.nativeDimension === nativeDimension ? state : null;
     },
     refresh,
     service: repeatingTask('refresh of projections', REFRESH_MS, logger, refresh),

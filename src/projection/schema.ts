@@ -60,6 +60,12 @@ export const MapView = z.object({
 });
 export type MapView = z.output<typeof MapView>;
 
+/** Output form of a map with its whole evaluation. */
+export const MapDetails = MapView.extend({
+  scores: z.unknown().describe('evaluation on held-out texts, by dimension'),
+}).meta({ id: 'Projection' });
+export type MapDetails = z.output<typeof MapDetails>;
+
 export function viewOfMap(map: MapRecord): MapView {
   return {
     version: map.version,

@@ -16,7 +16,7 @@ import type { ChannelLoad, ServerLoad, UpstreamLoad } from './server-load.ts';
 /** Time without a heartbeat after which a worker is most likely gone: it sends several during a lease. */
 const SILENT_SECONDS_MAX = 60;
 
-interface Column<Item> {
+export interface Column<Item> {
   readonly header: string;
   /** Cells of the column; undefined takes the rest, 0 hides the column. */
   readonly cells: number | undefined;
@@ -26,7 +26,7 @@ interface Column<Item> {
 }
 
 /** Render items as lines under a header, as many as fit; the last line gives the number of those left out. */
-function pane<Item>(
+export function pane<Item>(
   name: string,
   items: readonly Item[],
   columns: readonly Column<Item>[],

@@ -1,6 +1,7 @@
 import { Box, useWindowSize } from 'ink';
 import { createElement, type ReactElement } from 'react';
 import type { QueueLoad } from '../jobs/queues.ts';
+import { type CalibrationLoad, calibrationPane } from './calibration-pane.ts';
 import { formatClock, formatLatency, formatPerSecond, formatShare, renderSparkline } from './figures.ts';
 import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
@@ -12,6 +13,8 @@ export interface TopSnapshot extends QueueLoad {
   readonly object: 'top_snapshot';
   /** Message if the database did not answer: queues and workers are then those of the last reading. */
   readonly trouble: string | null;
+  /** Models that are calibrated now, or that could not be. */
+  readonly calibrations: readonly CalibrationLoad[];
   readonly server: ServerLoad;
 }
 
@@ -118,6 +121,12 @@ function stack(
   return linesOf(name, drawn);
 }
 
+/** Return the pane of calibrations if there are any. */
+function calibrationPanes({ calibrations }: TopSnapshot): (readonly [wanted: number, draw: DrawPane])[] {
+  if (calibrations.length === 0) return [];
+  return [[calibrations.length, (columns, room) => calibrationPane(calibrations, columns, room)]];
+}
+
 /** Return the panes of a server: its upstreams, and its channels if there are any. */
 function serverPanes(server: ServerLoad): (readonly [wanted: number, draw: DrawPane])[] {
   const isServed = server.trouble === null;
@@ -136,6 +145,7 @@ function stacked(snapshot: TopSnapshot, columns: number, room: number): ReactEle
     [queues.length, (columns: number, room: number) => queuePane(snapshot, columns, room)] as const,
     [workers.length, (columns: number, room: number) => workerPane(snapshot, columns, room)] as const,
     ...serverPanes(server),
+    ...calibrationPanes(snapshot),
   ];
   return stack('panes', panes, columns, room);
 }
@@ -148,6 +158,7 @@ function sideBySide(snapshot: TopSnapshot, columns: number, room: number): React
   const panes = [
     [queues.length, (columns: number, room: number) => queuePane(snapshot, columns, room)] as const,
     ...serverPanes(server),
+    ...calibrationPanes(snapshot),
   ];
   const side = (key: string, width: number, pane: ReactElement) =>
     createElement(Box, { key, width, flexShrink: 0 }, pane);

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const { appliance } = test;
   embedding = openEmbedding({
     ...{ ...appliance, metrics: openMetrics() },
-    ...{ projections: { mapOf }, meter: appliance.usage.meter },
+    ...{ projections: { mapOf, stateOf: () => null }, meter: appliance.usage.meter },
   });
   api = apiService({ ...appliance, embedding }, { port: 0 });
   await api.start(new AbortController().signal);

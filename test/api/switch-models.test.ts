@@ -199,6 +199,39 @@ it('a second reembed of a bucket is refused with the name of the first job, and 
   expect(runs).toHaveLength(0);
 });
 
+it('a reembed whose provider changes its dimension in the middle fails, leaves the bucket as it was, and can be repeated', async () => {
+  await createBucket('dimension');
+  await route(BUILT_IN);
+  const known = await Promise.all(Array.from({ length: 300 }, () => upload('dimension')));
+  await areSettled('dimension');
+  let answers = 0;
+  // The vendor answers a call of up to 2,048 texts: the first batch of documents succeeds, the second does not.
+  test.upstream.decide = () => (answers++ === 0 ? null : { kind: 'wrong-length' });
+  const ended = (id: string, status: string) => async () =>
+    (await call('GET', `/v1/jobs/${id}`)).body.status === status;
+  const { body } = await call('POST', '/v1/buckets/dimension/reembed', { model: VENDOR });
+  try {
+    await until(ended(body.job_id, 'failed'), { withinMs: 120_000, what: 'the failure' });
+  } finally {
+    test.upstream.decide = () => null;
+  }
+  expect((await call('GET', '/v1/buckets/dimension')).body.embedding).toMatchObject({ model: BUILT_IN });
+  await expectFound('dimension', known.slice(0, 3));
+  const answersAgain = async () =>
+    (await call('POST', '/v1/embeddings', { input: `heron${++serial}q`, model: VENDOR })).status === 200;
+  await until(answersAgain, { withinMs: 120_000, everyMs: 250, what: 'an answer of the provider' });
+  const again = await call('POST', '/v1/buckets/dimension/reembed', { model: VENDOR });
+  await until(ended(again.body.job_id, 'ready'), { withinMs: 120_000, what: 'the second attempt' });
+  expect((await call('GET', '/v1/buckets/dimension')).body.embedding).toMatchObject({ model: VENDOR });
+  await expectFound('dimension', known.slice(0, 3));
+});
+
+it('a reembed of a deleted bucket is refused', async () => {
+  await createBucket('deleted');
+  expect((await call('DELETE', '/v1/buckets/deleted?confirm=deleted')).status).toBeLessThan(300);
+  expect((await call('POST', '/v1/buckets/deleted/reembed', {})).status).toBe(404);
+});
+
 it('a reembed whose worker is stopped three times in the middle ends as one that is not', async () => {
   await createBucket('stopped');
   await route(BUILT_IN);

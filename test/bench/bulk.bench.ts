@@ -66,7 +66,10 @@ try {
   const upstream = await start(process.execPath, [fake, '--delay-ms', String(CALL_MS)]);
   const { url: upstreamUrl = '' } = upstream.ready;
   const provider = { protocol: 'openai', base_url: upstreamUrl };
-  writeFileSync(path.join(dataDir, 'service.yaml'), JSON.stringify({ providers: { 'vendor-a': provider } }));
+  writeFileSync(
+    path.join(dataDir, 'service.yaml'),
+    JSON.stringify({ projections: { auto: 'off' }, providers: { 'vendor-a': provider } }),
+  );
   const api = await start(process.execPath, [
     server,
     'serve',

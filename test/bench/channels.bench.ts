@@ -132,6 +132,7 @@ async function measureHanging(): Promise<void> {
   writeFileSync(
     file,
     JSON.stringify({
+      projections: { auto: 'off' },
       providers: { 'vendor-d': provider },
       alias: { 'service-embed-1-small': { default: 'vendor-d/bge-m3-ko' } },
       embeddings: { deadline_seconds: 600 },

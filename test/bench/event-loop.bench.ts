@@ -132,7 +132,12 @@ for (const format of ['base64', 'float']) {
     const upstream = await start([fakeUpstream, '--dimensions', '3072', '--format', format]);
     const settings = path.join(dataDir, 'settings.yaml');
     const provider = { protocol: 'openai', base_url: upstream.url, concurrency_max: 16 };
-    writeFileSync(settings, JSON.stringify({ providers: { 'vendor-a': provider }, embeddings: { cache_bytes: 0 } }));
+    writeFileSync(
+      settings,
+      JSON.stringify({
+        ...{ projections: { auto: 'off' }, providers: { 'vendor-a': provider }, embeddings: { cache_bytes: 0 } },
+      }),
+    );
     const args = [service, 'serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
     const server = await start(['--import', probe, ...args], { SERVICE_CONFIG: settings, SERVICE_LOG_LEVEL: 'error' });
     const idle = await start(['--import', probe, '-e', IDLE_SCRIPT]);

@@ -55,7 +55,7 @@ try {
       project: (native: Float32Array, d: number, signal?: AbortSignal) =>
         projectRows(threads, loaded, native, d, signal),
     };
-    return { ...reindex, findModel: () => model, projections: { mapOf: () => map } };
+    return { ...reindex, findModel: () => model, projections: { mapOf: () => map, stateOf: () => null } };
   };
 
   const space = `native:${MODEL}@1`;

@@ -59,7 +59,7 @@ export async function openFleet(options: FleetOptions = {}): Promise<Fleet> {
     timeout_seconds: options.timeoutSeconds ?? 20,
     concurrency_max: 64,
   };
-  const file = { ...common, providers: { 'vendor-a': provider }, log_level: 'warn' };
+  const file = { ...common, projections: { auto: 'off' }, providers: { 'vendor-a': provider }, log_level: 'warn' };
   writeFileSync(path.join(gateway.dataDir, 'service.yaml'), JSON.stringify(file));
   const children: ServiceProcess[] = [];
   const starting = new Set<Promise<unknown>>();

@@ -90,6 +90,8 @@ describe('settings', () => {
     ['another protocol', 'providers: {a: {protocol: soap, base_url: "http://x"}}\n', {}, 'providers.a.protocol'],
     ['a key in a URL', 'providers: {a: {protocol: tei, base_url: "http://u:p@x"}}\n', {}, 'providers.a.base_url'],
     ['a model without an id', 'models: [{vendor: a}]\n', {}, 'models.0.id'],
+    ['a budget of too few texts', 'projections: {auto: {texts_max: 10}}\n', {}, 'projections.auto.texts_max'],
+    ['calibration neither on nor off', 'projections: {auto: maybe}\n', {}, 'projections.auto'],
     ['an unknown plan', 'plans: {gold: {}}\n', {}, 'plans'],
     ['a negative quota', 'plans: {free: {quotas: {embed: -1}}}\n', {}, 'plans.free.quotas.embed'],
     ['a bucket beside the embedded database', '', { ...S3, DATABASE_URL: '' }, 'needs DATABASE_URL'],
@@ -104,6 +106,21 @@ describe('settings', () => {
   ])('%s is refused, and the error names the setting', (_what, file, env, word) => {
     if (file) yaml(file);
     expect(faultsOf(() => load(env))).toContain(word);
+  });
+
+  it.each([
+    ['', { enabled: true, textsMax: 2_000, fromBuckets: false }],
+    ['projections: {auto: off}\n', { enabled: false }],
+    ['projections: {auto: false}\n', { enabled: false }],
+    ['projections: {auto: on}\n', { enabled: true, textsMax: 2_000 }],
+    ['projections: {auto: {texts_max: 0}}\n', { enabled: false }],
+    [
+      'projections: {auto: {texts_max: 800, from_buckets: true}}\n',
+      { enabled: true, textsMax: 800, fromBuckets: true },
+    ],
+  ])('calibration by itself is set by %j', (file, expected) => {
+    if (file) yaml(file);
+    expect(load().projections.autoCalibration).toMatchObject(expected);
   });
 
   it('S3 settings default to AWS, to access keys, and to an index in the bucket', () => {

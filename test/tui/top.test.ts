@@ -31,6 +31,7 @@ function snapshotOf(part: Partial<TopSnapshot> = {}, server: Partial<ServerLoad>
     ],
     workers: [worker('wrk_1'), worker('wrk_2', { kind: null, host: null, pid: null, silent_seconds: null })],
     throughput: { finished_per_second: 12.5, failed_per_second: 0.3, history: [0, 4, 8] },
+    calibrations: [],
     server: {
       ...{ url: 'http://127.0.0.1:8080', trouble: null, texts_per_second: 640 },
       requests: { per_second: 41.7, fault_rate: 0.012, p50_ms: 7.7, p95_ms: 99, history: [1, 2] },
@@ -79,6 +80,19 @@ describe('the screen', () => {
     const view = open(snapshotOf({}, { channels: [channel('shop')] }), 80, 24);
     expect(view.frame()).toMatch(/^CHANNEL +DELIVERED +LIMITED +REFUSED +FAULTS +P50 +P95$/m);
     expect(view.frame()).toMatch(/^shop +2\.5\/s +20\.0% +0\.5\/s +0\.1\/s +12ms +40ms$/m);
+    view.unmount();
+  });
+
+  it('the screen shows models that are being calibrated, or that could not be', () => {
+    const calibration = { model: 'vendor-a/alpha', texts_done: 0, texts_total: 0, score: null, reason: null };
+    const calibrations = [
+      { ...calibration, state: 'calibrating' as const, texts_done: 800, texts_total: 2_000 },
+      { ...calibration, model: 'vendor-b/beta', state: 'apart' as const, score: 0.612, reason: 'too low' },
+    ];
+    const view = open(snapshotOf({ calibrations }), 80, 30);
+    expect(view.frame()).toMatch(/^CALIBRATION +STATE +DONE/m);
+    expect(view.frame()).toMatch(/^vendor-a\/alpha +calibrating +40\.0% *$/m);
+    expect(view.frame()).toMatch(/^vendor-b\/beta +apart +- too low \(score 0\.612\) *$/m);
     view.unmount();
   });
 

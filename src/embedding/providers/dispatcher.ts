@@ -49,6 +49,7 @@ interface UpstreamBatch {
 interface BatchQueue {
   readonly key: string;
   readonly mayMerge: boolean;
+  readonly isBackground: boolean;
   readonly slices: Fifo<TextSlice>;
 }
 
@@ -59,12 +60,14 @@ interface BatchQueue {
  * merged only when that delays none of them.
  *
  * A request that needs several calls moves to the end of its queue after each of them. Queues are served round-robin.
+ * Background requests are sent only while nothing else is queued, and leave one call free for the next request.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues = new Map<string, BatchQueue>();
   /** Queues that hold slices, in the order in which they are served next. */
   readonly #roundRobin = new Fifo<BatchQueue>();
+  readonly #background = new Fifo<BatchQueue>();
   readonly #requests = new Set<PendingRequest>();
   #inFlight = 0;
   #queuedTexts = 0;
@@ -116,12 +119,13 @@ export class Dispatcher {
 
   #enqueue(slice: TextSlice, mayMerge: boolean): void {
     const { model, taskType } = slice.request.call;
-    const key = `${model.id}\n${taskType}\n${mayMerge}`;
+    const isBackground = slice.request.call.isBackground ?? false;
+    const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}`;
     let queue = this.#queues.get(key);
     if (!queue) {
-      queue = { key, mayMerge, slices: new Fifo() };
+      queue = { key, mayMerge, isBackground, slices: new Fifo() };
       this.#queues.set(key, queue);
-      this.#roundRobin.push(queue);
+      this.#orderOf(queue).push(queue);
     }
     queue.slices.push(slice);
     const texts = slice.to - slice.from;
@@ -131,13 +135,23 @@ export class Dispatcher {
 
   #sendNext(): void {
     while (this.#inFlight < this.#options.concurrencyMax) {
-      const queue = this.#roundRobin.shift();
+      const queue = this.#roundRobin.shift() ?? this.#nextInBackground();
       if (!queue) return;
       const slices = this.#takeSlices(queue);
-      if (headSlice(queue)) this.#roundRobin.push(queue);
+      if (headSlice(queue)) this.#orderOf(queue).push(queue);
       else this.#queues.delete(queue.key);
       if (slices.length > 0) void this.#send(slices);
     }
+  }
+
+  /** Order in which a queue and those of its kind are served. */
+  #orderOf({ isBackground }: BatchQueue): Fifo<BatchQueue> {
+    return isBackground ? this.#background : this.#roundRobin;
+  }
+
+  #nextInBackground(): BatchQueue | undefined {
+    const isFree = this.#inFlight === 0 || this.#inFlight < this.#options.concurrencyMax - 1;
+    return isFree ? this.#background.shift() : undefined;
   }
 
   /** Remove the slices of the next upstream call from a queue: the head, then those behind it up to the caps. */

@@ -12,6 +12,8 @@ export interface ProviderCall {
   /** Our own token count of each text. Calls are split by it, and the vendor's total is distributed by it. */
   readonly counts: readonly number[];
   readonly taskType: TaskType | null;
+  /** Send it only while no other call waits, and leave one of the concurrent calls free. */
+  readonly isBackground?: boolean;
   /** Aborts the call, and the upstream calls that no other call needs. */
   readonly signal: AbortSignal;
 }

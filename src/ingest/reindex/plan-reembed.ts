@@ -7,7 +7,7 @@ import type { Model } from '../../models/catalog.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { type Projections, spaceOf } from '../../projection/projections.ts';
+import { KEYWORD_ONLY, type Projections, spaceOf } from '../../projection/projections.ts';
 import { getIndexTable, selectLiveGroups, type VectorFacts } from '../../search/index-store.ts';
 import { readArtifact } from '../artifact-store.ts';
 import { selectLiveArtifacts } from '../store.ts';
@@ -26,6 +26,8 @@ export interface ReembedRequest {
   readonly bucket: string;
   /** Catalog id; the primary model of the organization's routing when absent. */
   readonly model?: string | undefined;
+  /** Use only vectors that are stored, and send no text to a provider. */
+  readonly storedOnly?: boolean;
 }
 
 /** Plan of embedding a bucket by another model, with an estimate of what it costs. */
@@ -65,7 +67,9 @@ export async function planReembed(
   if (!first) throw new Error('no model embeds');
   const space = spaceOf(projections, first);
   const origin = { model: embedder.id, revision: embedder.kind === 'alias' ? null : embedder.revision, space };
-  const sourceOfFacts = (facts: VectorFacts) => sourceOf(facts, models, space, projections);
+  const sourceOfFacts = (facts: VectorFacts) =>
+    request.storedOnly && facts.space === KEYWORD_ONLY ? 'keep' : sourceOf(facts, models, space, projections);
+  const isRefused = (source: VectorSource) => request.storedOnly === true && source === 'embed';
   const due = groups.filter((group) => sourceOfFacts(group) !== 'keep');
   const texts = groups.reduce((sum, group) => sum + (sourceOfFacts(group) === 'embed' ? group.chunks : 0), 0);
   const isDone = due.length === 0 && from.model === origin.model && from.space === space;
@@ -74,7 +78,10 @@ export async function planReembed(
     ...{ kind: 'reembed', bucketId: bucket.id, bucketName: bucket.name, mode: isDone ? 'nothing' : 'new_table' },
     ...{ origin, from, model: asked, embedder, texts, estimatedTokens },
     estimatedCost: (estimatedTokens * first.pricePerMillion) / 1e6,
-    sourceOf: sourceOfFacts,
+    sourceOf(facts) {
+      const source = sourceOfFacts(facts);
+      return isRefused(source) ? 'refuse' : source;
+    },
     mapOf: (id) => projections.mapOf(backends.catalog.find(id)),
     documents: groups.reduce((sum, group) => sum + group.documents, 0),
     chunks: groups.reduce((sum, group) => sum + group.chunks, 0),

@@ -7,11 +7,16 @@ import { planReembed, type ReembedContext } from './plan-reembed.ts';
 import { REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 
+export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
+  /** Have this process use the maps that are active now. */
+  readonly refreshMaps: () => Promise<void>;
+}
+
 /**
  * The job that embeds a bucket by another model. It builds a new table while searches use the present one, follows what
  * is uploaded, edited and deleted meanwhile, and finishes in the transaction that replaces the table.
  */
-export function reembedHandler(context: ReindexContext & ReembedContext): JobHandler {
+export function reembedHandler(context: ReembedHandlerContext): JobHandler {
   return {
     kind: REINDEX,
     firstPhase: 'embedding',
@@ -20,11 +25,13 @@ export function reembedHandler(context: ReindexContext & ReembedContext): JobHan
   };
 }
 
-async function reembed(context: ReindexContext & ReembedContext, lease: Lease): Promise<void> {
+async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<void> {
   const { job, signal } = lease;
   const { request, actor } = requestOfJob(job);
   const caller = { orgId: job.orgId, actor };
   try {
+    // The job was queued because the model has a new map, which this process may not have read yet.
+    if (request.storedOnly) await context.refreshMaps();
     const { plan, result } = await reindexBucket(context, caller, () => planReembed(context, caller, request), {
       signal,
       jobId: job.id,

@@ -61,14 +61,29 @@ export async function queueReembed(
   requireScope(caller, 'buckets:manage');
   const plan = await planReembed(context, caller, request);
   if (dryRun || plan.mode === 'nothing') return viewOf(plan, null, dryRun);
+  return viewOf(plan, await enqueueReembed(context, caller, plan, { storedOnly: false }), false);
+}
+
+/**
+ * Queue the job of a plan.
+ *
+ * @returns the id of the job
+ * @throws AppError `reindex_in_progress` (409) naming the job; `bucket_not_found` (404)
+ */
+export async function enqueueReembed(
+  context: Pick<ReembedJobs, 'sql' | 'notifier' | 'logger'>,
+  { orgId, actor }: Pick<Caller, 'orgId' | 'actor'>,
+  plan: ReembedPlan,
+  { storedOnly }: { storedOnly: boolean },
+): Promise<string> {
   const jobId = newId('job');
   await context.sql.begin(async (tx) => {
-    await lockBucket(tx, caller.orgId, plan.bucketId);
+    await lockBucket(tx, orgId, plan.bucketId);
     await refuseSecond(tx, plan.bucketId);
     await enqueueJob(tx, {
       id: jobId,
       kind: REINDEX,
-      orgId: caller.orgId,
+      orgId,
       bucketId: plan.bucketId,
       priority: PRIORITY,
       s3Key: '',
@@ -76,13 +91,16 @@ export async function queueReembed(
       fileSizeBytes: 0,
       processingType: PROCESSING_TYPE,
       estimatedCost: plan.estimatedCost,
-      metadataSnapshot: { model: plan.model.id, from_model: plan.from.model, requested_by: caller.actor },
+      metadataSnapshot: {
+        ...{ model: plan.model.id, from_model: plan.from.model, requested_by: actor },
+        ...(storedOnly ? { stored_only: 'true' } : {}),
+      },
     });
   });
   await context.notifier
     .notifyQueued(REINDEX)
     .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
-  return viewOf(plan, jobId, false);
+  return jobId;
 }
 
 /** In a transaction that has locked the bucket. @throws AppError `reindex_in_progress` (409) */
@@ -108,7 +126,10 @@ function viewOf(plan: ReembedPlan, jobId: string | null, dryRun: boolean): Reemb
 export function requestOfJob(job: Job): { request: ReembedRequest; actor: string } {
   const snapshot = job.view.metadata_snapshot ?? {};
   return {
-    request: { bucket: job.bucketId, model: String(snapshot['model']) },
+    request: {
+      ...{ bucket: job.bucketId, model: String(snapshot['model']) },
+      storedOnly: snapshot['stored_only'] === 'true',
+    },
     actor: String(snapshot['requested_by'] ?? 'operator'),
   };
 }

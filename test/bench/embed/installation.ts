@@ -70,6 +70,7 @@ export async function startService(upstreamUrl: string, nodeOptions: readonly st
 export function serviceYaml(upstreamUrl: string): string {
   return `
 log_level: warn
+projections: {auto: off}
 providers:
   vendor-a: {protocol: openai, base_url: "${upstreamUrl}", api_key: ${UPSTREAM_KEY}}
 models:

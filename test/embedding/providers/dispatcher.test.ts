@@ -295,4 +295,33 @@ describe('Dispatcher', () => {
     await expect(dispatcher.embed(callOf(['t2']))).rejects.toBe(closing);
     expect(sent).toHaveLength(1);
   });
+
+  it('background calls use only what other calls leave free, and leave one call free', async () => {
+    const { dispatcher, sent } = start({ concurrencyMax: 3, itemsMax: 2 });
+    const background = dispatcher.embed({ ...callOf(texts(8)), isBackground: true });
+    await settlePromises();
+    expect(sent).toHaveLength(2);
+    const own = dispatcher.embed(callOf(texts(6, 20)));
+    await settlePromises();
+    expect(sent.map(({ batch }) => batch.texts[0])).toEqual(['t0', 't2', 't20']);
+    // Each free call goes to the request, until nothing of it is queued.
+    for (const at of [0, 1]) sent[at]?.answer();
+    await settlePromises();
+    expect(sent.slice(3).map(({ batch }) => batch.texts[0])).toEqual(['t22', 't24']);
+    for (let at = 2; at < 7; at++) {
+      sent[at]?.answer();
+      await settlePromises();
+    }
+    expect(await own).toEqual(replyTo(texts(6, 20)));
+    expect(await background).toEqual(replyTo(texts(8)));
+    expect(dispatcher.queuedTexts).toBe(0);
+  });
+
+  it('a background call is sent alone by a provider with one call at a time', async () => {
+    const { dispatcher, sent } = start({ concurrencyMax: 1 });
+    const background = dispatcher.embed({ ...callOf(texts(1)), isBackground: true });
+    await settlePromises();
+    sent[0]?.answer();
+    expect(await background).toEqual(replyTo(texts(1)));
+  });
 });

@@ -1,0 +1,113 @@
+import type { Model } from '../../models/catalog.ts';
+import type { Sql } from '../../platform/postgres.ts';
+
+/** State of the calibration that runs by itself, for a model that has no map in use or a stale one. */
+export interface CalibrationState {
+  readonly model: string;
+  readonly revision: string;
+  readonly nativeDimension: number;
+  /**
+   * `wanted`: the model was used for the first time. `calibrating`: its texts are embedded or its map is fitted. `apart`:
+   * its map did not pass the quality gate. `failed`: its provider did not answer, or the fit was refused.
+   */
+  readonly state: 'wanted' | 'calibrating' | 'apart' | 'failed';
+  readonly textsDone: number;
+  readonly textsTotal: number;
+  /** Held-out score of a map that did not pass. */
+  readonly score: number | null;
+  readonly reason: string | null;
+  readonly retryAt: Date | null;
+}
+
+export async function selectCalibrationStates(sql: Sql): Promise<CalibrationState[]> {
+  const rows = await sql`SELECT * FROM model_calibrations ORDER BY model LIMIT 1000`;
+  return rows.map((row) => ({
+    model: row['model'] as string,
+    revision: row['revision'] as string,
+    nativeDimension: row['native_dimension'] as number,
+    state: row['state'] as CalibrationState['state'],
+    textsDone: row['texts_done'] as number,
+    textsTotal: row['texts_total'] as number,
+    score: row['score'] as number | null,
+    reason: row['reason'] as string | null,
+    retryAt: row['retry_at'] as Date | null,
+  }));
+}
+
+type Version = Pick<Model, 'id' | 'revision' | 'nativeDimension'>;
+
+/** Record that a model was used, so that it is calibrated; a state that is known stays. */
+export async function insertWanted(sql: Sql, { id, revision, nativeDimension }: Version): Promise<void> {
+  await sql`
+    INSERT INTO model_calibrations (model, revision, native_dimension, state)
+    VALUES (${id}, ${revision}, ${nativeDimension}, 'wanted') ON CONFLICT (model) DO NOTHING`;
+}
+
+/** Record the start of a calibration. The number of failed attempts stays if the model is the same. */
+export async function recordStart(sql: Sql, model: Version, textsTotal: number): Promise<void> {
+  const { id, revision, nativeDimension } = model;
+  await sql`
+    INSERT INTO model_calibrations (model, revision, native_dimension, state, texts_total)
+    VALUES (${id}, ${revision}, ${nativeDimension}, 'calibrating', ${textsTotal})
+    ON CONFLICT (model) DO UPDATE SET state = 'calibrating', texts_done = 0, texts_total = ${textsTotal}, score = NULL,
+      attempts = CASE WHEN model_calibrations.revision = ${revision} THEN model_calibrations.attempts ELSE 0 END,
+      revision = ${revision}, native_dimension = ${nativeDimension}, reason = NULL, retry_at = NULL, updated_at = now()`;
+}
+
+export async function recordProgress(sql: Sql, modelId: string, textsDone: number): Promise<void> {
+  await sql`
+    UPDATE model_calibrations SET texts_done = greatest(texts_done, ${textsDone}), updated_at = now()
+    WHERE model = ${modelId} AND state = 'calibrating'`;
+}
+
+/** Record a map that did not pass the quality gate. */
+export async function recordApart(sql: Sql, modelId: string, score: number, retryMs: number): Promise<void> {
+  await sql`
+    UPDATE model_calibrations SET state = 'apart', score = ${score}, attempts = 0, updated_at = now(),
+      reason = 'the held-out score is too low', retry_at = now() + ${retryMs} * interval '1 millisecond'
+    WHERE model = ${modelId}`;
+}
+
+/** Record a failed attempt. The pause before the next one doubles from `firstMs` to `maxMs`. */
+export async function recordFailure(
+  sql: Sql,
+  model: Version,
+  reason: string,
+  { firstMs, maxMs }: { firstMs: number; maxMs: number },
+): Promise<void> {
+  const { id, revision, nativeDimension } = model;
+  const pause = sql`least(${firstMs} * power(2, least(model_calibrations.attempts, 20)), ${maxMs}) * interval '1 millisecond'`;
+  await sql`
+    INSERT INTO model_calibrations (model, revision, native_dimension, state, attempts, reason, retry_at)
+    VALUES (${id}, ${revision}, ${nativeDimension}, 'failed', 1, ${reason}, now() + ${firstMs} * interval '1 millisecond')
+    ON CONFLICT (model) DO UPDATE SET state = 'failed', reason = ${reason}, retry_at = now() + ${pause},
+      attempts = model_calibrations.attempts + 1, updated_at = now()`;
+}
+
+/** Forget the state of a model that has its map. */
+export async function deleteCalibrationState(sql: Sql, modelId: string): Promise<void> {
+  await sql`DELETE FROM model_calibrations WHERE model = ${modelId}`;
+}
+
+/** Facts of the newest map of each model, to decide what is due. */
+export interface NewestMap {
+  readonly model: string;
+  readonly revision: string;
+  readonly nativeDimension: number;
+  readonly status: 'inactive' | 'active' | 'retired';
+  readonly isStale: boolean;
+}
+
+/** Select for each model its active map, or its newest one if none is active. */
+export async function selectNewestMaps(sql: Sql): Promise<NewestMap[]> {
+  const rows = await sql`
+    SELECT DISTINCT ON (model) model, model_revision, native_dimension, status, stale_at IS NOT NULL AS is_stale
+    FROM projection_maps ORDER BY model, (status = 'active') DESC, version DESC`;
+  return rows.map((row) => ({
+    model: row['model'] as string,
+    revision: row['model_revision'] as string,
+    nativeDimension: row['native_dimension'] as number,
+    status: row['status'] as NewestMap['status'],
+    isStale: row['is_stale'] as boolean,
+  }));
+}
