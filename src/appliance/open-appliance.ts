@@ -65,7 +65,7 @@ export async function openAppliance(
     const { installationId } = access;
     const backup = openBackup({ ...base, installationId, migrations: MIGRATIONS });
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const partsWithChores = [jobs, documents, search, access, bulk, calibration, channels, workflows, backup];
+    const partsWithChores = [jobs, documents, search, access, bulk, calibration, ingest, channels, workflows, backup];
     const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
     const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
       ...partsWithChores.flatMap((part) => part.chores(everyMs)),

@@ -99,6 +99,7 @@ export const DocumentView = z
     size_bytes: z.int(),
     sha256: z.string(),
     status: z.enum(DOCUMENT_STATUSES),
+    error_message: z.string().nullable().describe('reason of the status failed'),
     searchable: z.boolean(),
     chunks_count: z.int().nullable(),
     page_count: z.int().nullable(),

@@ -261,6 +261,7 @@ export function toDocument(row: Row): DocumentView {
     size_bytes: Number(row['size_bytes']),
     sha256: (row['sha256'] as Buffer).toString('hex'),
     status: row['status'] as DocumentStatus,
+    error_message: row['status'] === 'failed' ? (row['error_message'] as string | null) : null,
     searchable: row['searchable'] as boolean,
     chunks_count: row['chunks_count'] as number | null,
     page_count: row['page_count'] as number | null,

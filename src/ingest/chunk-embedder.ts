@@ -17,8 +17,8 @@ export interface EmbeddedChunks {
   readonly model: string;
   readonly space: string;
   readonly mapVersion: number | null;
-  /** For the vectors of other documents that are to be compared with these. */
-  readonly origin: VectorOrigin;
+  /** For the vectors of other documents that are to be compared with these; null: there are no vectors. */
+  readonly origin: VectorOrigin | null;
 }
 
 /**

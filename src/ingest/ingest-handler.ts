@@ -20,7 +20,8 @@ import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
 import { recordExtraction, settleDocument } from './job-store.ts';
-import { CHUNKS_MAX } from './prepare-chunks.ts';
+import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
+import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
@@ -49,7 +50,7 @@ export function ingestHandler(context: IngestContext): JobHandler {
     kind: 'ingest',
     firstPhase: 'extracting',
     run: (lease) => ingest({ ...context, withSlot }, lease),
-    onFailed: (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string),
+    onFailed: (tx, job, failure) => settleDocument(tx, job.orgId, job.documentId as string, failure.message),
   };
 }
 
@@ -72,9 +73,13 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   if (buffer.count === 0) throw noText(extracted, source);
 
   await lease.advance('embedding');
-  const { generation, cost } = await write(context, lease, source, buffer);
+  const { generation, cost, outage } = await write(context, lease, source, buffer);
 
   signal.throwIfAborted();
+  if (outage !== null) {
+    await activateWithoutVectors(sql, lease.held, generation, { ...extracted, outage });
+    throw outage.error;
+  }
   await sql.begin(async (tx) => {
     await lease.complete(tx, { chunksCount: buffer.count, fileType: extracted.format, actualCost: cost });
     await recordExtraction(tx, job.orgId, job.id, extracted);
@@ -151,14 +156,17 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, signal: AbortSignal)
 
 /**
  * Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation.
- * Vectors that are stored for the same chunks are used again.
+ * Vectors that are stored for the same chunks are used again. If no provider can embed the first page of a document
+ * that nothing else finds, all pages are written without vectors.
+ *
+ * @returns `outage`: reason for which the generation has no vectors; null: it has them
  */
 async function write(
   context: WorkContext,
   lease: Lease,
   source: IngestSource,
   buffer: ChunkBuffer,
-): Promise<{ generation: NewGeneration; cost: number }> {
+): Promise<{ generation: NewGeneration; cost: number; outage: Outage | null }> {
   const { job, signal } = lease;
   const comparableWith = await findBucketOrigin(context.sql, source.bucketId);
   const { orgId, documentId } = source;
@@ -173,10 +181,22 @@ async function write(
   let generation: NewGeneration | null = null;
   let writer: GenerationWriter | null = null;
   let written = 0;
+  let outage: Outage | null = null;
+  const vectorsOf = async (page: readonly PreparedChunk[]): Promise<EmbeddedChunks> => {
+    const kept = await stored?.take(page.length);
+    if (kept) return kept;
+    if (outage !== null) return withoutVectors(page.length);
+    try {
+      return await embedder.embed(page.map((chunk) => chunk.embedText));
+    } catch (error) {
+      outage = generation === null ? await outageOf(context.sql, source, error) : null;
+      if (outage === null) throw error;
+      return withoutVectors(page.length);
+    }
+  };
   try {
     for await (const page of buffer.pages()) {
-      const embedded =
-        (await stored?.take(page.length)) ?? (await embedder.embed(page.map((chunk) => chunk.embedText)));
+      const embedded = await vectorsOf(page);
       if (generation === null || writer === null) {
         generation = generationOf(job, source, buffer.count, embedded);
         if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
@@ -184,7 +204,7 @@ async function write(
       }
       written += page.length;
       const isLast = written === buffer.count;
-      if (isLast) await lease.advance('indexing');
+      if (isLast && outage === null) await lease.advance('indexing');
       await writer.write(page, embedded, isLast).catch((error: unknown) => {
         throw asIndexMoved(error);
       });
@@ -196,7 +216,7 @@ async function write(
     await stored?.close();
   }
   if (generation === null) throw new Error('nothing to write');
-  return { generation, cost: embedder.cost };
+  return { generation, cost: embedder.cost, outage };
 }
 
 function generationOf(job: Job, source: IngestSource, chunksCount: number, embedded: EmbeddedChunks): NewGeneration {

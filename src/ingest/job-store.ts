@@ -3,9 +3,17 @@ import type { Sql } from '../platform/postgres.ts';
 
 /**
  * Set the status of a document after one of its jobs ended without a result, in the transaction of that job: it stays
- * ready if an earlier generation is live, keeps its status while another job works on it, and becomes failed otherwise.
+ * ready if an earlier generation with vectors is live, keeps its status while another job works on it, and becomes
+ * failed otherwise.
+ *
+ * @param reason message of the failure for the owner of the document
  */
-export async function settleDocument(sql: Sql, orgId: string, documentId: string): Promise<void> {
+export async function settleDocument(
+  sql: Sql,
+  orgId: string,
+  documentId: string,
+  reason: string | null = null,
+): Promise<void> {
   // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the
   // first.
   const [row] = await sql`
@@ -14,11 +22,11 @@ export async function settleDocument(sql: Sql, orgId: string, documentId: string
   await sql`
     UPDATE documents
     SET status = CASE
-          WHEN active_generation IS NOT NULL THEN 'ready'
+          WHEN active_generation IS NOT NULL AND NOT keyword_only THEN 'ready'
           WHEN EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = documents.id
                        AND ${isUnfinished(sql)}) THEN status
           ELSE 'failed' END,
-        updated_at = now()
+        error_message = coalesce(${reason}, error_message), updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }
 

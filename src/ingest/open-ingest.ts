@@ -1,6 +1,7 @@
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
+import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -20,6 +21,7 @@ import { ingestOperations } from './job-operations.ts';
 import { reembedHandler } from './reindex/reembed-handler.ts';
 import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
 import type { ReindexContext } from './reindex/reindex-bucket.ts';
+import { retryChore } from './retry-failed.ts';
 import type { UploadContext } from './upload.ts';
 
 /** Services that bring documents into the index. */
@@ -34,6 +36,7 @@ export interface Ingest {
   readonly reindex: ReindexContext;
   /** Create the service that calibrates models by itself; only `service serve` runs it. */
   autoCalibration(): Service;
+  readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
 
@@ -78,6 +81,7 @@ export function openIngest(context: {
       const { backends } = context.embedding;
       return autoCalibration({ config, direct, backends, calibration: context.calibration, projections, reembed });
     },
+    chores: (everyMs) => [retryChore({ sql, notifier, logger }, everyMs)],
     async close() {
       children.close();
     },

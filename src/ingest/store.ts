@@ -1,9 +1,11 @@
 import type { Caller } from '../access/caller.ts';
 import type { IngestOptions } from '../documents/schema.ts';
 import { visibleTo } from '../documents/store.ts';
+import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { KEYWORD_ONLY } from '../projection/projections.ts';
 import type { VectorFacts } from '../search/index-store.ts';
 
 /** Fields of a document that ingest needs. */
@@ -102,7 +104,7 @@ export async function activateGeneration(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE documents SET active_generation = CASE WHEN searchable THEN ${generation.id}::bigint END, stored_generation = NULL,
-           status = 'ready',
+           status = 'ready', keyword_only = false, error_message = NULL,
            file_type = ${found.fileType}, page_count = ${found.pageCount},
            chunks_count = CASE WHEN searchable THEN ${generation.chunksCount}::integer END,
            embed_model = ${generation.embedModel}, updated_at = now()
@@ -140,7 +142,7 @@ export async function findStoredGeneration(
   const [row] = await sql`
     SELECT g.artifact_key, g.chunks_count, g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension
     FROM documents JOIN generations g ON g.id = coalesce(active_generation, stored_generation)
-    WHERE documents.org_id = ${orgId} AND documents.id = ${documentId}`;
+    WHERE documents.org_id = ${orgId} AND documents.id = ${documentId} AND g.space <> ${KEYWORD_ONLY}`;
   if (!row) return null;
   return {
     artifactKey: row['artifact_key'] as string,
@@ -184,4 +186,32 @@ export async function findReadableDocument(
     sourcePath: row['source_path'] as string | null,
     artifactKey: row['artifact_key'] as string | null,
   };
+}
+
+/** Return true if no search finds a document, although it is searchable. */
+export async function isUnfound(sql: Sql, orgId: string, documentId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND searchable
+      AND status <> 'deleting'`;
+  return rows.length > 0;
+}
+
+/** Keep a job from being finished or taken over until the transaction ends. Return false if it is no longer held. */
+export async function lockHeldJob(tx: Sql, { id, fence }: HeldJob): Promise<boolean> {
+  const rows = await tx`SELECT 1 FROM jobs WHERE id = ${id} AND fence = ${fence} AND ${isInProgress(tx)} FOR SHARE`;
+  return rows.length > 0;
+}
+
+/** Make a generation without vectors live for a document that no search finds; the document is listed as failed. */
+export async function updateToKeywordOnly(
+  tx: Sql,
+  { id, orgId, documentId, chunksCount }: NewGeneration,
+  found: { readonly format: string; readonly pages: number | null; readonly reason: string },
+): Promise<void> {
+  await tx`
+    UPDATE documents SET active_generation = ${id}::bigint, keyword_only = true, chunks_count = ${chunksCount},
+           status = 'failed', error_message = ${found.reason}, embed_model = NULL, file_type = ${found.format},
+           page_count = ${found.pages}, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND searchable
+      AND status <> 'deleting'`;
 }

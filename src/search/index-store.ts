@@ -6,7 +6,7 @@ import { LEXICAL_ID } from '../models/catalog.ts';
 import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { modelOfSpace } from '../projection/projections.ts';
+import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
 import { type Filter, filterSql } from './filter.ts';
 import { isRunAlive } from './reindex-store.ts';
 
@@ -82,6 +82,18 @@ export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): 
 }
 
 /**
+ * Keep the index of a bucket in this table until the transaction ends. Return false if it is in another one by now, or
+ * about to be.
+ */
+export async function lockIndexName(tx: Sql, bucketId: string, name: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND coalesce(table_name, bucket_id) = ${name}
+      AND NOT EXISTS (SELECT 1 FROM reprojections WHERE bucket_id = ${bucketId} AND closing_until > now())
+    FOR KEY SHARE`;
+  return rows.length > 0;
+}
+
+/**
  * Model and space of the vectors that searches of a bucket compare with; null: it has none that are found, so that the
  * next document decides.
  */
@@ -90,7 +102,7 @@ export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<Vect
     SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
     WHERE bucket_id = ${bucketId} AND EXISTS (
       SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
-      WHERE documents.bucket_id = ${bucketId} AND documents.status <> 'deleting')`;
+      WHERE documents.bucket_id = ${bucketId} AND documents.status <> 'deleting' AND NOT documents.keyword_only)`;
   return row ? toIndexTable(row).origin : null;
 }
 
@@ -98,7 +110,7 @@ export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<Vect
 export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
-    WHERE documents.bucket_id = ${bucketId} AND generations.space <> ${space} LIMIT 1`;
+    WHERE documents.bucket_id = ${bucketId} AND generations.space NOT IN (${space}, ${KEYWORD_ONLY}) LIMIT 1`;
   return rows.length > 0;
 }
 
@@ -170,6 +182,8 @@ export interface LiveDocument {
   readonly fileName: string;
   readonly sourcePath: string | null;
   readonly metadata: Record<string, string>;
+  /** True if it has no vectors. */
+  readonly isKeywordOnly: boolean;
 }
 
 /**
@@ -187,7 +201,7 @@ export async function findLiveDocuments(
   const rows = await preparedUnlessFiltered(
     scope,
     sql`
-      SELECT id, active_generation, file_name, source_path, metadata FROM documents
+      SELECT id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
       WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
   );
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
@@ -199,6 +213,7 @@ function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
     fileName: row['file_name'] as string,
     sourcePath: row['source_path'] as string | null,
     metadata: row['metadata'] as Record<string, string>,
+    isKeywordOnly: row['keyword_only'] as boolean,
   };
 }
 

@@ -32,7 +32,8 @@ const ABANDONED_MS = 10_000;
 
 interface Append {
   readonly generation: IndexedGeneration;
-  readonly origin: VectorOrigin;
+  /** Null: the rows have no vectors. */
+  readonly origin: VectorOrigin | null;
   /** Id of the run whose new table it goes to; null: the bucket's own table. */
   readonly run: string | null;
   readonly resolve: () => void;
@@ -70,6 +71,7 @@ export class IndexWriter {
    * Append chunks of one generation; resolves when they are committed. No search finds them until PostgreSQL names the
    * generation active. The generation must be registered: one that is no longer known is refused.
    *
+   * @param origin null: the rows have no vectors and may be beside those of any space
    * @param options.run id of the run whose new table they go to, in place of the bucket's own
    * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space,
    *   `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
@@ -77,7 +79,7 @@ export class IndexWriter {
   append(
     bucketId: string,
     generation: IndexedGeneration,
-    origin: VectorOrigin,
+    origin: VectorOrigin | null,
     { run = null }: { run?: string | null } = {},
   ): Promise<void> {
     if (generation.chunks.length === 0) return Promise.resolve();
@@ -201,6 +203,10 @@ export class IndexWriter {
     const comparable: Append[] = [];
     for (const append of appends) {
       const given = append.origin;
+      if (given === null) {
+        comparable.push(append);
+        continue;
+      }
       origin ??= given;
       if (given.space !== origin.space && (await this.#adopts(bucketId, given))) origin = given;
       if (given.space === origin.space) comparable.push(append);

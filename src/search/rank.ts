@@ -41,7 +41,10 @@ export function hasStaleDocument({ keyword, vector, live }: Candidates): boolean
 export function rank({ keyword, vector, live }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
-  const byVector = new Map(vector.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
+  const byVector = new Map(
+    vector.filter((each) => visible(each) && hasVector(each)).map((candidate) => [candidate.chunkId, candidate]),
+  );
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
   return fused.map(({ id, score, rrf }) => {
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;

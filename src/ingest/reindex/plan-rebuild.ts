@@ -2,6 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { findBucket } from '../../documents/buckets.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import { getIndexTable, selectLiveGroups } from '../../search/index-store.ts';
 import type { ReindexPlan } from './plan.ts';
 
@@ -17,7 +18,7 @@ export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucke
   const groups = await selectLiveGroups(sql, caller.orgId, bucket.id);
   return {
     ...{ kind: 'rebuild', bucketId: bucket.id, bucketName: bucket.name, mode: 'new_table', origin },
-    sourceOf: ({ space }) => (space === origin.space ? 'keep' : 'refuse'),
+    sourceOf: ({ space }) => (space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse'),
     mapOf: () => null,
     embedder: null,
     documents: groups.reduce((sum, { documents }) => sum + documents, 0),

@@ -3,7 +3,7 @@ import { findBucket } from '../../documents/buckets.ts';
 import { LEXICAL_ID, type Model } from '../../models/catalog.ts';
 import { AppError, conflict, invalidRequest } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import type { ActiveMap, Projections } from '../../projection/projections.ts';
+import { type ActiveMap, KEYWORD_ONLY, type Projections } from '../../projection/projections.ts';
 import { getIndexTable, type LiveGroup, selectLiveGroups, type VectorFacts } from '../../search/index-store.ts';
 import type { ReindexPlan, VectorSource } from './plan.ts';
 
@@ -106,6 +106,8 @@ function targetOf({ projections, findModel }: PlanContext, id: string): TargetMo
 type Verdict = 'due' | 'done' | 'other_model' | 'no_native' | 'other_revision';
 
 function judge(facts: VectorFacts, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
+  // It is found by its words until its job embeds it.
+  if (facts.space === KEYWORD_ONLY) return 'done';
   const target = targets.find(({ id }) => id === facts.model);
   if (!target) return moves ? 'other_model' : 'done';
   if (facts.space === space && facts.mapVersion === target.mapVersion) return 'done';

@@ -1,5 +1,6 @@
 import { isInProgress } from '../../jobs/state-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import type { VectorFacts } from '../../search/index-store.ts';
 
 /** Bucket whose documents a run reads. */
@@ -119,7 +120,10 @@ export async function activateRunGenerations(
   generations: readonly number[] | null,
 ): Promise<string[]> {
   const rows = await tx`
-    UPDATE documents SET active_generation = g.id, embed_model = g.embed_model
+    UPDATE documents SET active_generation = g.id,
+      embed_model = CASE WHEN g.space <> ${KEYWORD_ONLY} THEN g.embed_model END,
+      keyword_only = g.space = ${KEYWORD_ONLY},
+      status = CASE WHEN keyword_only AND g.space <> ${KEYWORD_ONLY} THEN 'ready' ELSE documents.status END
     FROM generations g
     WHERE g.job_id = ${runId} AND g.bucket_id = ${bucketId} AND documents.id = g.document_id
       AND documents.active_generation = g.replaces AND documents.status <> 'deleting'

@@ -1,0 +1,67 @@
+import { JobError } from '../jobs/lease.ts';
+import type { HeldJob } from '../jobs/store.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { KEYWORD_ONLY } from '../projection/projections.ts';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import { getIndexTable, lockIndexName } from '../search/index-store.ts';
+import type { EmbeddedChunks } from './chunk-embedder.ts';
+import { isUnfound, lockHeldJob, type NewGeneration, updateToKeywordOnly } from './store.ts';
+
+// A document that cannot be embedded now is found by its words until it can: its generation has no vectors.
+
+/** Reasons that pass without a change of the document. */
+const OUTAGES = new Set(['upstream_unavailable', 'quota', 'not_comparable']);
+
+/** Reason for which a document has no vectors for now. */
+export interface Outage {
+  readonly error: Error;
+  /** Table of the bucket's index when the reason came up, before any row was written. */
+  readonly tableName: string;
+}
+
+/**
+ * Describe why a document that no search finds cannot be embedded now; null: it is found, or the reason would not pass
+ * without a change of it.
+ */
+export async function outageOf(
+  sql: Sql,
+  { orgId, bucketId, documentId }: Pick<NewGeneration, 'orgId' | 'bucketId' | 'documentId'>,
+  error: unknown,
+): Promise<Outage | null> {
+  if (!isOutage(error) || !(await isUnfound(sql, orgId, documentId))) return null;
+  return { error, tableName: (await getIndexTable(sql, bucketId))?.name ?? bucketId };
+}
+
+function isOutage(error: unknown): error is Error {
+  if (error instanceof JobError) return OUTAGES.has(error.failure.category);
+  return error instanceof AppError && error.code === 'not_comparable';
+}
+
+/** Return zeros in place of the vectors of chunks; only keyword search finds their rows. */
+export function withoutVectors(chunks: number): EmbeddedChunks {
+  return {
+    ...{ vectors: new Float32Array(chunks * INDEX_DIMENSIONS), native: null, model: 'none' },
+    ...{ space: KEYWORD_ONLY, mapVersion: null, origin: null },
+  };
+}
+
+/**
+ * Have keyword search find a document that could not be embedded, and list it as failed with the reason, until a later
+ * attempt of its job embeds it. Nothing is done if the job is lost, or if the document is found, hidden or deleted by
+ * now.
+ */
+export async function activateWithoutVectors(
+  sql: Sql,
+  held: HeldJob,
+  generation: NewGeneration,
+  { format, pages, outage }: { readonly format: string; readonly pages: number | null; readonly outage: Outage },
+): Promise<void> {
+  const { bucketId } = generation;
+  await sql.begin(async (tx) => {
+    if (!(await lockHeldJob(tx, held))) return;
+    // The rows are in this table; a later one would not have them.
+    if (!(await lockIndexName(tx, bucketId, outage.tableName))) return;
+    await updateToKeywordOnly(tx, generation, { format, pages, reason: outage.error.message });
+  });
+}

@@ -1,0 +1,50 @@
+import type { JobNotifier } from '../jobs/notifier.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import type { Chore } from '../platform/chores.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { requeueDocument } from './job-store.ts';
+import { type FailedDocument, hasUnfinishedJob, selectFailedByOutage } from './retry-store.ts';
+import { snapshotOf } from './upload.ts';
+
+/** Priority of the new jobs: after uploads and edits, which people wait for. */
+const PRIORITY = 5;
+
+/**
+ * Create the chore that ingests documents again whose jobs have given up on a provider: all of a bucket once another
+ * document of it was embedded, and one of a bucket each ten minutes until then.
+ */
+export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: Logger }, everyMs: number): Chore {
+  const { sql, notifier, logger } = context;
+  return {
+    name: 'retry of documents without vectors',
+    everyMs,
+    async run(signal) {
+      let queued = 0;
+      for (const document of await selectFailedByOutage(sql)) {
+        signal.throwIfAborted();
+        if (await requeue(sql, document)) queued++;
+      }
+      if (queued === 0) return;
+      logger.info({ documents: queued }, 'documents that could not be embedded are tried again');
+      await notifier
+        .notifyQueued('ingest')
+        .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+    },
+  };
+}
+
+function requeue(sql: Sql, { orgId, bucketId, documentId, collectionId }: FailedDocument): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    const document = await requeueDocument(tx, orgId, documentId);
+    // Another process may have queued it meanwhile.
+    if (document === null || (await hasUnfinishedJob(tx, documentId))) return false;
+    await enqueueJob(tx, {
+      ...{ id: newId('job'), kind: 'ingest', orgId, bucketId, collectionId, documentId, priority: PRIORITY },
+      ...{ s3Key: document.objectKey, fileName: document.fileName, fileSizeBytes: document.sizeBytes },
+      ...{ processingType: 'retry', metadataSnapshot: snapshotOf(document) },
+    });
+    return true;
+  });
+}

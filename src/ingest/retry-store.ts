@@ -1,0 +1,48 @@
+import { isUnfinished } from '../jobs/state-store.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+export interface FailedDocument {
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly documentId: string;
+  readonly collectionId: string | null;
+}
+
+const DOCUMENTS_MAX = 200;
+/** Time in which one document of a bucket is tried again. */
+const PROBE_MS = 10 * 60_000;
+
+/**
+ * Select documents without vectors that no job works on any more: of a bucket in which a later job embedded a document,
+ * all of them; of other buckets the one that failed first, if that was long enough ago.
+ */
+export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> {
+  const rows = await sql`
+    WITH failed AS (
+      SELECT d.id, d.org_id, d.bucket_id, d.collection_id, last.completed_at,
+             row_number() OVER (PARTITION BY d.bucket_id ORDER BY last.completed_at, d.id) AS place,
+             max(last.completed_at) OVER (PARTITION BY d.bucket_id) AS newest
+      FROM documents d CROSS JOIN LATERAL (
+        SELECT completed_at, error_category FROM jobs
+        WHERE jobs.document_id = d.id AND jobs.kind = 'ingest' AND jobs.status = 'failed'
+        ORDER BY completed_at DESC LIMIT 1) AS last
+      WHERE d.keyword_only AND d.status = 'failed' AND d.searchable AND last.error_category = 'upstream_unavailable'
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = d.id AND ${isUnfinished(sql)}))
+    SELECT id, org_id, bucket_id, collection_id FROM failed
+    WHERE (place = 1 AND newest < now() - ${PROBE_MS} * interval '1 millisecond')
+      OR EXISTS (SELECT 1 FROM jobs WHERE jobs.bucket_id = failed.bucket_id AND jobs.kind = 'ingest'
+                 AND jobs.status = 'ready' AND jobs.completed_at > failed.completed_at)
+    ORDER BY completed_at LIMIT ${DOCUMENTS_MAX}`;
+  return rows.map((row) => ({
+    orgId: row['org_id'] as string,
+    bucketId: row['bucket_id'] as string,
+    documentId: row['id'] as string,
+    collectionId: row['collection_id'] as string | null,
+  }));
+}
+
+/** Return true if a job of the document is queued or in progress. Call it after the document was locked. */
+export async function hasUnfinishedJob(tx: Sql, documentId: string): Promise<boolean> {
+  const rows = await tx`SELECT 1 FROM jobs WHERE document_id = ${documentId} AND ${isUnfinished(tx)} LIMIT 1`;
+  return rows.length > 0;
+}
