@@ -18,6 +18,7 @@ const BENCHMARKS = [
   'jobs',
   'bulk',
   'reproject',
+  'reembed',
   'metadata',
   'index-race',
   'mcp',
