@@ -39,10 +39,14 @@ export interface RequeuedDocument {
   readonly metadata: Record<string, string>;
 }
 
-/** Mark a document as queued to be ingested again unless it can be found; null if it is deleted or being deleted. */
+/**
+ * Mark a document as queued to be ingested again unless it can be found; null if it is deleted or being deleted. One that
+ * is found by its words alone stays failed until it is embedded.
+ */
 export async function requeueDocument(sql: Sql, orgId: string, documentId: string): Promise<RequeuedDocument | null> {
   const [row] = await sql`
-    UPDATE documents SET status = CASE WHEN status = 'failed' THEN 'queued' ELSE status END, updated_at = now()
+    UPDATE documents SET status = CASE WHEN status = 'failed' AND NOT keyword_only THEN 'queued' ELSE status END,
+           updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting'
     RETURNING object_key, file_name, size_bytes, source_path, metadata`;
   if (!row) return null;

@@ -8,6 +8,8 @@ import type { JobFailure } from './store.ts';
 export interface JobHandler {
   readonly kind: JobKind;
   readonly firstPhase: JobPhase;
+  /** Lost leases in a row without progress after which a job fails as one that kills its workers; 3 if it is not set. */
+  readonly crashesMax?: number;
   /** Do the work and finish it by `lease.complete`. @throws JobError for a failure that is reported to the owner */
   run(lease: Lease): Promise<void>;
   /** Clean up after the job, in the transaction that fails it for good; also called by a reaper. */

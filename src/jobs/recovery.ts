@@ -12,23 +12,24 @@ const BATCH_MAX = 500;
 
 /**
  * Recover jobs whose worker is gone: a job with an expired lease returns to the queue; the third expired lease in a row
- * without progress fails it as `poison`. Any number of processes may do this at once.
+ * without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do this at once.
  */
 export async function recoverJobs(
   sql: Sql,
-  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
+  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>,
 ): Promise<{ requeued: number; poisoned: number }> {
   await expireDeadWorkers(sql, processHost());
   let requeued = 0;
   let poisoned = 0;
   for (const job of await findExpired(sql, BATCH_MAX)) {
-    if (job.crashCount + 1 < CRASHES_MAX) {
+    const crashesMax = handlers.get(job.kind)?.crashesMax ?? CRASHES_MAX;
+    if (job.crashCount + 1 < crashesMax) {
       if (await requeueExpired(sql, job)) requeued++;
       continue;
     }
     const failure = {
       category: 'poison',
-      message: `the job crashed its worker ${CRASHES_MAX} times, so it is not tried again; check its input`,
+      message: `the job crashed its worker ${crashesMax} times, so it is not tried again; check its input`,
       retryable: false,
     } as const;
     await sql.begin(async (tx) => {
@@ -44,7 +45,7 @@ export async function recoverJobs(
 /** Run `recoverJobs`, and notify workers of the jobs that returned to the queue. */
 export async function recoverAndNotify(
   context: { sql: Sql; notifier: JobNotifier; logger: Logger },
-  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'>>,
+  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>,
 ): Promise<void> {
   const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
   if (requeued + poisoned === 0) return;

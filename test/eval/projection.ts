@@ -2,25 +2,20 @@
  * `npm run eval -- projection`: quality of maps between real models, on vectors of the same texts by both. The space is
  * created from the fitted part alone. Figures are means over seeded splits, 80 % fitted, 20 % held out.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createSpace, mapOfReference } from '../../src/projection/fit/create-space.ts';
 import { type DimensionScores, EVALUATED_DIMENSIONS, evaluateMap } from '../../src/projection/fit/evaluate-map.ts';
 import { fitMap } from '../../src/projection/fit/fit-map.ts';
 import { projectRows } from '../../src/projection/fit/project-rows.ts';
-import { pickRows } from '../../src/projection/fit/rows.ts';
 import { splitPairs } from '../../src/projection/fit/split-pairs.ts';
 import { SPACE_DIMENSIONS } from '../../src/projection/schema.ts';
+import { dropDuplicates, fileOf, pick, readAll, type Vectors } from './paired-vectors.ts';
+import { scoreUnseenDomains } from './unseen-domain.ts';
 
-const DATA = new URL('../../../shared/data/paired/', import.meta.url);
 const SPLITS = 5;
 const HELD_OUT_SHARE = 0.2;
 const NEIGHBOURS_KEPT_MIN = 0.999;
 const GAIN_AT_64_MIN = 0.1;
-
-interface Vectors {
-  readonly values: Float32Array;
-  readonly columns: number;
-}
 
 /** Files of a model and a reference with vectors of the same texts in the same order. */
 interface Case {
@@ -77,7 +72,7 @@ export async function evaluateProjection(): Promise<void> {
     `means over ${SPLITS} seeded splits, 80/20; forward / backward: the model searches the reference / is searched`,
   );
   for (const entry of CASES) scoreCase(entry);
-  scoreUnseenDomain();
+  scoreUnseenDomains();
 }
 
 function scoreCase({ name, model, reference, recallMin }: Case): void {
@@ -104,23 +99,6 @@ function scoreCase({ name, model, reference, recallMin }: Case): void {
   if (recallMin !== undefined) printTarget('recall@1 at 1024', recall, recallMin);
   printTarget('own neighbours kept at full dimension', kept, NEIGHBOURS_KEPT_MIN);
   printTarget('gain over the unrotated prefix at 64', gain, GAIN_AT_64_MIN);
-}
-
-/** Measure the effect of the calibration texts: fit on one set and score on another. */
-function scoreUnseenDomain(): void {
-  const movies = dropDuplicates(readAll([`${MOVIES}/sbert_embeddings`]), readAll([`${MOVIES}/mpnet_embeddings`]));
-  const rag = dropDuplicates(readAll(['rag-llm/embeddings_minilm']), readAll(['rag-llm/embeddings_mpnet']));
-  for (const [name, from, to] of [
-    ['movie-quotes, measured on rag-llm', movies, rag],
-    ['rag-llm, measured on movie-quotes', rag, movies],
-  ] as const) {
-    const scores = fitAndScore(from[0], from[1], to[0], to[1], 0);
-    const recalls = scores.map(
-      ({ dimensions, recallAt1 }) =>
-        `${dimensions}: ${recallAt1.forward.toFixed(3)} / ${recallAt1.backward.toFixed(3)}`,
-    );
-    console.log(`\nunseen domain, MiniLM -> mpnet fitted on ${name}: recall@1 ${recalls.join('  ')}`);
-  }
 }
 
 function fitAndScore(x: Vectors, y: Vectors, xHeldOut: Vectors, yHeldOut: Vectors, seed: number) {
@@ -166,52 +144,4 @@ function printTable(means: readonly Mean[]): void {
 
 function printTarget(label: string, value: number, min: number): void {
   console.log(`  ${value >= min ? 'met ' : 'MISS'} ${label}: ${value.toFixed(3)} (at least ${min})`);
-}
-
-function fileOf(name: string): URL {
-  return new URL(`${name}.npy`, DATA);
-}
-
-/** Read the rows of several files into one matrix. */
-function readAll(names: readonly string[]): Vectors {
-  const parts = names.map((name) => readNpy(fileOf(name)));
-  const values = new Float32Array(parts.reduce((sum, part) => sum + part.values.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    values.set(part.values, at);
-    at += part.values.length;
-  }
-  return { values, columns: (parts[0] as Vectors).columns };
-}
-
-/** Read a matrix of little-endian float32 in C order, NPY format 1.0 (numpy.lib.format). */
-function readNpy(file: URL): Vectors {
-  const bytes = readFileSync(file);
-  const headerEnd = 10 + bytes.readUInt16LE(8);
-  const header = bytes.toString('latin1', 10, headerEnd);
-  const shape = /'shape': \((\d+), (\d+)\)/.exec(header);
-  if (!header.includes("'<f4'") || !header.includes("'fortran_order': False") || !shape) {
-    throw new Error(`${file.pathname} is not a float32 matrix: ${header}`);
-  }
-  return { values: new Float32Array(Uint8Array.from(bytes.subarray(headerEnd)).buffer), columns: Number(shape[2]) };
-}
-
-/** Drop duplicate texts, which recall cannot distinguish. */
-function dropDuplicates(x: Vectors, y: Vectors): [Vectors, Vectors] {
-  const seen = new Set<string>();
-  const kept: number[] = [];
-  for (let row = 0; row * x.columns < x.values.length; row++) {
-    // Four digits are compared, since the same text embedded in another batch differs in the last bits.
-    const key = Array.from(y.values.subarray(row * y.columns, (row + 1) * y.columns), (value) =>
-      value.toFixed(4),
-    ).join();
-    if (seen.has(key)) continue;
-    seen.add(key);
-    kept.push(row);
-  }
-  return [pick(x, kept), pick(y, kept)];
-}
-
-function pick({ values, columns }: Vectors, rows: ArrayLike<number>): Vectors {
-  return { values: pickRows(values, columns, rows), columns };
 }

@@ -7,6 +7,9 @@ import { planReembed, type ReembedContext } from './plan-reembed.ts';
 import { REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 
+/** It reads no file of a user, so that lost leases are those of workers that were killed for another reason. */
+const CRASHES_MAX = 20;
+
 export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
   /** Have this process use the maps that are active now. */
   readonly refreshMaps: () => Promise<void>;
@@ -20,6 +23,7 @@ export function reembedHandler(context: ReembedHandlerContext): JobHandler {
   return {
     kind: REINDEX,
     firstPhase: 'embedding',
+    crashesMax: CRASHES_MAX,
     run: (lease) => reembed(context, lease),
     onFailed: (tx, job) => dropReindexRunOfJob(tx, job.id),
   };
