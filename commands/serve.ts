@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import { firstRequest } from '../src/cli/first-request.ts';
-import { printJson } from '../src/cli/output.ts';
+import { note, printJson } from '../src/cli/output.ts';
 
 export default class Serve extends BaseCommand {
   static override description =
@@ -29,12 +29,12 @@ export default class Serve extends BaseCommand {
       flags,
       async (appliance) => {
         for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
-          this.logToStderr(
+          note(
             `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
           );
         }
         if (appliance.access.isNew) {
-          this.logToStderr(
+          note(
             `set up a new installation in ${dataDir}; if it should hold data already, its data directory was moved: stop this server and name the directory with --data-dir`,
           );
         }

@@ -95,7 +95,9 @@ async function restoreData(
       const secretKey = config.secretKey ?? readSecretKey(config.dataDir);
       const secretKeyCheck = secretKey && secretKeyCheckOf(deriveKeyRing(secretKey)).toString('hex');
       const keyFile = secretKeyFile(config.dataDir);
-      await checkRestorable(context, manifest, { secretKeyCheck, keyFile, force: force || isResumed });
+      await checkRestorable(context, manifest, {
+        ...{ secretKeyCheck, keyFile, force: force || isResumed, signal: request.signal },
+      });
       if (!isResumed) {
         await verifyBackup(target, manifest.id, request);
         const own = await findInstallation(database.sql);

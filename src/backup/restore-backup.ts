@@ -35,14 +35,15 @@ export interface RestoreOptions {
 /**
  * Refuse a restore that could not work or would replace data.
  *
- * @param secretKeyCheck check value of the secret key of this installation, in hexadecimal; null: there is no key
+ * @param options.secretKeyCheck check value of the secret key of this installation, in hexadecimal; null: there is no key
  * @throws AppError `backup_too_new`, `secret_key_mismatch`, `installation_in_use`, `installation_not_empty` (409)
  */
 export async function checkRestorable(
   { sql, migrations }: Pick<RestoreContext, 'sql' | 'migrations'>,
   manifest: Manifest,
-  { secretKeyCheck, keyFile, force }: { secretKeyCheck: string | null; keyFile: string; force: boolean },
+  options: { secretKeyCheck: string | null; keyFile: string; force: boolean; signal: AbortSignal },
 ): Promise<void> {
+  const { secretKeyCheck, keyFile, force, signal } = options;
   requireKnownMigrations(await listMigrations(migrations), manifest);
   if (secretKeyCheck !== manifest.secret_key_check) {
     const found = secretKeyCheck === null ? 'there is no secret key here' : 'the secret key here is another one';
@@ -51,7 +52,7 @@ export async function checkRestorable(
       'secret_key_mismatch',
     );
   }
-  if (await isInUse(sql)) {
+  if (await isInUse(sql, signal)) {
     throw conflict(
       'other processes of the service use this installation; stop them (service, workers, reaper) and run the command again',
       'installation_in_use',
@@ -66,10 +67,10 @@ export async function checkRestorable(
 }
 
 /** Return true if other processes stay connected. The connections of a killed process end shortly after it. */
-async function isInUse(sql: Sql): Promise<boolean> {
+async function isInUse(sql: Sql, signal: AbortSignal): Promise<boolean> {
   for (let round = 0; round < IN_USE_ROUNDS; round++) {
     if ((await store.countConnections(sql)) === 0) return false;
-    await delay(IN_USE_POLL_MS);
+    await delay(IN_USE_POLL_MS, undefined, { signal });
   }
   return true;
 }
