@@ -34,7 +34,7 @@ async function observe(sql: Sql, orgId: string) {
   };
 }
 
-/** What the writers were told by the API: what was there before the backup began, and what happened since. */
+/** Writers of an organization, with what the API has confirmed to them. */
 class Busy {
   readonly api: TestApi;
   readonly key: string;
