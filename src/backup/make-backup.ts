@@ -1,7 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, conflict } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { listAppliedMigrations } from '../platform/migrate.ts';
+import { listAppliedMigrations, listMigrations, type MigrationId } from '../platform/migrate.ts';
 import { withoutDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { describeServer } from '../platform/postgres/server.ts';
@@ -198,6 +198,7 @@ class BackupRun {
       await snapshot.prepareCopy(tx);
       const createdAt = await snapshot.readSnapshotTime(tx);
       const applied = await listAppliedMigrations(tx);
+      requireKnownTables(applied, await listMigrations(migrations));
       const secretKeyCheck = await snapshot.selectSecretKeyCheck(tx);
       if (secretKeyCheck === null) throw new Error('the installation has no check of its secret key');
       const tables: TableFile[] = [];
@@ -249,6 +250,16 @@ class BackupRun {
     await objects.put(manifestKey(this.#id), bytes);
     await objects.put(completeKey(this.#id), Buffer.from(`${sha256Of(bytes)}\n`));
   }
+}
+
+/** A newer release may have added tables that this one does not copy. @throws AppError `backup_release_too_old` (409) */
+function requireKnownTables(applied: readonly MigrationId[], known: readonly MigrationId[]): void {
+  const newest = applied.find(({ version }) => version > (known.at(-1)?.version ?? 0));
+  if (newest === undefined) return;
+  throw conflict(
+    `the database was brought up to migration ${newest.version} (${newest.name}) by a newer release; make the backup with that release`,
+    'backup_release_too_old',
+  );
 }
 
 /**

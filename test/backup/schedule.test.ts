@@ -55,6 +55,12 @@ test('two processes with one schedule make one backup', async () => {
   expect(await scheduled.appliance.sql`SELECT count(*)::int AS n FROM backups`).toEqual([{ n: 1 }]);
 });
 
+test('a backup by a release that does not know all tables of the database is refused', async () => {
+  const { appliance, folder } = await openScheduled();
+  await appliance.sql`INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'later', 'x')`;
+  await expect(backUp(appliance, folder.location)).rejects.toMatchObject({ code: 'backup_release_too_old' });
+});
+
 test('a second backup at the same time is refused', async () => {
   const scheduled = await openScheduled();
   const { location } = scheduled.folder;
