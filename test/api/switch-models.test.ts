@@ -115,7 +115,7 @@ it('a bucket of the built-in model keeps working after a vendor is routed, and m
     status: 200,
     body: { job_id: null, from_model: BUILT_IN, model: VENDOR, chunks: DOCUMENTS + 1, texts: DOCUMENTS + 1 },
   });
-  expect(plan.body.estimated_tokens).toBeGreaterThan(DOCUMENTS);
+  expect(plan.body.tokens).toBeGreaterThan(DOCUMENTS);
 
   const deleted: Known[] = [];
   const reembed = await call('POST', '/v1/buckets/manuals/reembed', {});

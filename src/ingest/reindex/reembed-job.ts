@@ -36,7 +36,7 @@ export const ReembedReply = z
     documents: z.int(),
     chunks: z.int(),
     texts: z.int().describe('chunks that the provider embeds; the vectors of the others are stored already'),
-    estimated_tokens: z.int(),
+    tokens: z.int().describe('estimated tokens of these texts'),
     estimated_cost: z.number(),
   })
   .meta({ id: 'Reembed' });
@@ -118,7 +118,7 @@ function viewOf(plan: ReembedPlan, jobId: string | null, dryRun: boolean): Reemb
   return {
     ...{ bucket_id: bucketId, job_id: jobId, dry_run: dryRun, from_model: from.model, model: model.id },
     ...{ space: origin.space, documents, chunks, texts },
-    ...{ estimated_tokens: estimatedTokens, estimated_cost: estimatedCost },
+    ...{ tokens: estimatedTokens, estimated_cost: estimatedCost },
   };
 }
 
