@@ -40,11 +40,13 @@ export default class Serve extends BaseCommand {
         }
         const { apiService } = await import('../server/api-service.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
-        const { logger, jobs, ingest } = appliance;
+        const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
         const api = apiService(appliance);
         const workers = [jobs.worker('ingest'), jobs.worker('embed'), api];
-        const services = flags['no-workers'] ? [api] : [appliance.reaper(), serviceGroup('workers and API', workers)];
+        const services = flags['no-workers']
+          ? [api]
+          : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
         services.push(ingest.autoCalibration());
         await runServices(services, {
           logger,

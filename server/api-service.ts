@@ -25,6 +25,7 @@ import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { meRoutes } from './routes/me.ts';
+import { memoryRoutes } from './routes/memory.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -77,6 +78,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels),
     ...workflowRoutes(appliance.workflows),
+    ...memoryRoutes(appliance.memory, appliance.keyRing, purge),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,

@@ -6,6 +6,7 @@ import type { Documents } from '../documents/open-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { Ingest } from '../ingest/open-ingest.ts';
 import type { Jobs } from '../jobs/open-jobs.ts';
+import type { Memory } from '../memory/open-memory.ts';
 import type { Metadata } from '../metadata/open-metadata.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
@@ -35,6 +36,7 @@ export interface Appliance extends Stores {
   readonly metadata: Metadata;
   readonly channels: Channels;
   readonly workflows: Workflows;
+  readonly memory: Memory;
   readonly jobs: Jobs;
   readonly backup: Backup;
   /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */

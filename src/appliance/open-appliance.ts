@@ -7,6 +7,7 @@ import { jobVisibleTo } from '../documents/store.ts';
 import { openEmbedding } from '../embedding/open-embedding.ts';
 import { openIngest } from '../ingest/open-ingest.ts';
 import { openJobs } from '../jobs/open-jobs.ts';
+import { openMemory } from '../memory/open-memory.ts';
 import { openMetadata } from '../metadata/open-metadata.ts';
 import { ballastChore } from '../platform/ballast.ts';
 import { choreService } from '../platform/chores.ts';
@@ -59,20 +60,22 @@ export async function openAppliance(
     const channels = opened.add(openChannels({ ...base, search }));
     const { sending } = channels;
     const { uploads } = ingest;
-    const workflows = openWorkflows({ ...base, search, memory: null, embedder, uploads, metadata, sending });
-    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs];
+    const memory = openMemory({ ...base, search });
+    const workflows = openWorkflows({ ...base, search, embedder, uploads, metadata, sending });
+    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs, memory.jobs];
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const { installationId } = access;
     const backup = openBackup({ ...base, installationId, migrations: MIGRATIONS });
     const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
-    const partsWithChores = [jobs, documents, search, access, bulk, calibration, ingest, channels, workflows, backup];
+    const stored = [jobs, documents, search, access, bulk, calibration, ingest, backup];
+    const partsWithChores = [...stored, channels, memory, workflows];
     const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
     const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
       ...partsWithChores.flatMap((part) => part.chores(everyMs)),
       ballast,
     ];
     return {
-      ...{ ...base, ...parts, metadata, channels, workflows, jobs, backup, chores },
+      ...{ ...base, ...parts, metadata, channels, memory, workflows, jobs, backup, chores },
       reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
       checkReady: readinessCheck({ ...base, tables: search.tables }),
       close: () => opened.close(),

@@ -48,9 +48,7 @@ export function describeReembed(bucket: string, plan: ReembedReply): string {
   const { from_model, model, documents, chunks, texts, tokens, estimated_cost } = plan;
   const cost = estimated_cost > 0 ? `, about ${estimated_cost.toFixed(2)} at the configured price` : '';
   const work =
-    texts === 0
-      ? 'no text is sent, their vectors are stored'
-      : `${texts} texts, about ${tokens} tokens${cost}`;
+    texts === 0 ? 'no text is sent, their vectors are stored' : `${texts} texts, about ${tokens} tokens${cost}`;
   const parts = `${documents} ${documents === 1 ? 'document' : 'documents'}, ${chunks} ${chunks === 1 ? 'chunk' : 'chunks'}`;
   return `bucket ${bucket}: ${parts} from ${from_model} to ${model}; ${work}`;
 }

@@ -19,7 +19,7 @@ function detailOf({ error, would, output }: BlockResult): string | null {
 }
 
 /** Describe a workflow for people: its fields, and the blocks of the version that is shown. */
-export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, { types }: BlockTypes) {
+export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, types: BlockTypes) {
   const { inputs, blocks } = definition as unknown as Definition;
   const fields = {
     ...{ id: workflow.id, name: workflow.name, status: workflow.status },

@@ -114,6 +114,7 @@ export const DocumentView = z
     owner_department: z.string().nullable(),
     uploaded_by_user_id: z.string().nullable(),
     source_path: z.string().nullable(),
+    event_time: timestamp.nullable().describe('time of the content, if it came from a connected source'),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { isOrgAdminRole } from '../access/roles.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type AccessPolicy, seesEveryScope } from './access-policy.ts';
@@ -13,6 +14,9 @@ import type {
 } from './schema.ts';
 
 type Row = Record<string, unknown>;
+
+const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
+const YEAR_10000_MS = Date.parse('+010000-01-01T00:00:00Z');
 
 export async function insertBucket(
   sql: Sql,
@@ -93,19 +97,29 @@ export interface NewDocument {
   readonly ownerDepartment: string | null;
   readonly uploadedByUserId: string | null;
   readonly sourcePath: string | null;
+  /** Connected source of the document; absent for an upload. */
+  readonly source?: { readonly id: string; readonly entryId: string; readonly eventTimeMs: number | null };
 }
 
 export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
-  const { access } = document;
+  const { access, source } = document;
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
                            object_key, ingest_options, status, metadata, privacy_level, classification, review_status,
-                           public_accessible, scope, owner_department, uploaded_by_user_id, source_path)
+                           public_accessible, scope, owner_department, uploaded_by_user_id, source_path, source_id,
+                           source_entry_id, event_time)
     VALUES (${document.id}, ${document.orgId}, ${document.bucketId}, ${document.collectionId}, ${document.fileName},
             ${document.contentType}, ${document.sizeBytes}, ${document.sha256}, ${document.objectKey},
             ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${access.privacy_level},
             ${access.classification}, ${access.review_status}, ${access.public_accessible}, ${access.scope},
-            ${document.ownerDepartment}, ${document.uploadedByUserId}, ${document.sourcePath})`;
+            ${document.ownerDepartment}, ${document.uploadedByUserId}, ${document.sourcePath}, ${source?.id ?? null},
+            ${source?.entryId ?? null}, ${timeOf(source?.eventTimeMs ?? null)})`;
+}
+
+/** Convert milliseconds since 1970 to a parameter of type timestamptz; null outside of the years 1 to 9999. */
+export function timeOf(milliseconds: number | null): Date | null {
+  if (milliseconds === null || milliseconds < YEAR_1_MS || milliseconds >= YEAR_10000_MS) return null;
+  return new Date(milliseconds);
 }
 
 /**
@@ -200,28 +214,66 @@ export async function findDocument(
 /**
  * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, its
  * department scope is open to the caller, and its classification is open to a caller outside the organization.
+ *
+ * @param table name of the row in the query
  */
-function allowedTo(sql: Sql, caller: Caller) {
+function allowedTo(sql: Sql, caller: Caller, table: string) {
+  const d = sql(table);
   return sql`
-    documents.privacy_level <= ${caller.authLevel}
-    ${caller.outside === undefined ? sql`` : sql`AND documents.classification NOT IN ('restricted', 'confidential')`}
-    ${caller.outside === 'public' ? sql`AND documents.public_accessible` : sql``}
-    ${seesEveryScope(caller) ? sql`` : sql`AND (documents.scope IS NULL OR documents.scope = 'common' OR documents.scope = ${caller.department})`}`;
+    ${d}.privacy_level <= ${caller.authLevel}
+    ${caller.outside === undefined ? sql`` : sql`AND ${d}.classification NOT IN ('restricted', 'confidential')`}
+    ${caller.outside === 'public' ? sql`AND ${d}.public_accessible` : sql``}
+    ${seesEveryScope(caller) ? sql`` : sql`AND (${d}.scope IS NULL OR ${d}.scope = 'common' OR ${d}.scope = ${caller.department})`}`;
 }
 
 /**
  * Condition on a row of `documents`: the caller may see it and it is not being deleted. Every read of documents uses
  * it.
  */
-export function visibleTo(sql: Sql, caller: Caller) {
-  return sql`documents.status <> 'deleting' AND ${allowedTo(sql, caller)}`;
+export function visibleTo(sql: Sql, caller: Caller, table = 'documents') {
+  return sql`${sql(table)}.status <> 'deleting' AND ${allowedTo(sql, caller, table)}`;
 }
 
-/** Condition on a row of `jobs`: the caller may see its document, whose name and metadata the job contains. */
+/**
+ * Condition on a row of `jobs`: the caller may see its document, whose name and metadata the job contains, and the source
+ * that it synchronises.
+ */
 export function jobVisibleTo(sql: Sql, caller: Caller) {
   return sql`
     NOT EXISTS (SELECT 1 FROM documents
-                WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller)}) IS NOT TRUE)`;
+                WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller, 'documents')}) IS NOT TRUE)
+    AND ${syncJobVisibleTo(sql, caller)}`;
+}
+
+/** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */
+function seesEveryOwner({ role, scopes }: Caller): boolean {
+  return isOrgAdminRole(role) || scopes.has('platform_admin') || scopes.has('sources:manage');
+}
+
+/**
+ * Condition on a row of `sources`: the caller may see it. The caller must be able to see its documents too, since its
+ * counts and errors tell of them.
+ */
+export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
+  const { orgId, authLevel, userId } = caller;
+  return sql`
+    sources.org_id = ${orgId} AND sources.privacy_level <= ${authLevel}
+    ${seesEveryOwner(caller) ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}`;
+}
+
+/**
+ * Condition on a row of `jobs`: it is no synchronisation of a source that is hidden from the caller. The job of a deleted
+ * source is shown to those who see the sources of every owner.
+ */
+function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
+  const own = sql`SELECT 1 FROM sources WHERE sources.id = jobs.source_entry_id`;
+  const isVisible = sourceVisibleTo(sql, caller);
+  return sql`
+    (jobs.kind <> 'sync' OR ${
+      seesEveryOwner(caller)
+        ? sql`NOT EXISTS (${own} AND (${isVisible}) IS NOT TRUE)`
+        : sql`EXISTS (${own} AND ${isVisible})`
+    })`;
 }
 
 /** Filter ids to those of existing documents of any organization. */
@@ -276,6 +328,7 @@ export function toDocument(row: Row): DocumentView {
     owner_department: row['owner_department'] as string | null,
     uploaded_by_user_id: row['uploaded_by_user_id'] as string | null,
     source_path: row['source_path'] as string | null,
+    event_time: row['event_time'] instanceof Date ? row['event_time'].toISOString() : null,
     created_at: (row['created_at'] as Date).toISOString(),
     updated_at: (row['updated_at'] as Date).toISOString(),
   };

@@ -10,6 +10,7 @@ import { projectionConfigOf, projectionSettings } from './projection-settings.ts
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
+import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 
 const MIB = 1024 * 1024;
@@ -59,6 +60,7 @@ const ConfigFile = z.strictObject({
   ...channelSettings,
   ...backupSettings,
   ...projectionSettings,
+  ...sourceSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -140,6 +142,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   channels: channelConfigOf(file),
   ...backupConfigOf(file),
   projections: projectionConfigOf(file),
+  ...sourcesConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

@@ -66,21 +66,36 @@ export function storageConfigOf(file: StorageFile): {
   index: { storage: 'disk' | 's3' };
 } {
   const { objects, index } = file;
-  const onS3 = objects.bucket !== undefined;
-  const s3 = {
-    endpoint: (objects.endpoint ?? endpointOfAws(objects.region)).replace(/\/+$/, ''),
-    region: objects.region,
-    pathStyle: objects.path_style ?? objects.endpoint !== undefined,
-    credentials: credentialsOf(objects),
-  };
+  const { bucket } = objects;
+  const onS3 = bucket !== undefined;
+  const { bucket: _bucket, prefix: _prefix, ...s3 } = s3SettingsOf({ ...objects, bucket: '' });
   return {
-    objects: objects.bucket === undefined ? null : { bucket: objects.bucket, prefix: objects.prefix ?? '', ...s3 },
+    objects: bucket === undefined ? null : s3SettingsOf({ ...objects, bucket }),
     s3,
     index: { storage: index.storage ?? (onS3 ? 's3' : 'disk') },
   };
 }
 
-function credentialsOf({ credentials, access_key_id, secret_access_key, session_token }: StorageFile['objects']) {
+/** Complete the settings of a bucket by their defaults. */
+export function s3SettingsOf(
+  objects: Omit<StorageFile['objects'], 'bucket'> & { readonly bucket: string },
+): S3Settings {
+  return {
+    bucket: objects.bucket,
+    endpoint: (objects.endpoint ?? endpointOfAws(objects.region)).replace(/\/+$/, ''),
+    region: objects.region,
+    prefix: objects.prefix ?? '',
+    pathStyle: objects.path_style ?? objects.endpoint !== undefined,
+    credentials: credentialsOf(objects),
+  };
+}
+
+function credentialsOf({
+  credentials,
+  access_key_id,
+  secret_access_key,
+  session_token,
+}: Omit<StorageFile['objects'], 'bucket'>) {
   if (credentials === 'aws' || !access_key_id || !secret_access_key) return null;
   return { accessKeyId: access_key_id, secretAccessKey: secret_access_key, sessionToken: session_token ?? null };
 }

@@ -4,7 +4,13 @@ import { analyse, weighTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { type BucketIndex, getIndexTable, type IndexTable, isSameTable } from './index-store.ts';
+import {
+  type BucketIndex,
+  type DocumentCondition,
+  getIndexTable,
+  type IndexTable,
+  isSameTable,
+} from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { SearchRequest } from './schema.ts';
@@ -28,6 +34,8 @@ export interface SearchInput {
   /** Chunks to find. */
   readonly wanted: number;
   readonly signal: AbortSignal | undefined;
+  /** Further condition on documents. */
+  readonly condition?: DocumentCondition | undefined;
 }
 
 /** Search of one version of an index that is in progress. */
@@ -40,14 +48,14 @@ export interface Attempt {
 
 /** @param embedding embedding of an earlier attempt at the same search, so that the query is embedded once */
 export function beginAttempt(
-  { context, caller, request, wanted, signal }: SearchInput,
+  { context, caller, request, wanted, signal, condition }: SearchInput,
   index: BucketIndex,
   collectionId: string | null,
   embedding = awaitLater(embedQuery(context.embedder, caller, request, index.indexTable?.origin ?? null, signal)),
 ): Attempt {
   const search: IndexSearch = {
     ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
-    scope: { bucketId: index.bucketId, collectionId, filter: request.filter ?? null },
+    scope: { bucketId: index.bucketId, collectionId, filter: request.filter ?? null, condition },
     terms: weighTerms(analyse(request.query)),
   };
   return { search, index, embedding, outcome: awaitLater(searchIndex(search, index.indexTable, embedding)) };

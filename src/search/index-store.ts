@@ -5,7 +5,7 @@ import { isInProgress } from '../jobs/state-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';
 import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
 import { type Filter, filterSql } from './filter.ts';
 import { isRunAlive } from './reindex-store.ts';
@@ -67,6 +67,28 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
   return { bucketId: row['id'] as string, indexTable: row['name'] === null ? null : toIndexTable(row) };
+}
+
+/**
+ * Find buckets by id or name, each once, with their index tables, in the order of the names.
+ *
+ * @throws AppError `bucket_not_found` (404) for the first that is missing
+ */
+export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
+  const wanted = sql.array([...refs]);
+  const rows = await sql`
+    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, bucket_id) AS name, version, model, revision, space
+    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
+    WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
+      AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
+  const byId = new Map<string, BucketIndex>();
+  for (const ref of refs) {
+    const row = rows.find((each) => each['id'] === ref || each['bucket'] === ref);
+    if (!row) throw notFound('bucket', ref);
+    const bucketId = row['id'] as string;
+    byId.set(bucketId, { bucketId, indexTable: row['name'] === null ? null : toIndexTable(row) });
+  }
+  return [...byId.values()];
 }
 
 /**
@@ -174,7 +196,12 @@ export interface DocumentScope {
   readonly bucketId: string;
   readonly collectionId: string | null;
   readonly filter: Filter | null;
+  /** Further condition on documents. */
+  readonly condition?: DocumentCondition | undefined;
 }
+
+/** Condition on a row of `documents` that no filter can express. */
+export type DocumentCondition = (sql: Sql) => SqlFragment;
 
 /** A document that the caller may find, and the active generation of its chunks. */
 export interface LiveDocument {
@@ -233,7 +260,12 @@ export async function listLiveDocumentIds(
 
 /** Do not prepare a query with a filter: its shape is rare and its best plan depends on the values. */
 function preparedUnlessFiltered<Q>(scope: DocumentScope, query: Q): Q {
-  return scope.filter === null ? query : unprepared(query);
+  return isFiltered(scope) ? unprepared(query) : query;
+}
+
+/** Return true if the scope restricts documents by more than bucket and collection. */
+export function isFiltered({ filter, condition }: DocumentScope): boolean {
+  return filter !== null || condition !== undefined;
 }
 
 function live(sql: Sql, caller: Caller, scope: DocumentScope) {
@@ -241,7 +273,8 @@ function live(sql: Sql, caller: Caller, scope: DocumentScope) {
     documents.org_id = ${caller.orgId} AND documents.bucket_id = ${scope.bucketId}
     AND documents.active_generation IS NOT NULL AND documents.searchable AND ${visibleTo(sql, caller)}
     ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
-    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}`;
+    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}
+    ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
 }
 
 /** Filter generations to those still registered. A deletion forgets them before it drops their rows. */

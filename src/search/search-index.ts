@@ -5,7 +5,13 @@ import type { WeightedTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { collapse } from './collapse.ts';
-import { type DocumentScope, findLiveDocuments, type IndexTable, listLiveDocumentIds } from './index-store.ts';
+import {
+  type DocumentScope,
+  findLiveDocuments,
+  type IndexTable,
+  isFiltered,
+  listLiveDocumentIds,
+} from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { type Candidate, type LegOptions, searchKeywords, searchVectors } from './legs.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
@@ -51,7 +57,7 @@ export async function searchIndex(
 ): Promise<Found> {
   const { sql, tables, caller, scope, request, terms, wanted } = search;
   const table = indexTable && (await tables.openForReading(indexTable.name, indexTable.version));
-  const isNarrowed = scope.filter !== null || scope.collectionId !== null;
+  const isNarrowed = isFiltered(scope) || scope.collectionId !== null;
   let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
   const preparing = awaitLater(
     embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.origin ?? null)),

@@ -2,15 +2,15 @@ import { requireScope } from '../access/caller.ts';
 import { type SendContext, sendNotification } from '../channels/send-notification.ts';
 import { axisOf, type Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
+import { searchMemory } from '../memory/search-memory.ts';
 import { type EditContext, editDocument } from '../metadata/edit-document.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { linkResults } from '../search/link-results.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
-import type { BlockOperations, MemorySearch } from './block-types.ts';
+import type { BlockOperations } from './block-types.ts';
 
 export interface OperationsContext {
   readonly search: SearchContext;
-  readonly memory: MemorySearch | null;
   readonly embedder: Embedder;
   readonly uploads: UploadContext;
   readonly metadata: EditContext;
@@ -20,18 +20,15 @@ export interface OperationsContext {
 
 /** Bind the operations of blocks to the service, each with the rights that its endpoint asks for. */
 export function blockOperations(context: OperationsContext): BlockOperations {
-  const { search, memory, embedder, uploads, metadata, sending, keyRing } = context;
+  const { search, embedder, uploads, metadata, sending, keyRing } = context;
   return {
     async search({ caller, origin, signal }, { bucket, ...request }) {
       requireScope(caller, 'search');
       return linkResults(await searchBucket(search, caller, bucket, request, signal), { caller, origin, keyRing });
     },
-    memory: memory && {
-      ...memory,
-      async search(block, request) {
-        requireScope(block.caller, 'search');
-        return memory.search(block, request);
-      },
+    async searchMemory({ caller, origin, signal }, request) {
+      requireScope(caller, 'search');
+      return linkResults(await searchMemory(search, caller, request, signal), { caller, origin, keyRing });
     },
     async embed({ caller, signal }, { texts, model, dimensions }) {
       requireScope(caller, 'embed');

@@ -3,6 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import { SendReply, SendRequest } from '../channels/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 import { UploadRequest } from '../ingest/schema.ts';
+import { MemorySearchRequest, MemorySearchResponse } from '../memory/schema.ts';
 import { EditReply } from '../metadata/schema.ts';
 import { SearchRequest, SearchResponse } from '../search/schema.ts';
 import { OPERATORS, test } from './condition.ts';
@@ -37,18 +38,10 @@ export const UpdateArguments = z.object({
   reindex: z.boolean().default(true),
 });
 
-/** Memory search as a block needs it; `request` and `response` are those of its endpoint. */
-export interface MemorySearch {
-  readonly request: z.ZodObject;
-  readonly response: z.ZodType;
-  search(context: BlockContext, request: Record<string, unknown>): Promise<unknown>;
-}
-
 /** Operations of the service that blocks call. Each checks the rights of the caller. */
 export interface BlockOperations {
   search(context: BlockContext, args: z.output<typeof SearchArguments>): Promise<unknown>;
-  /** Null if the installation has no memory search; definitions cannot use it then. */
-  readonly memory: MemorySearch | null;
+  searchMemory(context: BlockContext, args: MemorySearchRequest): Promise<unknown>;
   embed(context: BlockContext, args: z.output<typeof EmbedArguments>): Promise<unknown>;
   upload(context: BlockContext, args: z.output<typeof UploadArguments>): Promise<unknown>;
   updateMetadata(context: BlockContext, args: z.output<typeof UpdateArguments>): Promise<unknown>;
@@ -70,11 +63,8 @@ export interface BlockType {
   run(context: BlockContext, args: unknown): Promise<unknown>;
 }
 
-/** Types of blocks by their names, and reasons why others are missing in this installation. */
-export interface BlockTypes {
-  readonly types: ReadonlyMap<string, BlockType>;
-  readonly missing: ReadonlyMap<string, string>;
-}
+/** Types of blocks by their names. */
+export type BlockTypes = ReadonlyMap<string, BlockType>;
 
 function blockType<S extends z.ZodObject>(type: {
   hasSideEffect?: boolean;
@@ -102,9 +92,12 @@ const CONTENTS = ['text', 'content', 'content_base64'] as const;
 
 /** Make the types of blocks on the operations of the service. None can run a statement or a hard delete. */
 export function blockTypes(operations: BlockOperations): BlockTypes {
-  const { memory } = operations;
-  const types = new Map<string, BlockType>([
+  return new Map<string, BlockType>([
     ['search', blockType({ args: SearchArguments, output: SearchResponse, run: operations.search })],
+    [
+      'memory_search',
+      blockType({ args: MemorySearchRequest, output: MemorySearchResponse, run: operations.searchMemory }),
+    ],
     ['template', TEMPLATE],
     ['condition', CONDITION],
     [
@@ -134,10 +127,6 @@ export function blockTypes(operations: BlockOperations): BlockTypes {
       blockType({ hasSideEffect: true, args: SendRequest, output: SendReply, run: operations.sendNotification }),
     ],
   ]);
-  if (memory === null)
-    return { types, missing: new Map([['memory_search', 'this installation has no memory search']]) };
-  types.set('memory_search', blockType({ args: memory.request, output: memory.response, run: memory.search }));
-  return { types, missing: new Map() };
 }
 
 const TEMPLATE = blockType({

@@ -27,7 +27,7 @@ export function typeNameOf(value: unknown): string {
 }
 
 /** Find the faults of one block: its references and their types, its condition and its arguments. */
-export function blockFaults({ types }: BlockTypes, scope: Scope, block: Block, at: string): string[] {
+export function blockFaults(types: BlockTypes, scope: Scope, block: Block, at: string): string[] {
   const faults = templatesIn(block.with, ['with']).flatMap((template) => templateFaults(scope, at, template));
   if (block.if !== undefined) faults.push(...conditionFaults(scope, block.if, at));
   for (const [index, id] of block.after.entries()) {

@@ -48,7 +48,7 @@ interface RunState extends Values {
  * @throws what `decide` and `record` throw
  */
 export async function runBlocks(
-  { types }: BlockTypes,
+  types: BlockTypes,
   definition: Definition,
   context: BlockContext,
   options: RunOptions,

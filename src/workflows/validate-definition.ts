@@ -107,11 +107,7 @@ function identityOf(block: unknown): Identity {
 }
 
 /** Output types by id: any type where the block type is unknown, or two blocks have one id. */
-function scopeOf(
-  { types }: BlockTypes,
-  inputs: ReadonlyMap<string, ValueSchema>,
-  identities: readonly Identity[],
-): Scope {
+function scopeOf(types: BlockTypes, inputs: ReadonlyMap<string, ValueSchema>, identities: readonly Identity[]): Scope {
   const outputs = new Map<string, ValueSchema>();
   for (const { id, type } of identities) {
     if (id !== null) outputs.set(id, outputs.has(id) ? ANY : (types.get(type ?? '')?.output ?? ANY));
@@ -119,7 +115,7 @@ function scopeOf(
   return { inputs, outputs };
 }
 
-function identityFaults({ types, missing }: BlockTypes, identities: readonly Identity[]): string[] {
+function identityFaults(types: BlockTypes, identities: readonly Identity[]): string[] {
   const first = new Map<string, number>();
   return identities.flatMap(({ id, type }, index) => {
     const faults: string[] = [];
@@ -127,11 +123,10 @@ function identityFaults({ types, missing }: BlockTypes, identities: readonly Ide
     if (before !== undefined) faults.push(`blocks[${index}].id: "${id}" is already the id of blocks[${before}]`);
     else if (id !== null) first.set(id, index);
     if (type === null || types.has(type)) return faults;
-    const reason = missing.get(type);
     const names = [...types.keys()];
     const nearest = findNearest(type, names);
     const hint = nearest === null ? `there are ${names.join(', ')}` : `did you mean "${nearest}"?`;
-    faults.push(`blocks[${index}].type: ${reason ?? `unknown block type "${type.slice(0, 64)}"; ${hint}`}`);
+    faults.push(`blocks[${index}].type: unknown block type "${type.slice(0, 64)}"; ${hint}`);
     return faults;
   });
 }

@@ -118,6 +118,12 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
     ),
   ],
   searchVectorStore: [listedBy(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
+  searchMemory: [
+    listedBy(idOf, '/v1/memory/search', (document) => query(document, { bucket: 'default' })),
+    listedBy(idOf, '/v1/memory/search', (document) =>
+      query(document, { buckets: ['default'], tags: [`word:${document.word}`], temporal: 'latest' }),
+    ),
+  ],
   editDocumentsMetadata: [
     async ({ word, id }, send) => {
       const statement = `SELECT documents WHERE word = '${word}'`;
@@ -154,6 +160,8 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
     editBucket: 'counts alone',
     deleteBucket: 'no documents',
   },
+  ...{ createMemorySource: 'no documents yet', syncMemorySource: 'a job alone', deleteMemorySource: 'a count alone' },
+  ...{ listMemorySources: 'counts of visible documents', getMemorySource: 'counts of visible documents' },
   ...{ listCollections: 'no documents', createCollection: 'no documents' },
   ...{ deleteDocument: 'see below', editDocumentMetadata: 'see below' },
   ...{ cancelJob: 'see below', reprocessJob: 'see below', deleteJob: 'see below' },
@@ -205,7 +213,7 @@ describe('a document with a scope', () => {
 
   it('every operation on documents and jobs is covered by these tests', () => {
     const operations = apiRoutes(test.appliance, () => {})
-      .filter((route) => /bucket|job|document|vector_store/.test(route.path))
+      .filter((route) => /bucket|job|document|vector_store|memory/.test(route.path))
       .map((route) => route.operationId)
       .filter((operation) => operation !== 'listBuckets' && operation !== 'reapStaleJobs');
     const known = [...Object.keys(PROBES), ...Object.keys(SHOW_NOTHING)];

@@ -13,7 +13,10 @@ let keys: { own: string; foreign: string; revoked: string; expired: string };
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  test = await openTestApi({ worker: false });
+  test = await openTestApi({
+    worker: false,
+    settings: { sources: { docs: { type: 'folder', root: import.meta.dirname } } },
+  });
   const { sql } = test.appliance;
   routes = apiRoutes(test.appliance, () => {});
   keys = {
@@ -32,7 +35,16 @@ beforeAll(async () => {
   const json = { filename: 'mine.txt', text: 'mine' };
   const { body } = await test.call('POST', '/v1/buckets/default/documents', { key: keys.own, json });
   const config = await createConfig(test, keys.own);
-  Object.assign(ids, { bucket: body.bucket_id, document: body.id, job: body.job_id, config, id: 'local/lexical-1' });
+  const source = { name: 'mine', connection: 'docs', bucket: 'default' };
+  const made = await test.call('POST', '/v1/memory/sources', { key: keys.own, json: source });
+  Object.assign(ids, {
+    source: made.body.id,
+    bucket: body.bucket_id,
+    document: body.id,
+    job: body.job_id,
+    config,
+    id: 'local/lexical-1',
+  });
 });
 afterAll(() => test.close());
 
@@ -79,14 +91,17 @@ describe('every guarded route', () => {
   });
 
   it("every guarded route answers another organization's ids like missing ones", async () => {
-    for (const route of guarded().filter((route) => /:(bucket|document|job|config)/.test(route.path))) {
-      const missing = { bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing', config: 'chn_missing' };
+    for (const route of guarded().filter((route) => /:(bucket|document|job|config|source)/.test(route.path))) {
+      const missing = {
+        ...{ bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing', config: 'chn_missing' },
+        source: 'src_missing',
+      };
       const foreign = await call(route, keys.foreign);
       const absent = await call(route, keys.foreign, path(route, missing));
       expect([route.operationId, foreign.status]).toEqual([route.operationId, 404]);
       expect(absent.status).toBe(404);
       const anonymous = (answer: Answer) =>
-        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|req)_\w+|default/g, '*');
+        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|src|req)_\w+|default/g, '*');
       expect(anonymous(foreign)).toBe(anonymous(absent));
     }
   });

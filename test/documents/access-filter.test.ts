@@ -18,6 +18,7 @@ const FOR_THE_SERVICE = [
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',
   'src/ingest/store.ts',
+  'src/memory/entry-store.ts',
 ];
 
 const sources = ['src', 'server', 'commands']

@@ -46,8 +46,8 @@ export function openRecorder(answers: Readonly<Record<string, Answer>> = {}): Re
       return all[operation]?.(context, args);
     };
   const operations: BlockOperations = {
-    memory: null,
     search: record('search'),
+    searchMemory: record('searchMemory'),
     embed: record('embed'),
     upload: record('upload'),
     updateMetadata: record('updateMetadata'),

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
-import { blockTypes } from '../../src/workflows/block-types.ts';
-import { faultsOf, openRecorder, valid } from './recording.ts';
+import { faultsOf, valid } from './recording.ts';
 
 const search = (part: Record<string, unknown> = {}) => ({
   ...{ id: 'find', type: 'search', with: { bucket: 'default', query: 'pumps' } },
@@ -36,11 +34,6 @@ const FAULTY: readonly (readonly [string, unknown, string])[] = [
     { blocks: [search({ type: 'constructor' })] },
     'blocks[0].type: unknown block type "constructor"; there are search, template, condition, embed, upload_document, ' +
       'update_metadata, send_notification',
-  ],
-  [
-    'memory search where there is none',
-    { blocks: [{ id: 'recall', type: 'memory_search', with: { query: 'x' } }] },
-    'blocks[0].type: this installation has no memory search',
   ],
   [
     'a reference to an unknown block',
@@ -316,16 +309,12 @@ test('references to inputs of any depth, to later blocks and to lists by number 
   expect(faultsOf(definition)).toEqual([]);
 });
 
-test('memory search is a block type once an installation has it', () => {
-  const memory = {
-    request: z.object({ query: z.string().min(1), top_k: z.int().default(20) }),
-    response: z.object({ results: z.array(z.object({ text: z.string() })) }),
-    search: async () => ({ results: [] }),
+test('memory search is a block type with the request and the response of its endpoint', () => {
+  const recall = {
+    id: 'recall',
+    type: 'memory_search',
+    with: { query: 'x', tags: ['team:sales'], temporal: 'latest' },
   };
-  const types = blockTypes({ ...openRecorder().operations, memory });
-  const recall = { id: 'recall', type: 'memory_search', with: { query: 'x' } };
-  expect(faultsOf({ blocks: [recall], output: '{{blocks.recall.output.results.0.text}}' }, types)).toEqual([]);
-  expect(faultsOf({ blocks: [{ ...recall, with: { query: 5 } }] }, types)).toEqual([
-    'blocks[0].with.query: must be a string',
-  ]);
+  expect(faultsOf({ blocks: [recall], output: '{{blocks.recall.output.results.0.text}}' })).toEqual([]);
+  expect(faultsOf({ blocks: [{ ...recall, with: { query: 5 } }] })).toEqual(['blocks[0].with.query: must be a string']);
 });

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Memory } from '../../src/memory/open-memory.ts';
+import {
+  DeletedSource,
+  DeleteSourceQuery,
+  ListSourcesQuery,
+  MemorySearchRequest,
+  MemorySearchResponse,
+  NewSource,
+  SourceView,
+  SyncReply,
+} from '../../src/memory/schema.ts';
+import { searchMemory } from '../../src/memory/search-memory.ts';
+import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
+import type { KeyRing } from '../../src/platform/secret-key.ts';
+import { linkResults } from '../../src/search/link-results.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({ source: z.string().min(1).max(128).describe('id or name') });
+
+/**
+ * Routes of connected sources and of the search over them.
+ * @param purge starts to remove data that was marked as deleted; the removal continues after the reply
+ */
+export function memoryRoutes(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>, purge: () => void): Route[] {
+  const { sql } = memory;
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/memory/sources',
+      operationId: 'createMemorySource',
+      summary: 'Connect a source, which the settings of the operator allow, to a bucket',
+      access: 'sources:manage',
+      errors: 'detail',
+      reads: 'json',
+      idempotent: true,
+      body: NewSource,
+      responses: { 201: { description: 'The source', schema: SourceView } },
+      handle: async ({ caller, body }) => ({ status: 201, body: await createSource(memory, caller, body) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/memory/sources',
+      operationId: 'listMemorySources',
+      summary: 'Connected sources that the caller may see, by name',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      query: ListSourcesQuery,
+      responses: { 200: { description: 'The sources', schema: z.array(SourceView) } },
+      handle: async ({ caller, query }) => ({ body: await listSources(sql, caller, query) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/memory/sources/:source',
+      operationId: 'getMemorySource',
+      summary: 'One connected source',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'The source', schema: SourceView } },
+      handle: async ({ caller, params }) => ({ body: await findSource(sql, caller, params.source) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/memory/sources/:source/sync',
+      operationId: 'syncMemorySource',
+      summary: 'Synchronise a source now, as a job',
+      access: 'sources:manage',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      responses: { 202: { description: 'Queued, or already in progress', schema: SyncReply } },
+      handle: async ({ caller, params }) => ({ status: 202, body: await syncNow(memory, caller, params.source) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/memory/sources/:source',
+      operationId: 'deleteMemorySource',
+      summary: 'Disconnect a source, and remove its documents unless they are to be kept',
+      access: 'sources:manage',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      query: DeleteSourceQuery,
+      responses: { 200: { description: 'Disconnected', schema: DeletedSource } },
+      async handle({ caller, params, query }) {
+        const deleted = await deleteSource(memory, caller, params.source, { keepDocuments: query.keep_documents });
+        purge();
+        return { body: deleted };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/memory/search',
+      operationId: 'searchMemory',
+      summary: 'Find chunks over several buckets, with filters on sources, tags and time',
+      access: 'search',
+      errors: 'detail',
+      reads: 'json',
+      body: MemorySearchRequest,
+      responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
+      async handle({ caller, body, origin, signal }) {
+        const response = await searchMemory(memory.search, caller, body, signal);
+        return { body: linkResults(response, { caller, origin, keyRing }) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,208 @@
+import type { Caller } from '../access/caller.ts';
+import { visibleTo } from '../documents/store.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+/** Entry of a source as the last synchronisation left it. */
+export interface KnownEntry {
+  readonly id: string;
+  readonly key: string;
+  readonly version: string;
+  readonly sizeBytes: number;
+  /** True if the synchronisation that is running has written it, before a crash. */
+  readonly isWritten: boolean;
+}
+
+/** Read all entries of a source, in pages. */
+export async function* readEntries(
+  sql: Sql,
+  orgId: string,
+  sourceId: string,
+  jobId: string,
+): AsyncGenerator<KnownEntry[]> {
+  let after = '';
+  for (;;) {
+    const rows = await sql`
+      SELECT id, key, version, size_bytes, job_id = ${jobId} AS written FROM source_entries
+      WHERE org_id = ${orgId} AND source_id = ${sourceId} AND key > ${after} ORDER BY key LIMIT 20000`;
+    yield rows.map((row) => ({
+      id: row['id'] as string,
+      key: row['key'] as string,
+      version: row['version'] as string,
+      sizeBytes: Number(row['size_bytes']),
+      isWritten: row['written'] as boolean,
+    }));
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last['key'] as string;
+  }
+}
+
+/** Content and document of an entry. */
+export interface EntryContentRow {
+  readonly id: string;
+  readonly key: string;
+  readonly sha256: Buffer;
+  readonly documentId: string | null;
+}
+
+/** Find entries of a source by their ids. */
+export async function findEntries(
+  sql: Sql,
+  orgId: string,
+  ids: readonly string[],
+): Promise<Map<string, EntryContentRow>> {
+  const rows = await sql`
+    SELECT id, key, sha256, document_id FROM source_entries
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[])`;
+  return new Map(rows.map((row) => [row['id'] as string, toContentRow(row)]));
+}
+
+/** Find one of these entries that has this content. */
+export async function findByContent(
+  sql: Sql,
+  orgId: string,
+  ids: readonly string[],
+  sha256: Buffer,
+): Promise<EntryContentRow | null> {
+  const [row] = await sql`
+    SELECT id, key, sha256, document_id FROM source_entries
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[]) AND sha256 = ${sha256} ORDER BY key LIMIT 1`;
+  return row ? toContentRow(row) : null;
+}
+
+function toContentRow(row: Readonly<Record<string, unknown>>): EntryContentRow {
+  return {
+    id: row['id'] as string,
+    key: row['key'] as string,
+    sha256: row['sha256'] as Buffer,
+    documentId: row['document_id'] as string | null,
+  };
+}
+
+export interface EntryRow {
+  readonly id: string;
+  readonly orgId: string;
+  readonly sourceId: string;
+  readonly key: string;
+  readonly version: string;
+  readonly sizeBytes: number;
+  readonly sha256: Buffer;
+  readonly documentId: string | null;
+  readonly jobId: string;
+}
+
+export async function insertEntry(tx: Sql, entry: EntryRow): Promise<void> {
+  await tx`
+    INSERT INTO source_entries (id, org_id, source_id, key, version, size_bytes, sha256, document_id, job_id)
+    VALUES (${entry.id}, ${entry.orgId}, ${entry.sourceId}, ${entry.key}, ${entry.version}, ${entry.sizeBytes},
+            ${entry.sha256}, ${entry.documentId}, ${entry.jobId})`;
+}
+
+/** Write an existing entry after a change, or a change of its name. */
+export async function updateEntry(tx: Sql, entry: EntryRow): Promise<void> {
+  await tx`
+    UPDATE source_entries SET key = ${entry.key}, version = ${entry.version}, size_bytes = ${entry.sizeBytes},
+           sha256 = ${entry.sha256}, document_id = ${entry.documentId}, job_id = ${entry.jobId}
+    WHERE org_id = ${entry.orgId} AND id = ${entry.id}`;
+}
+
+/** Record that an entry has another version, but the same content. */
+export async function touchEntry(tx: Sql, orgId: string, id: string, version: string): Promise<void> {
+  await tx`UPDATE source_entries SET version = ${version} WHERE org_id = ${orgId} AND id = ${id}`;
+}
+
+export async function deleteEntries(tx: Sql, orgId: string, ids: readonly string[]): Promise<void> {
+  await tx`DELETE FROM source_entries WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[])`;
+}
+
+/** Find the documents of these entries, of all versions. */
+export async function findDocumentsOfEntries(tx: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx`
+    SELECT id FROM documents WHERE org_id = ${orgId} AND source_entry_id = ANY(${tx.array([...ids])}::text[])
+      AND status <> 'deleting' ORDER BY id`;
+  return rows.map((row) => row['id'] as string);
+}
+
+/** Find documents of a source that the caller may see, of all versions, at most `limit` at a time. */
+export async function findDocumentsOfSource(
+  tx: Sql,
+  caller: Caller,
+  sourceId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await tx`
+    SELECT id FROM documents WHERE org_id = ${caller.orgId} AND source_id = ${sourceId} AND ${visibleTo(tx, caller)}
+    ORDER BY id LIMIT ${limit}`;
+  return rows.map((row) => row['id'] as string);
+}
+
+/**
+ * Detach the documents of a source that is deleted; they stay as if they had been uploaded.
+ *
+ * @returns number of those that the caller may see
+ */
+export async function detachDocuments(tx: Sql, caller: Caller, sourceId: string): Promise<number> {
+  const rows = await tx`
+    UPDATE documents SET source_id = NULL, source_entry_id = NULL
+    WHERE org_id = ${caller.orgId} AND source_id = ${sourceId}
+    RETURNING (${visibleTo(tx, caller)}) IS TRUE AS is_visible`;
+  return rows.filter((row) => row['is_visible']).length;
+}
+
+/** Set the time of a document whose content stayed the same. */
+export async function setEventTime(tx: Sql, orgId: string, documentId: string, eventTime: Date | null): Promise<void> {
+  await tx`
+    UPDATE documents SET event_time = ${eventTime}, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
+}
+
+export interface NewContent {
+  readonly objectKey: string;
+  readonly sizeBytes: number;
+  readonly sha256: Buffer;
+  readonly contentType: string | null;
+}
+
+export interface DocumentFacts {
+  readonly fileName: string;
+  readonly sourcePath: string | null;
+  /** Metadata that the source writes; user metadata of callers stays. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly eventTime: Date | null;
+}
+
+/**
+ * Give a document other content; searches find the old one until the job of the new one is done.
+ *
+ * @returns key of the object with the old content; null if the document is deleted or being deleted
+ */
+export async function replaceContent(
+  tx: Sql,
+  orgId: string,
+  documentId: string,
+  content: NewContent,
+  facts: DocumentFacts,
+): Promise<string | null> {
+  const [row] = await tx`
+    WITH before AS (
+      SELECT object_key FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE)
+    UPDATE documents SET object_key = ${content.objectKey}, size_bytes = ${content.sizeBytes}, sha256 = ${content.sha256},
+           content_type = ${content.contentType}, file_name = ${facts.fileName}, source_path = ${facts.sourcePath},
+           event_time = ${facts.eventTime}, metadata = metadata || ${tx.json(facts.metadata)},
+           status = CASE WHEN active_generation IS NULL THEN 'queued' ELSE status END, updated_at = now()
+    FROM before WHERE org_id = ${orgId} AND id = ${documentId} RETURNING before.object_key`;
+  return row ? (row['object_key'] as string) : null;
+}
+
+/** Give the documents of an entry, of all versions, another name; nothing is read or embedded. */
+export async function renameDocuments(
+  tx: Sql,
+  orgId: string,
+  entryId: string,
+  facts: Omit<DocumentFacts, 'eventTime'>,
+): Promise<void> {
+  await tx`
+    UPDATE documents SET file_name = ${facts.fileName}, source_path = ${facts.sourcePath},
+           metadata = metadata || ${tx.json(facts.metadata)}, updated_at = now()
+    WHERE org_id = ${orgId} AND source_entry_id = ${entryId} AND status <> 'deleting'`;
+}

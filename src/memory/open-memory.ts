@@ -1,0 +1,65 @@
+import type { JobDefinition } from '../jobs/handler.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
+import type { Chore } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
+import type { Service } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Threads } from '../platform/threads.ts';
+import type { SearchContext } from '../search/search.ts';
+import { notifySync } from './queue-sync.ts';
+import { describeConnection } from './readers/table-store.ts';
+import { queueDueSources, type SourcesContext } from './sources.ts';
+import { syncHandler, syncOperations } from './sync-handler.ts';
+import { folderWatcher } from './watch-folders.ts';
+
+/** Interval of checks for schedules that are due; a cron expression has minutes. */
+const DUE_EVERY_MS = 10_000;
+/** Synchronisations that one worker runs at a time. */
+const CONCURRENCY = 2;
+
+/** Connected sources, their synchronisation, and search over them. */
+export interface Memory extends SourcesContext {
+  readonly search: SearchContext;
+  readonly jobs: JobDefinition;
+  readonly chores: (everyMs: number) => readonly Chore[];
+  /** Create the service that watches the folders of sources on this host. */
+  watcher(): Service;
+}
+
+export function openMemory(context: {
+  readonly config: Pick<Config, 'sources' | 'dataDir' | 'limits'>;
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly notifier: JobNotifier;
+  readonly logger: Logger;
+  readonly search: SearchContext;
+}): Memory {
+  const { config, sql, objects, threads, notifier, logger, search } = context;
+  const { sources: connections, dataDir } = config;
+  const sources: SourcesContext = { sql, notifier, logger, connections };
+  const readers = {
+    ...{ connections, dataDir, threads, logger },
+    bytesMax: config.limits.uploadBytes,
+    ownIdentity: async () => (await describeConnection(sql)).identity,
+  };
+  const notifyIngest = async () =>
+    notifier
+      .notifyQueued('ingest')
+      .catch((error) => logger.debug({ err: error }, 'notification of queued jobs was lost'));
+  const handler = syncHandler({ sql, objects, readers, notifyIngest, notifySync: () => notifySync(sources) });
+  return {
+    ...{ ...sources, search },
+    jobs: { ...handler, ...syncOperations(), worker: 'ingest', concurrency: CONCURRENCY },
+    chores: (everyMs) => [
+      {
+        name: 'queueing of scheduled sources',
+        everyMs: Math.min(DUE_EVERY_MS, everyMs),
+        run: async () => void (await queueDueSources(sources)),
+      },
+    ],
+    watcher: () => folderWatcher({ ...sources, dataDir }),
+  };
+}

@@ -1,0 +1,140 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileNameOf, oneLine } from '../../platform/printable.ts';
+import type { Threads } from '../../platform/threads.ts';
+import type { Globs } from './globs.ts';
+import { type FolderSlice, isWithin, type ListedSlice, versionOf } from './list-folder.ts';
+import {
+  type EntryFault,
+  INLINE_BYTES_MAX,
+  type ListedEntry,
+  type ReadEntry,
+  SourceFault,
+  type SourceReader,
+  tooLargeFault,
+} from './source-reader.ts';
+
+/** Age below which a file may still change without a visible change of its time: clocks of file systems are coarse. */
+const SETTLED_MS = 2_000;
+
+export interface FolderOptions {
+  /** Folder of the operator's settings. */
+  readonly root: string;
+  /** Folder of the source, relative to `root`. */
+  readonly path: string;
+  readonly globs: Globs;
+  readonly dataDir: string;
+  readonly bytesMax: number;
+  readonly threads: Threads;
+}
+
+/** Real paths of a source's folder and of what bounds it. */
+export interface FolderPlace {
+  readonly root: string;
+  readonly base: string;
+  readonly dataDir: string;
+}
+
+/** Resolve the folder of a source. @throws SourceFault if it is missing, no folder, or outside of its root */
+export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path' | 'dataDir'>): Promise<FolderPlace> {
+  const at = (folder: string) =>
+    realpath(folder).catch((error: NodeJS.ErrnoException) => {
+      throw new SourceFault(`the folder ${options.path} cannot be read (${error.code}); check that it exists`);
+    });
+  const root = await at(options.root);
+  const base = await at(path.join(root, options.path));
+  const dataDir = await realpath(options.dataDir).catch(() => path.resolve(options.dataDir));
+  if (!isWithin(root, base)) throw new SourceFault(`the folder ${options.path} leads out of the connection's root`);
+  if (isWithin(dataDir, base)) throw new SourceFault('the folder is inside of the data directory of the service');
+  if (!(await stat(base)).isDirectory()) throw new SourceFault(`${options.path} is no folder`);
+  return { root, base, dataDir };
+}
+
+/** Open a folder as a source. Files are known by size and time, and contained in the root by their real paths. */
+export function openFolderReader(options: FolderOptions): SourceReader {
+  const { threads } = options;
+  return {
+    async *list(signal) {
+      const place = await resolveFolder(options);
+      let pending: readonly string[] = [''];
+      while (pending.length > 0) {
+        const slice: FolderSlice = { ...place, globs: options.globs, pending };
+        const listed: ListedSlice = await threads.run(
+          new URL('./list-folder.ts', import.meta.url),
+          'listSlice',
+          slice,
+          {
+            signal,
+          },
+        );
+        const broken = listed.faults.find((fault) => fault.key === '');
+        if (broken !== undefined) throw new SourceFault(broken.fault);
+        yield listed;
+        ({ pending } = listed);
+      }
+    },
+    async read(entries) {
+      const place = await resolveFolder(options);
+      const read = await Promise.all(entries.map((entry) => readFile(place, entry, options)));
+      return read.filter((entry) => entry !== null);
+    },
+    async close() {},
+  };
+}
+
+async function readFile(
+  place: FolderPlace,
+  { key }: ListedEntry,
+  { path: folder, bytesMax }: FolderOptions,
+): Promise<ReadEntry | EntryFault | null> {
+  let file: FileHandle | null = null;
+  try {
+    file = await openContained(place, key);
+    if (file === null) return { key, fault: 'it leads out of the folder' };
+    const stats = await file.stat();
+    if (!stats.isFile()) return { key, fault: 'it is no file' };
+    const tooLarge = tooLargeFault(key, stats.size, bytesMax);
+    if (tooLarge !== null) return tooLarge;
+    const isSettled = Date.now() - stats.mtimeMs > SETTLED_MS;
+    const about = {
+      key,
+      version: isSettled ? versionOf(stats) : `${versionOf(stats)}?`,
+      fileName: fileNameOf(path.posix.basename(key)).slice(0, 255),
+      contentType: null,
+      sourcePath: oneLine(path.posix.join(folder, key)),
+      metadata: { source_kind: 'folder' },
+      eventTimeMs: Math.floor(stats.mtimeMs),
+    };
+    if (stats.size === 0) return { ...about, content: null };
+    if (stats.size <= INLINE_BYTES_MAX) {
+      const bytes = await file.readFile();
+      return { ...about, content: bytes.length === 0 ? null : { bytes } };
+    }
+    const streamed = file;
+    file = null; // The stream closes it.
+    return { ...about, content: { openStream: () => streamed.createReadStream({ highWaterMark: 1024 * 1024 }) } };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    if (code === undefined) throw error;
+    return { key, fault: `it cannot be read (${code})` };
+  } finally {
+    await file?.close();
+  }
+}
+
+/**
+ * Open a file of the folder; null if its real path is outside of the root or inside of the data directory. The path of
+ * the open file is checked, since a part of the path may have become a link after it was listed.
+ */
+async function openContained({ root, base, dataDir }: FolderPlace, key: string): Promise<FileHandle | null> {
+  const target = await realpath(path.join(base, key));
+  if (!isWithin(root, target) || isWithin(dataDir, target)) return null;
+  // Opening a pipe without O_NONBLOCK would wait for a writer.
+  const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(target));
+  if (isWithin(root, opened) && !isWithin(dataDir, opened)) return file;
+  await file.close();
+  return null;
+}

@@ -1,0 +1,18 @@
+import { Cron } from 'croner';
+
+/** Schedules look ahead in UTC, so that no time of the year is skipped or repeated. */
+const OPTIONS = { mode: '5-part', timezone: 'UTC', paused: true } as const;
+
+/** Find the fault of a cron expression of five fields; null if it is valid and fires again. */
+export function scheduleFault(expression: string): string | null {
+  try {
+    return nextRun(expression, new Date()) === null ? 'never fires: there is no such day' : null;
+  } catch {
+    return 'must be a cron expression of five fields: minute hour day month weekday, such as "30 2 * * *"';
+  }
+}
+
+/** Compute the first time after `after` at which a cron expression fires; null if there is none. */
+export function nextRun(expression: string, after: Date): Date | null {
+  return new Cron(expression, OPTIONS).nextRun(after);
+}

@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
+import { SearchResult } from '../search/schema.ts';
+import { scheduleFault } from './schedule.ts';
+import { parseRowTemplate } from './template.ts';
+
+const timestamp = z.iso.datetime();
+
+export const SOURCE_TYPES = ['folder', 's3', 'postgres'] as const;
+export type SourceType = (typeof SOURCE_TYPES)[number];
+
+const PATTERNS_MAX = 50;
+const STARS_MAX = 8;
+
+/** Pattern of paths. The number of stars is bounded, since each multiplies the time of a comparison. */
+const Glob = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((glob) => (glob.match(/\*+/g) ?? []).length <= STARS_MAX, `must have at most ${STARS_MAX} stars`);
+const Globs = z.array(Glob).min(1).max(PATTERNS_MAX).optional();
+const text = z
+  .string()
+  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters');
+
+const FolderConfig = z.strictObject({
+  path: text
+    .max(1024)
+    .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
+    .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
+    .default('.'),
+  include: Globs,
+  exclude: Globs,
+});
+export type FolderConfig = z.output<typeof FolderConfig>;
+
+const S3Config = z.strictObject({ prefix: text.max(512).default(''), include: Globs, exclude: Globs });
+export type S3Config = z.output<typeof S3Config>;
+
+const identifier = text.min(1).max(63);
+const PostgresConfig = z.strictObject({
+  schema: identifier.default('public'),
+  table: identifier,
+  key: z.array(identifier).min(1).max(8).optional().describe('columns that identify a row; default: the primary key'),
+  text: z
+    .string()
+    .min(1)
+    .max(8000)
+    .superRefine((template, context) => {
+      const parsed = parseRowTemplate(template);
+      if ('fault' in parsed) context.addIssue({ code: 'custom', message: parsed.fault });
+    })
+    .describe('template over columns: {{title}} {{body}}'),
+  title: identifier.optional(),
+  updated_at: identifier.optional().describe('column that changes with every change of a row'),
+  event_time: identifier.optional(),
+  where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
+});
+export type PostgresConfig = z.output<typeof PostgresConfig>;
+
+/** Schema of `config` for each type of connection. */
+export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig } as const;
+
+/** Tag `key:value`: user metadata of the documents of a source. */
+export const Tag = z
+  .string()
+  .max(METADATA_LIMITS.keyLength + 1 + METADATA_LIMITS.valueLength)
+  .superRefine((tag, context) => {
+    const at = tag.indexOf(':');
+    const fault = (message: string) => context.addIssue({ code: 'custom', message });
+    if (at < 1 || at === tag.length - 1) return fault('must be key:value');
+    const keyFault = userKeyFault(tag.slice(0, at));
+    if (keyFault !== null) fault(keyFault);
+    const value = tag.slice(at + 1);
+    if (value.length > METADATA_LIMITS.valueLength)
+      fault(`value is longer than ${METADATA_LIMITS.valueLength} characters`);
+    if (/\p{Cc}/u.test(value) || !value.isWellFormed()) fault('must be well-formed text without control characters');
+  });
+
+/** Split tags into metadata. */
+export function metadataOfTags(tags: readonly string[]): Record<string, string> {
+  return Object.fromEntries(tags.map((tag) => [tag.slice(0, tag.indexOf(':')), tag.slice(tag.indexOf(':') + 1)]));
+}
+
+export const NewSource = z.object({
+  name: text
+    .trim()
+    .min(1)
+    .max(100)
+    .refine((name) => !name.startsWith('src_'), 'must not start with "src_"'),
+  connection: z.string().min(1).max(64).describe("a name of the operator's setting sources"),
+  bucket: z.string().min(1).max(128).describe('id or name'),
+  config: z.record(z.string(), z.unknown()).default({}).describe('by the type of the connection'),
+  tags: z
+    .array(Tag)
+    .max(16)
+    .refine((tags) => new Set(tags.map((tag) => tag.split(':')[0])).size === tags.length, 'must name each key once')
+    .refine((tags) => !tags.some((tag) => tag.startsWith('scope:')), 'cannot set the scope of documents')
+    .default([]),
+  schedule: z
+    .string()
+    .max(100)
+    .superRefine((expression, context) => {
+      const fault = scheduleFault(expression);
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+    })
+    .nullish()
+    .describe('cron expression of five fields, UTC'),
+  user_id: z.string().min(1).max(128).nullish().describe('owner; null: the organization'),
+  versions: z
+    .enum(['replace', 'keep'])
+    .default('replace')
+    .describe('keep: earlier versions of a changed entry stay searchable, for as_of'),
+  privacy_level: z.int().min(1).max(10).default(1).describe('of its documents'),
+});
+export type NewSource = z.output<typeof NewSource>;
+
+/** Counts of a synchronisation. The first four are changes. */
+export const SyncCounts = z.object({
+  added: z.int(),
+  changed: z.int(),
+  removed: z.int(),
+  renamed: z.int(),
+  unchanged: z.int(),
+  failed: z.int().describe('entries that could not be read; their documents are kept'),
+});
+export type SyncCounts = z.output<typeof SyncCounts>;
+
+export const NO_COUNTS: SyncCounts = { added: 0, changed: 0, removed: 0, renamed: 0, unchanged: 0, failed: 0 };
+
+export const SourceView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    type: z.enum(SOURCE_TYPES),
+    connection: z.string(),
+    bucket_id: z.string(),
+    user_id: z.string().nullable(),
+    config: z.record(z.string(), z.unknown()),
+    tags: z.array(z.string()),
+    schedule: z.string().nullable(),
+    next_sync_at: timestamp.nullable(),
+    versions: z.enum(['replace', 'keep']),
+    privacy_level: z.int(),
+    sync_state: z.enum(['idle', 'syncing', 'error']),
+    sync_job_id: z.string().nullable(),
+    last_synced_at: timestamp.nullable(),
+    indexed_document_count: z.int(),
+    counts: SyncCounts.describe('of the last synchronisation'),
+    error_message: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'MemorySource' });
+export type SourceView = z.output<typeof SourceView>;
+
+export const ListSourcesQuery = z.object({
+  user_id: z.string().min(1).max(128).optional().describe('only sources of this user and of the organization'),
+});
+export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
+
+export const SyncReply = z.object({ id: z.string(), job_id: z.string(), status: z.enum(['queued', 'syncing']) });
+export type SyncReply = z.output<typeof SyncReply>;
+
+export const DeleteSourceQuery = z.object({
+  keep_documents: z.stringbool().default(false).describe('true: its documents stay in the bucket'),
+});
+
+export const DeletedSource = z.object({ id: z.string(), deleted: z.literal(true), documents: z.int() });
+export type DeletedSource = z.output<typeof DeletedSource>;
+
+export const TEMPORAL_MODES = ['before', 'after', 'between', 'as_of', 'latest'] as const;
+export const BUCKETS_MAX = 100;
+
+/** Times from the year 1 to the year 9999. */
+const unixSeconds = z.number().min(-62_135_596_800).max(253_402_300_799);
+
+export const MemorySearchRequest = z
+  .object({
+    query: z.string().min(1, 'must not be empty').max(8000),
+    bucket: z.string().min(1).max(128).optional().describe('id or name'),
+    buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).optional(),
+    sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources'),
+    tags: z.array(Tag).max(100).optional().describe('key:value, all of which a document must have'),
+    top_k: z.int().min(1).max(100).default(20),
+    temporal: z.enum(TEMPORAL_MODES).optional(),
+    temporal_start: unixSeconds.optional().describe('Unix seconds'),
+    temporal_end: unixSeconds.optional().describe('Unix seconds'),
+  })
+  .superRefine((request, context) => {
+    const { temporal, temporal_start: start, temporal_end: end } = request;
+    const missing = (name: string) =>
+      context.addIssue({ code: 'custom', path: [name], message: `is needed with temporal "${temporal}"` });
+    if (temporal !== undefined && temporal !== 'latest' && start === undefined) missing('temporal_start');
+    if (temporal === 'between' && end === undefined) missing('temporal_end');
+    if (temporal === 'between' && start !== undefined && end !== undefined && end < start) {
+      context.addIssue({ code: 'custom', path: ['temporal_end'], message: 'must not be before temporal_start' });
+    }
+  });
+export type MemorySearchRequest = z.output<typeof MemorySearchRequest>;
+
+export const MemorySearchResult = SearchResult.extend({
+  bucket_id: z.string(),
+  event_time: timestamp.nullable(),
+  source: z
+    .object({ id: z.string(), type: z.enum(SOURCE_TYPES), name: z.string().nullable() })
+    .nullable()
+    .describe('null for an uploaded document; the name is null unless you may see the source'),
+}).meta({ id: 'MemorySearchResult' });
+export type MemorySearchResult = z.output<typeof MemorySearchResult>;
+
+export const MemorySearchResponse = z
+  .object({
+    object: z.literal('list'),
+    bucket_ids: z.array(z.string()),
+    model: z.string().nullable(),
+    results: z.array(MemorySearchResult),
+    usage: z.object({ tokens: z.int() }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'MemorySearchResults' });
+export type MemorySearchResponse = z.output<typeof MemorySearchResponse>;

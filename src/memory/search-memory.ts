@@ -1,0 +1,68 @@
+import type { Caller } from '../access/caller.ts';
+import { SearchRequest } from '../search/schema.ts';
+import type { SearchContext } from '../search/search.ts';
+import { type BucketResult, searchBuckets } from '../search/search-buckets.ts';
+import { BUCKETS_MAX, type MemorySearchRequest, type MemorySearchResponse, type MemorySearchResult } from './schema.ts';
+import { type FoundFacts, findFacts, memoryCondition } from './search-store.ts';
+import { findSourceNames, listSourceBuckets } from './source-store.ts';
+
+/**
+ * Find the chunks of one or several buckets that answer a query, with filters on sources, tags and time. Without a
+ * bucket, those are searched that sources feed which the caller may see.
+ *
+ * With `latest` only the newest version of each document is found, and results of equal score are ordered by time,
+ * newest first; with `as_of` only the newest version at that time.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function searchMemory(
+  context: SearchContext,
+  caller: Caller,
+  request: MemorySearchRequest,
+  signal?: AbortSignal,
+): Promise<MemorySearchResponse> {
+  const { sql } = context;
+  const named = [...(request.bucket === undefined ? [] : [request.bucket]), ...(request.buckets ?? [])];
+  const refs = named.length > 0 ? named : await listSourceBuckets(sql, caller, BUCKETS_MAX);
+  if (refs.length === 0) {
+    const warning = 'no bucket is fed by a source that you may read; name one with bucket';
+    return { object: 'list', bucket_ids: [], model: null, results: [], usage: { tokens: 0 }, warnings: [warning] };
+  }
+  const { sources = [], tags = [], temporal } = request;
+  const isFiltered = sources.length > 0 || tags.length > 0 || temporal !== undefined;
+  const search = SearchRequest.parse({ query: request.query, top_k: request.top_k });
+  const found = await searchBuckets(context, caller, refs, search, {
+    ...(isFiltered ? { condition: (own) => memoryCondition(own, caller, request) } : {}),
+    signal,
+  });
+  const facts = await findFacts(sql, caller, [...new Set(found.results.map((result) => result.document_id))]);
+  const sourceIds = [...facts.values()].flatMap(({ source }) => (source === null ? [] : [source.id]));
+  const names = await findSourceNames(sql, caller, [...new Set(sourceIds)]);
+  // A document that was hidden or deleted since it was found has no facts.
+  const results = found.results.flatMap((result) => {
+    const own = facts.get(result.document_id);
+    return own === undefined ? [] : [toResult(result, own, names)];
+  });
+  if (request.temporal === 'latest') results.sort((a, b) => b.score - a.score || timeOf(b) - timeOf(a));
+  return {
+    object: 'list',
+    bucket_ids: [...found.bucketIds],
+    model: found.model,
+    results,
+    usage: { tokens: found.tokens },
+    warnings: [...found.warnings],
+  };
+}
+
+function toResult(result: BucketResult, facts: FoundFacts, names: ReadonlyMap<string, string>): MemorySearchResult {
+  const { eventTime, source } = facts;
+  return {
+    ...result,
+    event_time: eventTime?.toISOString() ?? null,
+    source: source && { ...source, name: names.get(source.id) ?? null },
+  };
+}
+
+function timeOf(result: MemorySearchResult): number {
+  return result.event_time === null ? Number.NEGATIVE_INFINITY : Date.parse(result.event_time);
+}

@@ -1,0 +1,91 @@
+import type { Caller } from '../access/caller.ts';
+import { visibleTo } from '../documents/store.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { type MemorySearchRequest, metadataOfTags, type SourceType } from './schema.ts';
+
+/** Condition on a row of `documents`: it has the source, tags and time that the request names. An empty list names none. */
+export function memoryCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
+  const { sources, tags, temporal } = request;
+  return sql`
+    ${sources === undefined || sources.length === 0 ? sql`true` : sql`documents.metadata ->> 'source_kind' = ANY(${sql.array(sources)}::text[])`}
+    ${tags === undefined ? sql`` : tagConditions(sql, tags)}
+    ${temporal === undefined ? sql`` : sql`AND ${temporalCondition(sql, caller, request)}`}`;
+}
+
+/** Each tag by itself, since two values of one key exclude each other. */
+function tagConditions(sql: Sql, tags: readonly string[]): SqlFragment {
+  return tags.reduce(
+    (all, tag) => sql`${all} AND documents.metadata @> ${sql.json(metadataOfTags([tag]))}`,
+    sql`` as SqlFragment,
+  );
+}
+
+/** Times are compared to the microsecond, without a time zone. A document without time has no place in a range. */
+function temporalCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
+  const { temporal, temporal_start: start = 0, temporal_end: end = 0 } = request;
+  const at = (seconds: number) => sql`to_timestamp(${seconds}::double precision)`;
+  switch (temporal) {
+    case 'before':
+      return sql`documents.event_time < ${at(start)}`;
+    case 'after':
+      return sql`documents.event_time > ${at(start)}`;
+    case 'between':
+      return sql`documents.event_time BETWEEN ${at(start)} AND ${at(end)}`;
+    case 'as_of':
+      return sql`documents.event_time <= ${at(start)} AND ${isNewest(sql, caller, sql`AND newer.event_time <= ${at(start)}`)}`;
+    default:
+      return isNewest(sql, caller, sql``);
+  }
+}
+
+/**
+ * Condition: no newer version of the document can be found by the caller. Versions are the documents of one entry of a
+ * source, or uploads with the same `source_path`. Of two versions with the same time the one that was made later is
+ * newer; a version without time is older than all others.
+ *
+ * @param bound further condition on the newer version
+ */
+function isNewest(sql: Sql, caller: Caller, bound: SqlFragment): SqlFragment {
+  const newer = sql`
+    newer.org_id = documents.org_id AND newer.bucket_id = documents.bucket_id
+    AND newer.active_generation IS NOT NULL AND newer.searchable AND ${visibleTo(sql, caller, 'newer')}
+    AND (coalesce(newer.event_time, '-infinity'), newer.id) > (coalesce(documents.event_time, '-infinity'), documents.id)
+    ${bound}`;
+  return sql`
+    (CASE
+      WHEN documents.source_entry_id IS NOT NULL THEN NOT EXISTS (
+        SELECT 1 FROM documents AS newer WHERE newer.source_entry_id = documents.source_entry_id AND ${newer})
+      WHEN documents.source_path IS NOT NULL THEN NOT EXISTS (
+        SELECT 1 FROM documents AS newer
+        WHERE md5(newer.source_path) = md5(documents.source_path) AND newer.source_path = documents.source_path
+          AND newer.source_entry_id IS NULL AND ${newer})
+      ELSE true END)`;
+}
+
+/** Facts of a found document beside those of a search. */
+export interface FoundFacts {
+  readonly eventTime: Date | null;
+  readonly source: { readonly id: string; readonly type: SourceType } | null;
+}
+
+/** Read the facts of documents that a search of this caller has found. */
+export async function findFacts(
+  sql: Sql,
+  caller: Caller,
+  documentIds: readonly string[],
+): Promise<Map<string, FoundFacts>> {
+  if (documentIds.length === 0) return new Map();
+  const rows = await sql`
+    SELECT documents.id, event_time, source_id, type FROM documents LEFT JOIN sources ON sources.id = documents.source_id
+    WHERE documents.org_id = ${caller.orgId} AND documents.id = ANY(${sql.array([...documentIds])}::text[])
+      AND ${visibleTo(sql, caller)}`;
+  return new Map(
+    rows.map((row) => [
+      row['id'] as string,
+      {
+        eventTime: row['event_time'] as Date | null,
+        source: row['type'] === null ? null : { id: row['source_id'] as string, type: row['type'] as SourceType },
+      },
+    ]),
+  );
+}

@@ -1,0 +1,241 @@
+import type { Caller } from '../access/caller.ts';
+import { sourceVisibleTo, visibleTo } from '../documents/store.ts';
+import { isUnfinished } from '../jobs/state-store.ts';
+import type { HeldJob } from '../jobs/store.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { metadataOfTags, NO_COUNTS, type SourceType, type SourceView, type SyncCounts } from './schema.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Source as the service itself works with it. */
+export interface Source {
+  readonly id: string;
+  readonly orgId: string;
+  readonly userId: string | null;
+  readonly bucketId: string;
+  readonly name: string;
+  readonly type: SourceType;
+  readonly connection: string;
+  readonly config: Record<string, unknown>;
+  readonly tags: Record<string, string>;
+  readonly versions: 'replace' | 'keep';
+  readonly privacyLevel: number;
+  readonly schedule: string | null;
+  readonly syncJobId: string | null;
+  readonly counts: SyncCounts;
+}
+
+export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts'> & {
+  readonly tags: readonly string[];
+  readonly nextSyncAt: Date | null;
+  readonly createdBy: string;
+};
+
+export async function insertSource(sql: Sql, source: SourceRow): Promise<void> {
+  await sql`
+    INSERT INTO sources (id, org_id, user_id, bucket_id, name, type, connection, config, tags, versions, privacy_level,
+                         schedule, next_sync_at, counts, created_by)
+    VALUES (${source.id}, ${source.orgId}, ${source.userId}, ${source.bucketId}, ${source.name}, ${source.type},
+            ${source.connection}, ${sql.json(source.config)}, ${sql.json(metadataOfTags(source.tags))},
+            ${source.versions}, ${source.privacyLevel}, ${source.schedule}, ${source.nextSyncAt},
+            ${sql.json(NO_COUNTS)}, ${source.createdBy})`;
+}
+
+/**
+ * List the sources that the caller may see, by name. `userId` narrows the list to those of that user and of the
+ * organization.
+ */
+export async function listSourceRows(sql: Sql, caller: Caller, userId: string | null): Promise<SourceView[]> {
+  const rows = await sql`
+    SELECT sources.*, ${indexedCount(sql, caller)} AS indexed
+    FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+    WHERE ${sourceVisibleTo(sql, caller)} 
+      ${userId === null ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}
+    ORDER BY sources.name LIMIT 1000`;
+  return rows.map(toView);
+}
+
+/** Find a source by id or name. @throws AppError `source_not_found` (404), also for one that the caller may not see */
+export async function findSource(sql: Sql, caller: Caller, ref: string): Promise<SourceView> {
+  const [row] = await sql`
+    SELECT sources.*, ${indexedCount(sql, caller)} AS indexed
+    FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+    WHERE ${sourceVisibleTo(sql, caller)} AND (sources.id = ${ref} OR sources.name = ${ref})`;
+  if (!row) throw notFound('source', ref);
+  return toView(row);
+}
+
+/** Buckets that are fed by sources which the caller may see, in order of their ids. */
+export async function listSourceBuckets(sql: Sql, caller: Caller, limit: number): Promise<string[]> {
+  const rows = await sql`
+    SELECT DISTINCT sources.bucket_id FROM sources
+    JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+    WHERE ${sourceVisibleTo(sql, caller)} ORDER BY sources.bucket_id LIMIT ${limit}`;
+  return rows.map((row) => row['bucket_id'] as string);
+}
+
+/** Filter ids to those of sources that the caller may see, with their names. */
+export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql`
+    SELECT id, name FROM sources WHERE ${sourceVisibleTo(sql, caller)} AND id = ANY(${sql.array([...ids])}::text[])`;
+  return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]));
+}
+
+/** Lock a source until the transaction ends; null if it is deleted. Locked before jobs and documents. */
+export async function lockSource(tx: Sql, orgId: string, id: string): Promise<Source | null> {
+  const [row] = await tx`SELECT * FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
+  return row ? toSource(row) : null;
+}
+
+/** Find the unfinished job of a locked source, and its state. */
+export async function findUnfinishedSync(tx: Sql, source: Source): Promise<{ id: string; isQueued: boolean } | null> {
+  const [row] = await tx`
+    SELECT id, status FROM jobs WHERE org_id = ${source.orgId} AND id = ${source.syncJobId} AND ${isUnfinished(tx)}`;
+  return row ? { id: row['id'] as string, isQueued: row['status'] === 'queued' } : null;
+}
+
+/** Record that a job will synchronise the source. */
+export async function recordQueued(tx: Sql, source: Source, jobId: string): Promise<void> {
+  await tx`
+    UPDATE sources SET sync_state = 'syncing', sync_job_id = ${jobId}, sync_fence = NULL, resync = false, updated_at = now()
+    WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/** Record that the source changed while its job was running, so that it runs again. */
+export async function requestResync(tx: Sql, source: Source): Promise<void> {
+  await tx`UPDATE sources SET resync = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/**
+ * Begin a synchronisation, or continue it after a crash: from now on only the holder of this lease may write for the
+ * source. Null if the source is deleted or another job has taken its place.
+ */
+export async function beginSync(sql: Sql, orgId: string, sourceId: string, held: HeldJob): Promise<Source | null> {
+  const [row] = await sql`
+    UPDATE sources SET sync_fence = ${held.fence}, resync = false, updated_at = now(),
+           counts = CASE WHEN sync_fence IS NULL THEN ${sql.json(NO_COUNTS)} ELSE counts END
+    WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${held.id} AND coalesce(sync_fence, 0) <= ${held.fence}
+    RETURNING *`;
+  return row ? toSource(row) : null;
+}
+
+/** Lock the source of a running synchronisation until the transaction ends. False if the lease no longer counts. */
+export async function lockSync(tx: Sql, source: Source, held: HeldJob): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM sources
+    WHERE org_id = ${source.orgId} AND id = ${source.id} AND sync_job_id = ${held.id} AND sync_fence = ${held.fence}
+    FOR UPDATE`;
+  return rows.length === 1;
+}
+
+/** Add to the counts of the running synchronisation. Call it on a locked source. */
+export async function addCounts(tx: Sql, source: Source, added: Partial<SyncCounts>): Promise<void> {
+  await tx`
+    UPDATE sources SET updated_at = now(), counts = counts || (
+      SELECT jsonb_object_agg(key, coalesce((counts ->> key)::int, 0) + value::int)
+      FROM jsonb_each_text(${tx.json(added)}) AS change (key, value))
+    WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/** Record the end of a synchronisation. @returns true if the source changed meanwhile, so that it must run again */
+export async function endSync(
+  tx: Sql,
+  source: Pick<Source, 'id' | 'orgId'>,
+  jobId: string,
+  end: { state: 'idle' | 'error'; counts: Pick<SyncCounts, 'unchanged' | 'failed'> | null; message: string | null },
+): Promise<boolean> {
+  const [row] = await tx`
+    UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_message = ${end.message}, updated_at = now(),
+           counts = counts || ${tx.json(end.counts ?? {})},
+           last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END
+    WHERE org_id = ${source.orgId} AND id = ${source.id} AND sync_job_id = ${jobId}
+    RETURNING resync`;
+  return row?.['resync'] === true;
+}
+
+/** Record that the job of a source was cancelled. */
+export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId: string): Promise<void> {
+  await tx`
+    UPDATE sources SET sync_state = CASE WHEN error_message IS NULL THEN 'idle' ELSE 'error' END, sync_fence = NULL,
+           resync = false, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${jobId}`;
+}
+
+/** Lock sources of all organizations whose schedule is due, except those that another process has locked. */
+export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
+  const rows = await tx`
+    SELECT sources.* FROM sources
+    WHERE next_sync_at <= now()
+      AND EXISTS (SELECT 1 FROM buckets WHERE buckets.id = sources.bucket_id AND deleting_at IS NULL)
+    ORDER BY next_sync_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
+  return rows.map(toSource);
+}
+
+export async function setNextSync(tx: Sql, source: Source, at: Date | null): Promise<void> {
+  await tx`UPDATE sources SET next_sync_at = ${at} WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/** List the folder sources of all organizations, to watch their folders. */
+export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
+  const rows = await sql`
+    SELECT sources.* FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+    WHERE type = 'folder' ORDER BY sources.id LIMIT ${limit}`;
+  return rows.map(toSource);
+}
+
+export async function deleteSourceRow(tx: Sql, orgId: string, id: string): Promise<void> {
+  await tx`DELETE FROM sources WHERE org_id = ${orgId} AND id = ${id}`;
+}
+
+/** Number of documents of a source that the caller can find. */
+function indexedCount(sql: Sql, caller: Caller): SqlFragment {
+  return sql`(SELECT count(*)::int FROM documents WHERE documents.source_id = sources.id
+              AND documents.active_generation IS NOT NULL AND ${visibleTo(sql, caller)})`;
+}
+
+function toSource(row: Row): Source {
+  return {
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    userId: row['user_id'] as string | null,
+    bucketId: row['bucket_id'] as string,
+    name: row['name'] as string,
+    type: row['type'] as SourceType,
+    connection: row['connection'] as string,
+    config: row['config'] as Record<string, unknown>,
+    tags: row['tags'] as Record<string, string>,
+    versions: row['versions'] as 'replace' | 'keep',
+    privacyLevel: row['privacy_level'] as number,
+    schedule: row['schedule'] as string | null,
+    syncJobId: row['sync_job_id'] as string | null,
+    counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
+  };
+}
+
+function toView(row: Row): SourceView {
+  const source = toSource(row);
+  const time = (name: string) => (row[name] instanceof Date ? (row[name] as Date).toISOString() : null);
+  return {
+    id: source.id,
+    name: source.name,
+    type: source.type,
+    connection: source.connection,
+    bucket_id: source.bucketId,
+    user_id: source.userId,
+    config: source.config,
+    tags: Object.entries(source.tags).map(([key, value]) => `${key}:${value}`),
+    schedule: source.schedule,
+    next_sync_at: time('next_sync_at'),
+    versions: source.versions,
+    privacy_level: source.privacyLevel,
+    sync_state: row['sync_state'] as SourceView['sync_state'],
+    sync_job_id: source.syncJobId,
+    last_synced_at: time('last_synced_at'),
+    indexed_document_count: row['indexed'] as number,
+    counts: source.counts,
+    error_message: row['error_message'] as string | null,
+    created_at: time('created_at') as string,
+  };
+}

@@ -1,0 +1,171 @@
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { selectUser } from '../access/user-store.ts';
+import { findBucket, lockBucketPolicy } from '../documents/store.ts';
+import type { JobNotifier } from '../jobs/notifier.ts';
+import { cancelRow } from '../jobs/operation-store.ts';
+import { AppError, forbidden, invalidRequest, notFound } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import type { ConnectionSettings } from '../platform/source-settings.ts';
+import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
+import { notifySync, queueSync } from './queue-sync.ts';
+import { nextRun } from './schedule.ts';
+import {
+  CONFIG_BY_TYPE,
+  type DeletedSource,
+  type ListSourcesQuery,
+  type NewSource,
+  type SourceView,
+  type SyncReply,
+} from './schema.ts';
+import * as store from './source-store.ts';
+import { removeDocumentsOf } from './write-entries.ts';
+
+/** Documents that are removed in one transaction when their source is deleted. */
+const REMOVED_BATCH = 500;
+
+export interface SourcesContext {
+  readonly sql: Sql;
+  readonly notifier: JobNotifier;
+  readonly logger: Logger;
+  readonly connections: Readonly<Record<string, ConnectionSettings>>;
+}
+
+/**
+ * Connect a source to a bucket. Nothing is read before its first synchronisation.
+ *
+ * @throws AppError `bucket_not_found`, `user_not_found` (404), `source_exists` (409), `auth_level_too_low` (403), 400
+ *   for a connection that the settings do not have and a config that does not fit its type
+ */
+export async function createSource(
+  { sql, connections }: SourcesContext,
+  caller: Caller,
+  request: NewSource,
+): Promise<SourceView> {
+  const connection = Object.hasOwn(connections, request.connection) ? connections[request.connection] : undefined;
+  if (connection === undefined) {
+    const names = Object.keys(connections).join(', ') || 'none; add one under sources in service.yaml';
+    throw invalidRequest(`connection: the settings have no "${request.connection}"; they have ${names}`, 'connection');
+  }
+  const config = CONFIG_BY_TYPE[connection.type].safeParse(request.config);
+  if (!config.success) {
+    const issue = config.error.issues[0];
+    const at = ['config', ...(issue?.path ?? [])].map(String).join('.');
+    throw invalidRequest(`${at}: ${issue?.message ?? 'is not valid'}`, at);
+  }
+  if (request.privacy_level > caller.authLevel) {
+    throw forbidden(`privacy_level: your auth level is ${caller.authLevel}`, 'auth_level_too_low');
+  }
+  const bucket = await findBucket(sql, caller.orgId, request.bucket);
+  const userId = await ownerOf(sql, caller, request);
+  const schedule = request.schedule ?? null;
+  const { orgId, actor } = caller;
+  const { name, tags, versions } = request;
+  const row: store.SourceRow = {
+    ...{ id: newId('src'), orgId, userId, bucketId: bucket.id, name, type: connection.type },
+    ...{ connection: request.connection, config: config.data, tags, versions, schedule },
+    privacyLevel: request.privacy_level,
+    nextSyncAt: schedule === null ? null : nextRun(schedule, new Date()),
+    createdBy: actor,
+  };
+  try {
+    await sql.begin(async (tx) => {
+      await lockBucketPolicy(tx, orgId, bucket.id);
+      await store.insertSource(tx, row);
+      const detail = { name, connection: request.connection, bucket_id: bucket.id };
+      await recordAudit(tx, { orgId, actor, action: 'source.create', target: row.id, detail });
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    const message = `a source named "${name}" already exists; choose another name`;
+    throw new AppError({ code: 'source_exists', status: 409, message });
+  }
+  return store.findSource(sql, caller, row.id);
+}
+
+/** Return the owner of a new source: the named user, or the caller's own user, or the organization (null). */
+async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource): Promise<string | null> {
+  if (userId === undefined) return caller.userId;
+  if (userId === null) return null;
+  const user = await selectUser(sql, caller.orgId, userId);
+  if (user === null) throw notFound('user', userId);
+  return user.id;
+}
+
+/** List the sources that the caller may see. `user_id` narrows the list and never widens it. */
+export function listSources(sql: Sql, caller: Caller, query: ListSourcesQuery): Promise<SourceView[]> {
+  return store.listSourceRows(sql, caller, query.user_id ?? null);
+}
+
+export { findSource } from './source-store.ts';
+
+/** Synchronise a source now, as a job. @throws AppError `source_not_found` (404) */
+export async function syncNow(context: SourcesContext, caller: Caller, ref: string): Promise<SyncReply> {
+  const { id } = await store.findSource(context.sql, caller, ref);
+  const reply = await context.sql.begin(async (tx) => {
+    const source = await store.lockSource(tx, caller.orgId, id);
+    if (source === null) throw notFound('source', ref);
+    return queueSync(tx, source);
+  });
+  await notifySync(context);
+  return reply;
+}
+
+/**
+ * Disconnect a source. A synchronisation that is running stops. Its documents are removed with it, unless they are to be
+ * kept; then they stay as if they had been uploaded. So do documents that the caller may not see.
+ *
+ * @throws AppError `source_not_found` (404)
+ */
+export async function deleteSource(
+  { sql }: SourcesContext,
+  caller: Caller,
+  ref: string,
+  options: { readonly keepDocuments: boolean },
+): Promise<DeletedSource> {
+  const { orgId, actor } = caller;
+  const { id, name, sync_job_id: jobId } = await store.findSource(sql, caller, ref);
+  // The job first, so that it adds no documents while they are removed.
+  if (jobId !== null) {
+    await sql.begin(async (tx) => {
+      if ((await cancelRow(tx, orgId, jobId)) !== null) await store.cancelSync(tx, orgId, id, jobId);
+    });
+  }
+  let documents = 0;
+  for (let removed = REMOVED_BATCH; !options.keepDocuments && removed === REMOVED_BATCH; documents += removed) {
+    removed = await sql.begin(async (tx) =>
+      removeDocumentsOf(tx, orgId, await findDocumentsOfSource(tx, caller, id, REMOVED_BATCH)),
+    );
+  }
+  await sql.begin(async (tx) => {
+    if ((await store.lockSource(tx, orgId, id)) === null) throw notFound('source', ref);
+    const detached = await detachDocuments(tx, caller, id);
+    if (options.keepDocuments) documents = detached;
+    await store.deleteSourceRow(tx, orgId, id);
+    const detail = { name, documents, kept: options.keepDocuments };
+    await recordAudit(tx, { orgId, actor, action: 'source.delete', target: id, detail });
+  });
+  return { id, deleted: true, documents };
+}
+
+/** Queue the synchronisations of all sources whose schedule is due. */
+export async function queueDueSources(context: SourcesContext): Promise<number> {
+  const DUE_MAX = 100;
+  let queued = 0;
+  for (;;) {
+    const due = await context.sql.begin(async (tx) => {
+      const sources = await store.lockDueSources(tx, DUE_MAX);
+      for (const source of sources) {
+        await queueSync(tx, source);
+        await store.setNextSync(tx, source, source.schedule === null ? null : nextRun(source.schedule, new Date()));
+      }
+      return sources.length;
+    });
+    queued += due;
+    if (due < DUE_MAX) break;
+  }
+  if (queued > 0) await notifySync(context);
+  return queued;
+}

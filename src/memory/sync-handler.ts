@@ -1,0 +1,137 @@
+import { recordAudit } from '../access/audit.ts';
+import { selectUser } from '../access/user-store.ts';
+import type { JobHandler, JobKindOperations } from '../jobs/handler.ts';
+import { JobError, type Lease } from '../jobs/lease.ts';
+import type { Job } from '../jobs/schema.ts';
+import { AppError, conflict, notFound } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { oneLine } from '../platform/printable.ts';
+import { enqueueSync, queueSync } from './queue-sync.ts';
+import { openReader, type ReaderContext } from './readers/open-reader.ts';
+import { SourceFault } from './readers/source-reader.ts';
+import { beginSync, cancelSync, endSync, findUnfinishedSync, lockSource, type Source } from './source-store.ts';
+import { type SyncResult, syncSource } from './sync-source.ts';
+
+export interface SyncContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly readers: ReaderContext;
+  /** Notify ingest workers that jobs are queued. */
+  readonly notifyIngest: () => Promise<void>;
+  readonly notifySync: () => Promise<void>;
+}
+
+/** Handler of the job that synchronises one source. Documents that it adds or changes get an ingest job each. */
+export function syncHandler(context: SyncContext): JobHandler {
+  return {
+    kind: 'sync',
+    firstPhase: 'extracting',
+    run: (lease) => sync(context, lease),
+    async onFailed(tx, job, failure) {
+      await endSync(tx, sourceOf(job), job.id, { state: 'error', counts: null, message: failure.message });
+    },
+  };
+}
+
+async function sync(context: SyncContext, lease: Lease): Promise<void> {
+  const { sql, objects } = context;
+  const { job, held } = lease;
+  const source = await beginSync(sql, job.orgId, sourceOf(job).id, held);
+  if (source === null) {
+    throw new JobError({
+      category: 'storage',
+      message: 'the source was deleted, or has a newer job',
+      retryable: false,
+    });
+  }
+  // Ingest workers may begin with the first batch.
+  const notifying = setInterval(() => void context.notifyIngest(), 1_000);
+  try {
+    const owner = source.userId === null ? null : await selectUser(sql, job.orgId, source.userId);
+    const department = owner?.department ?? null;
+    const result = await readSource(context.readers, source, (reader) =>
+      syncSource({ sql, objects, source, held, department }, reader, lease),
+    );
+    lease.signal.throwIfAborted();
+    const runsAgain = await sql.begin((tx) => finish(tx, lease, source, result));
+    if (runsAgain) await context.notifySync();
+  } catch (error) {
+    throw toJobError(error);
+  } finally {
+    clearInterval(notifying);
+    await context.notifyIngest();
+  }
+}
+
+async function readSource<T>(
+  readers: ReaderContext,
+  source: Source,
+  use: (reader: ReturnType<typeof openReader>) => Promise<T>,
+): Promise<T> {
+  const reader = openReader(readers, source);
+  try {
+    return await use(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Record the result with the end of the job. @returns true if another synchronisation was queued at once */
+async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult): Promise<boolean> {
+  const { job } = lease;
+  await lease.complete(tx, { chunksCount: 0, fileType: source.type, actualCost: 0 });
+  const { unchanged, failed, firstFault } = result;
+  const message =
+    firstFault === null
+      ? null
+      : oneLine(
+          `${failed} ${failed === 1 ? 'entry' : 'entries'} could not be read; ${firstFault.key}: ${firstFault.fault}`,
+        );
+  const isAgain = await endSync(tx, source, job.id, { state: 'idle', counts: { unchanged, failed }, message });
+  await recordAudit(tx, {
+    ...{ orgId: job.orgId, actor: `source:${source.id}`, action: 'source.sync', target: source.id },
+    detail: { job_id: job.id, unchanged, failed },
+  });
+  if (!isAgain) return false;
+  const current = await lockSource(tx, source.orgId, source.id);
+  if (current !== null) await queueSync(tx, current);
+  return current !== null;
+}
+
+function toJobError(error: unknown): unknown {
+  if (error instanceof SourceFault) {
+    const { message, retryable } = error;
+    return new JobError({ category: 'storage', message: oneLine(message), retryable }, error);
+  }
+  if (error instanceof AppError && error.code === 'bucket_not_found') {
+    return new JobError(
+      { category: 'storage', message: 'the bucket of the source was deleted', retryable: false },
+      error,
+    );
+  }
+  return error;
+}
+
+/** Operations on jobs of sources: a source is synchronised by one job at a time. */
+export function syncOperations(): JobKindOperations {
+  return {
+    async onCancelled(tx, job) {
+      await cancelSync(tx, job.orgId, sourceOf(job).id, job.id);
+    },
+    async reprocess(tx, job, newJobId) {
+      const { id } = sourceOf(job);
+      const source = await lockSource(tx, job.orgId, id);
+      if (source === null) throw notFound('source', id);
+      const unfinished = await findUnfinishedSync(tx, source);
+      if (unfinished !== null) throw conflict(`the source is already being synchronised by job ${unfinished.id}`);
+      return enqueueSync(tx, source, newJobId, job.id);
+    },
+    // A synchronisation has no files of its own.
+    async forget() {},
+  };
+}
+
+function sourceOf(job: Job): { id: string; orgId: string } {
+  return { id: job.view.source_entry_id ?? '', orgId: job.orgId };
+}

@@ -1,0 +1,178 @@
+import path from 'node:path';
+import type { Lease } from '../jobs/lease.ts';
+import { findByContent, findEntries, type KnownEntry, readEntries } from './entry-store.ts';
+import {
+  type EntryFault,
+  type ListedEntry,
+  type ReadEntry,
+  SourceFault,
+  type SourceReader,
+} from './readers/source-reader.ts';
+import { type EntryWork, type FindRenamed, removeEntries, type WriteContext, writeEntries } from './write-entries.ts';
+
+/** Most entries of one source; their keys and versions are held in memory during a synchronisation. */
+const ENTRIES_MAX = 1_000_000;
+/** Entries that are read and written together, and the size of their contents together. */
+const BATCH_ENTRIES = 16;
+const BATCH_BYTES = 16 * 1024 * 1024;
+/** Batches in progress: one is read and stored while another is written. */
+const BATCHES_IN_PROGRESS = 2;
+const REMOVED_BATCH = 200;
+
+/** Result of a synchronisation; its changes are counted in their transactions. */
+export interface SyncResult {
+  readonly unchanged: number;
+  readonly failed: number;
+  /** First entry that could not be read; null if there is none. */
+  readonly firstFault: EntryFault | null;
+}
+
+/** Entry that is new or has another version. */
+interface PendingEntry {
+  readonly listed: ListedEntry;
+  readonly knownId: string | null;
+}
+
+/** Difference between a source and the entries of the synchronisation before. */
+interface Difference {
+  readonly pending: readonly PendingEntry[];
+  /** Entries that the source no longer shows, by id. */
+  readonly vanished: Map<string, KnownEntry>;
+  readonly unchanged: number;
+  readonly faults: readonly EntryFault[];
+}
+
+/**
+ * Bring the documents of a source up to date: read what is new or has another version, then remove what is gone. Each
+ * batch is committed by itself, so that a crash costs only the batches in progress: the next attempt finds the others
+ * unchanged.
+ *
+ * @throws SourceFault if the source cannot be listed completely; nothing is removed then
+ */
+export async function syncSource(context: WriteContext, reader: SourceReader, lease: Lease): Promise<SyncResult> {
+  const { signal } = lease;
+  const difference = await compare(context, reader, lease);
+  const { vanished } = difference;
+  const faults = [...difference.faults];
+  let { unchanged } = difference;
+  const findRenamed = renameFinder(context, vanished);
+  await forEachBatch(difference.pending, async (batch) => {
+    const read = await reader.read(
+      batch.map(({ listed }) => listed),
+      signal,
+    );
+    const found = read.filter((each): each is ReadEntry => 'version' in each);
+    faults.push(...read.filter((each): each is EntryFault => 'fault' in each));
+    unchanged += await writeEntries(context, await workOf(context, batch, found), findRenamed, signal);
+    await lease.progressed();
+  });
+  const removed = [...vanished.keys()];
+  for (let from = 0; from < removed.length; from += REMOVED_BATCH) {
+    signal.throwIfAborted();
+    await removeEntries(context, removed.slice(from, from + REMOVED_BATCH));
+  }
+  return { unchanged, failed: faults.length, firstFault: faults[0] ?? null };
+}
+
+/** Compare the listing of the source with the known entries. */
+async function compare(context: WriteContext, reader: SourceReader, { signal }: Lease): Promise<Difference> {
+  const { sql, source, held } = context;
+  const known = new Map<string, KnownEntry>();
+  for await (const page of readEntries(sql, source.orgId, source.id, held.id)) {
+    for (const entry of page) known.set(entry.key, entry);
+  }
+  const seen = new Set<string>();
+  const pending: PendingEntry[] = [];
+  const faults: EntryFault[] = [];
+  let unchanged = 0;
+  for await (const listing of reader.list(signal)) {
+    signal.throwIfAborted();
+    faults.push(...listing.faults);
+    for (const listed of listing.entries) {
+      if (seen.has(listed.key)) {
+        faults.push({ key: listed.key, fault: 'the source shows it more than once' });
+        continue;
+      }
+      seen.add(listed.key);
+      const before = known.get(listed.key);
+      if (before?.version === listed.version) unchanged += before.isWritten ? 0 : 1;
+      else pending.push({ listed, knownId: before?.id ?? null });
+    }
+    if (seen.size > ENTRIES_MAX) {
+      throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
+    }
+  }
+  const isKept = protection(faults);
+  const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
+  return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
+}
+
+/** Return a test of keys that are not removed, since it is not known if they are gone. */
+function protection(faults: readonly EntryFault[]): (key: string) => boolean {
+  const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
+  const folders = faults.filter((fault) => fault.isFolder).map(({ key }) => `${key}/`);
+  return (key) => keys.has(key) || folders.some((folder) => key.startsWith(folder));
+}
+
+async function workOf(
+  { sql, source }: WriteContext,
+  batch: readonly PendingEntry[],
+  read: readonly ReadEntry[],
+): Promise<EntryWork[]> {
+  const idByKey = new Map(batch.map(({ listed, knownId }) => [listed.key, knownId]));
+  const ids = [...idByKey.values()].filter((id) => id !== null);
+  const known = ids.length === 0 ? new Map() : await findEntries(sql, source.orgId, ids);
+  return read.map((each) => ({ read: each, known: known.get(idByKey.get(each.key) ?? '') ?? null }));
+}
+
+/** Find vanished entries by content. One that is found is taken from `vanished`, since it goes on under another name. */
+function renameFinder({ sql, source }: WriteContext, vanished: Map<string, KnownEntry>): FindRenamed {
+  const bySize = Map.groupBy(vanished.values(), ({ sizeBytes }) => sizeBytes);
+  return async ({ key }, sizeBytes, sha256) => {
+    // The extension takes part in the recognition of a format.
+    const candidates = (bySize.get(sizeBytes) ?? []).filter(
+      (entry) => vanished.has(entry.id) && path.extname(entry.key) === path.extname(key),
+    );
+    if (sizeBytes === 0 || candidates.length === 0) return null;
+    const ids = candidates.map(({ id }) => id);
+    const found = await findByContent(sql, source.orgId, ids, sha256);
+    // Another entry of the batch may have taken it meanwhile.
+    return found !== null && vanished.delete(found.id) ? found : null;
+  };
+}
+
+/** Run `work` on batches of bounded size, a bounded number at a time. The first failure ends it. */
+async function forEachBatch(
+  pending: readonly PendingEntry[],
+  work: (batch: readonly PendingEntry[]) => Promise<void>,
+): Promise<void> {
+  const batches = batchesOf(pending);
+  const run = async () => {
+    for (const batch of batches) await work(batch);
+  };
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: BATCHES_IN_PROGRESS }, () =>
+      run().catch((error: unknown) => {
+        batches.return(undefined);
+        throw error;
+      }),
+    ),
+  );
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+function* batchesOf(pending: readonly PendingEntry[]): Generator<readonly PendingEntry[], undefined> {
+  let batch: PendingEntry[] = [];
+  let bytes = 0;
+  for (const each of pending) {
+    if (batch.length === BATCH_ENTRIES || (batch.length > 0 && bytes + each.listed.sizeBytes > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(each);
+    bytes += each.listed.sizeBytes;
+  }
+  if (batch.length > 0) yield batch;
+  return undefined;
+}

@@ -1,0 +1,70 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+import { type S3Settings, s3SettingsOf } from './storage-settings.ts';
+
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .transform((value) => new Secret(value));
+const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
+
+const Folder = z.strictObject({
+  type: z.literal('folder'),
+  /** Folder that sources may read, with all folders below it. */
+  root: z
+    .string()
+    .min(1)
+    .refine((root) => path.isAbsolute(root), 'must be an absolute path'),
+});
+
+const S3 = z.strictObject({
+  type: z.literal('s3'),
+  bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket'),
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    .optional(),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
+    .default('us-east-1'),
+  path_style: z.boolean().optional(),
+  /** Keys of an own account: the role of the machine is never used for sources. */
+  credentials: z.strictObject({
+    access_key_id: secret,
+    secret_access_key: secret,
+    session_token: secret.optional(),
+  }),
+});
+
+const Postgres = z.strictObject({
+  type: z.literal('postgres'),
+  url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .transform((value) => new Secret(value)),
+});
+
+/** Setting `sources`: the only places that sources may read, by the name with which a source refers to one. */
+export const sourceSettings = {
+  sources: z.record(name, z.discriminatedUnion('type', [Folder, S3, Postgres])).default({}),
+};
+
+type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
+
+/** Place that sources may read. */
+export type ConnectionSettings =
+  | { readonly type: 'folder'; readonly root: string }
+  | { readonly type: 's3'; readonly s3: S3Settings }
+  | { readonly type: 'postgres'; readonly url: Secret };
+
+export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<string, ConnectionSettings>> } {
+  const sources = Object.entries(file.sources).map(([key, source]): [string, ConnectionSettings] => {
+    if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root) }];
+    if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url }];
+    const { credentials, ...place } = source;
+    return [key, { type: 's3', s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }) }];
+  });
+  return { sources: Object.fromEntries(sources) };
+}
