@@ -83,6 +83,15 @@ export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly st
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]));
 }
 
+/** Count the documents of a source that are still to be ingested. */
+export async function countPending(sql: Sql, orgId: string, sourceId: string): Promise<number> {
+  const [row] = await sql`
+    SELECT count(*)::int AS n FROM jobs JOIN documents ON documents.id = jobs.document_id
+    WHERE documents.org_id = ${orgId} AND documents.source_id = ${sourceId} AND documents.status <> 'deleting'
+      AND ${isUnfinished(sql)}`;
+  return row?.['n'] as number;
+}
+
 /** Lock a source until the transaction ends; null if it is deleted. Locked before jobs and documents. */
 export async function lockSource(tx: Sql, orgId: string, id: string): Promise<Source | null> {
   const [row] = await tx`SELECT * FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;

@@ -1,0 +1,40 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class SourcesRemove extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Disconnect a source and remove its documents from the bucket. Nothing is changed in the place that it reads.';
+  static override examples = [
+    '<%= config.bin %> sources remove handbook',
+    '<%= config.bin %> sources remove handbook --keep-documents --yes --json',
+  ];
+  static override args = {
+    source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    yes: yesFlag,
+    'keep-documents': Flags.boolean({
+      description: 'leave its documents in the bucket, as if they had been uploaded',
+      env: 'SERVICE_KEEP_DOCUMENTS',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SourcesRemove);
+    const keepDocuments = flags['keep-documents'];
+    return this.withOperator(flags, async ({ sql, memory, documents }, operator, signal) => {
+      const { deleteSource, findSource } = await import('../../src/memory/sources.ts');
+      const { id, name, indexed_document_count: count } = await findSource(sql, operator, args.source);
+      const effect = keepDocuments ? `its ${count} documents stay` : `its ${count} documents are removed`;
+      await confirm(`This disconnects the source ${name}; ${effect}. Disconnect it?`, flags.yes, signal);
+      const deleted = await deleteSource(memory, operator, id, { keepDocuments });
+      await documents.purge(signal);
+      this.log(`disconnected ${name}; ${deleted.documents} documents ${keepDocuments ? 'stay' : 'removed'}`);
+      return deleted;
+    });
+  }
+}

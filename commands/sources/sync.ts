@@ -1,0 +1,45 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+
+export default class SourcesSync extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Synchronise a connected source now, and wait until its documents can be searched.\n' +
+    'The command does the work itself if no worker is running.';
+  static override examples = [
+    '<%= config.bin %> sources sync handbook',
+    '<%= config.bin %> sources sync handbook --no-wait --json',
+  ];
+  static override args = {
+    source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'no-wait': Flags.boolean({
+      description: 'do not wait; "service serve" or a worker does the work',
+      env: 'SERVICE_NO_WAIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SourcesSync);
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { syncNow } = await import('../../src/memory/sources.ts');
+      const reply = await syncNow(appliance.memory, operator, args.source);
+      if (flags['no-wait']) {
+        const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+        if (!(await hasLiveWorker(appliance, 'sync')))
+          note('no worker is running; start "service serve" to process the job');
+        await this.showFields(reply);
+        return reply;
+      }
+      const { describeCounts, waitForSync } = await import('../../src/cli/wait-for-sync.ts');
+      const source = await waitForSync(appliance, operator, reply.id, signal);
+      if (source.error_message !== null) note(`warning: ${source.error_message}`);
+      this.log(`${source.name}: ${describeCounts(source)}`);
+      return source;
+    });
+  }
+}

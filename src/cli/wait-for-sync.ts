@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import type { SourceView } from '../memory/schema.ts';
+import { countPending } from '../memory/source-store.ts';
+import { findSource } from '../memory/sources.ts';
+import { AppError } from '../platform/errors.ts';
+import { note } from './output.ts';
+import { ownWorker } from './own-worker.ts';
+import { openProgress } from './progress.ts';
+
+const POLL_MS = 200;
+const WORKER_CHECK_MS = 5_000;
+
+/**
+ * Wait until a source is synchronised and its documents can be searched. If no worker is alive, one runs in this process
+ * for that time. After an abort the jobs are kept.
+ *
+ * @throws AppError `sync_failed` (409), `interrupted`
+ */
+export async function waitForSync(
+  appliance: Appliance,
+  caller: Caller,
+  id: string,
+  signal: AbortSignal,
+): Promise<SourceView> {
+  const worker = ownWorker(appliance, signal, 'sync');
+  const progress = await openProgress();
+  try {
+    await worker.ensure();
+    let nextCheckMs = performance.now() + WORKER_CHECK_MS;
+    let total = 0;
+    for (;;) {
+      const source = await findSource(appliance.sql, caller, id);
+      const pending = await countPending(appliance.sql, caller.orgId, source.id);
+      if (source.sync_state !== 'syncing') {
+        if (source.sync_state === 'error') throw failureOf(source);
+        if (pending === 0) return source;
+        if (total === 0) progress.begin('documents to index', pending);
+        total ||= pending;
+        progress.update(Math.max(0, total - pending));
+      }
+      await delay(POLL_MS, undefined, { signal });
+      if (performance.now() < nextCheckMs) continue;
+      await worker.ensure();
+      nextCheckMs = performance.now() + WORKER_CHECK_MS;
+    }
+  } catch (error) {
+    progress.close();
+    if (signal.aborted) note('interrupted: the jobs are kept; "service sources show" shows the state of the source');
+    throw error;
+  } finally {
+    progress.close();
+    await worker.stop();
+  }
+}
+
+function failureOf({ name, error_message: message }: SourceView): AppError {
+  return new AppError({
+    code: 'sync_failed',
+    status: 409,
+    message: `the source ${name} could not be synchronised: ${message}; its earlier documents are kept`,
+  });
+}
+
+/** Describe the counts of a synchronisation on one line. */
+export function describeCounts({ counts }: SourceView): string {
+  const { added, changed, removed, renamed, unchanged, failed } = counts;
+  return `${added} added, ${changed} changed, ${removed} removed, ${renamed} renamed, ${unchanged} unchanged, ${failed} failed`;
+}

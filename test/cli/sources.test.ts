@@ -1,0 +1,74 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { runCommand } from './service.ts';
+
+// Commands are slow on a busy machine, and each test runs several.
+vi.setConfig({ testTimeout: 120_000 });
+
+let installation: TestAppliance;
+let env: NodeJS.ProcessEnv;
+const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'service-source-')));
+
+beforeAll(async () => {
+  installation = await openTestAppliance();
+  const sources = { docs: { type: 'folder', root } };
+  writeFileSync(path.join(installation.dataDir, 'service.yaml'), JSON.stringify({ sources }));
+  env = { SERVICE_DATA_DIR: installation.dataDir, DATABASE_URL: installation.databaseUrl };
+});
+afterAll(async () => {
+  await installation.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const sources = (...args: string[]) => runCommand(['sources', ...args], env);
+
+test('a source is added, synchronised without a server, listed, shown and removed', async () => {
+  mkdirSync(path.join(root, 'handbook'));
+  writeFileSync(path.join(root, 'handbook/a.md'), 'A page about anchors.');
+  writeFileSync(path.join(root, 'handbook/b.txt'), 'Left out.');
+  const flags = ['--connection', 'docs', '--path', 'handbook', '--include', '**/*.md', '--tag', 'team:legal'];
+  const added = await sources('add', 'handbook', ...flags, '--schedule', '0 * * * *', '--json');
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  expect(added.json()).toMatchObject({
+    ...{ name: 'handbook', type: 'folder', sync_state: 'idle', tags: ['team:legal'], schedule: '0 * * * *' },
+    config: { path: 'handbook', include: ['**/*.md'] },
+  });
+  const synced = await sources('sync', 'handbook');
+  expect(synced).toMatchObject({ code: 0, stdout: expect.stringContaining('handbook: 1 added, 0 changed, 0 removed') });
+  const found = await runCommand(['search', 'anchors', '--json'], env);
+  expect(found.json().results).toHaveLength(1);
+  const listed = await sources('list', '--json');
+  expect(listed.json()).toMatchObject([{ name: 'handbook', indexed_document_count: 1, error_message: null }]);
+  expect((await sources('show', 'handbook')).stdout).toContain('last_synced_at');
+  expect(await sources('remove', 'handbook')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  const removed = await sources('remove', 'handbook', '--yes', '--json');
+  expect(removed.json()).toMatchObject({ deleted: true, documents: 1 });
+  expect((await runCommand(['search', 'anchors', '--json'], env)).json().results).toEqual([]);
+});
+
+test('commands on sources say what is wrong and set the exit code', async () => {
+  expect(await sources('show', 'nowhere')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('source not found'),
+  });
+  expect(await sources('add', 'x', '--connection', 'elsewhere')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('they have docs'),
+  });
+  expect(await sources('add', 'x', '--connection', 'docs', '--table', 't')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('config'),
+  });
+  expect(await sources('add', 'x', '--connection', 'docs', '--schedule', '0 0 31 2 *')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--schedule: never fires'),
+  });
+  await sources('add', 'gone', '--connection', 'docs', '--path', 'gone');
+  const failed = await sources('sync', 'gone');
+  expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining('check that it exists') });
+  const queued = await sources('sync', 'gone', '--no-wait', '--json');
+  expect(queued.json()).toMatchObject({ job_id: expect.stringMatching(/^job_/), status: 'queued' });
+});
