@@ -22,6 +22,8 @@ const BENCHMARKS = [
   'metadata',
   'index-race',
   'mcp',
+  'sources',
+  'memory',
 ];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));

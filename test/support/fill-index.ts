@@ -12,13 +12,16 @@ const CONCURRENT_APPENDS = 800;
 
 /**
  * Insert documents of a few chunks each into an empty bucket, in the state after their ingest, with a number of teams.
+ *
+ * @param shape.after number of documents of other buckets; the ids of these documents continue theirs
  */
 export async function fillIndex(
   { sql, tables }: { readonly sql: Sql; readonly tables: LanceTables },
   bucket: { readonly orgId: string; readonly bucketId: string },
   passages: readonly string[],
-  { chunksPerDocument, teams }: { readonly chunksPerDocument: number; readonly teams: number },
+  shape: { readonly chunksPerDocument: number; readonly teams: number; readonly after?: number },
 ): Promise<void> {
+  const { chunksPerDocument, teams, after = 0 } = shape;
   const { orgId, bucketId } = bucket;
   const documents = Math.ceil(passages.length / chunksPerDocument);
   await sql`
@@ -26,11 +29,11 @@ export async function fillIndex(
                            status, active_generation, metadata)
     SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'file-' || n || '.md', 'md', 1, '\\x00', 'k', '{}', 'ready', n,
            jsonb_build_object('team', 'team-' || n % ${teams}::int)
-    FROM generate_series(1, ${documents}::int) n`;
+    FROM generate_series(${after + 1}::int, ${after + documents}::int) n`;
   await sql`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
     SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'k', ${chunksPerDocument}, 'm', ${LEXICAL_SPACE}
-    FROM generate_series(1, ${documents}::int) n`;
+    FROM generate_series(${after + 1}::int, ${after + documents}::int) n`;
   await sql`ANALYZE documents`;
   const writer = new IndexWriter({ ...{ sql, direct: sql, tables }, logger: openLogger('warn') });
   for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
@@ -39,7 +42,7 @@ export async function fillIndex(
     await Promise.all(
       numbers.map((number) => {
         const from = (number - 1) * chunksPerDocument;
-        const generation = generationOf(number, passages.slice(from, from + chunksPerDocument));
+        const generation = generationOf(after + number, passages.slice(from, from + chunksPerDocument));
         return writer.append(bucketId, generation, originIn(LEXICAL_SPACE));
       }),
     );
