@@ -86,7 +86,7 @@ it('documents of a source are embedded by the model of their bucket, and edits u
 /** Models of the vectors of a document that searches find. */
 async function modelsOf(documentId: string): Promise<string[]> {
   const rows = await test.appliance.sql`
-    SELECT embed_model FROM generations JOIN documents ON documents.active_generation = generations.id
+    SELECT generations.embed_model FROM generations JOIN documents ON documents.active_generation = generations.id
     WHERE documents.id = ${documentId}`;
   return rows.map((row) => row['embed_model'] as string);
 }

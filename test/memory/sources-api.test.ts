@@ -30,10 +30,13 @@ const call = (method: string, to: string, json?: unknown, own = key): Promise<An
   test.call(method, `/v1/memory/${to}`, { key: own, ...(json === undefined ? {} : { json }) });
 
 async function synced(id: string, indexed: number) {
-  return until(async () => {
-    const { body } = await call('GET', `sources/${id}`);
-    return body.sync_state !== 'syncing' && body.indexed_document_count === indexed && body;
-  });
+  return until(
+    async () => {
+      const { body } = await call('GET', `sources/${id}`);
+      return body.sync_state !== 'syncing' && body.indexed_document_count === indexed && body;
+    },
+    { withinMs: 120_000, what: 'the end of a synchronisation' },
+  );
 }
 
 describe('a source', () => {
@@ -88,12 +91,15 @@ describe('a source', () => {
     const before = (await call('POST', 'search', { query: 'walnuts', bucket: 'default' })).body.results[0];
     write('changing/a.txt', 'The new text speaks of chestnuts, and is longer.');
     await call('POST', `sources/${body.id}/sync`);
-    await until(async () => {
-      const { results } = (await call('POST', 'search', { query: 'walnuts chestnuts', bucket: 'default' })).body;
-      expect(results).toHaveLength(1);
-      expect(results[0].document_id).toBe(before.document_id);
-      return results[0].text.includes('chestnuts');
-    });
+    await until(
+      async () => {
+        const { results } = (await call('POST', 'search', { query: 'walnuts chestnuts', bucket: 'default' })).body;
+        expect(results).toHaveLength(1);
+        expect(results[0].document_id).toBe(before.document_id);
+        return results[0].text.includes('chestnuts');
+      },
+      { withinMs: 120_000, what: 'the new text' },
+    );
   });
 
   it('can be deleted so that its documents stay', async () => {

@@ -183,7 +183,7 @@ it('a change of a folder queues a synchronisation while the watcher runs', async
       const source = await ended(test, id);
       return source.counts.added + source.counts.changed > 0;
     },
-    { everyMs: 200, what: 'a synchronisation after a change' },
+    { withinMs: 120_000, everyMs: 200, what: 'a synchronisation after a change' },
   );
   await watcher.stop();
 });

@@ -166,7 +166,9 @@ describe('a document of several versions', () => {
     const at = { source_path: 'manuals/winch.txt', metadata: { kind: 'winch' } };
     await upload('winch.txt', 'Old advice about the winch.', at);
     const newest = await upload('winch.txt', 'New advice about the winch.', at);
-    await until(async () => (await names({ query: 'winch' }, 'winch')).length === 2);
+    await until(async () => (await names({ query: 'winch' }, 'winch')).length === 2, {
+      ...{ withinMs: 120_000, what: 'the ingest of both versions' },
+    });
     const { results } = await search({ query: 'winch', tags: ['kind:winch'], temporal: 'latest' });
     expect(results.map((result) => result.document_id)).toEqual([newest]);
   });
