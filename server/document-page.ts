@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { linkToChunk } from '../src/documents/document-link.ts';
 import type { ChunkWindow } from '../src/ingest/document-text.ts';
+import type { Locator } from '../src/search/schema.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --mark: #fd08; }
@@ -25,10 +26,8 @@ export function renderDocumentPage(
   const { token, chunk: cited, pageChunks } = link;
   const at = (chunkIndex: number) => escapeHtml(linkToChunk(token, Math.max(chunkIndex, 0)));
   const sections = chunks.map(({ index, text, locator }) => {
-    const page = locator.page === null ? [] : [`Page ${pagesOf(locator.page, locator.page_end ?? null)}`];
-    const place = [...page, locator.heading_path.join(' › ')].filter((part) => part !== '').join(' · ');
     return `<section id="chunk-${index}"${index === cited ? ' class="cited"' : ''}>
-<p class="place">${escapeHtml(place)}</p>
+<p class="place">${escapeHtml(placeOf(locator))}</p>
 <p class="text">${escapeHtml(text)}</p>
 </section>`;
   });
@@ -41,6 +40,18 @@ export function renderDocumentPage(
 <main>${chunks.length === 0 ? '<p>There is no text at this place of the document.</p>' : sections.join('\n')}</main>
 <nav>${earlier}${later}</nav>`,
   );
+}
+
+/** Describe the page, slide or sheet of a chunk and the headings of all sections in it. */
+function placeOf({ page, page_end, slide, sheet, heading_path, places = [] }: Locator): string {
+  const paths = places.length === 0 ? [heading_path] : places.map((place) => place.heading_path);
+  const headings = [...new Set(paths.map((path) => path.join(' › ')))];
+  const parts = [
+    ...(sheet === undefined ? [] : [`Sheet ${sheet}`]),
+    ...(slide !== undefined ? [`Slide ${slide}`] : page === null ? [] : [`Page ${pagesOf(page, page_end ?? null)}`]),
+    ...headings,
+  ];
+  return parts.filter((part) => part !== '').join(' · ');
 }
 
 /** Render a page that says why the document is not shown. */

@@ -1,5 +1,5 @@
-import { segmentSentences } from '../ingest/chunk-sentences.ts';
 import { analyse } from '../language/analyser.ts';
+import { segmentSentences } from '../language/sentences.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';

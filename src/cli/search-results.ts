@@ -1,5 +1,5 @@
 import { oneLine, printable } from '../platform/printable.ts';
-import type { SearchResponse, SearchResult } from '../search/schema.ts';
+import type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
 import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -26,18 +26,17 @@ export function renderResults(response: SearchResponse, query: string): string {
 
 function titleOf(result: SearchResult, index: number): string {
   const { file_name, source_path, locator } = result.citation;
-  const pages =
-    locator.page === null
-      ? []
-      : [
-          locator.page_end && locator.page_end > locator.page
-            ? `pages ${locator.page}–${locator.page_end}`
-            : `page ${locator.page}`,
-        ];
   const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
-  const place = [...pages, ...headings].map((part) => ` · ${part}`).join('');
+  const place = [...placeOf(locator), ...headings].map((part) => ` · ${part}`).join('');
   const title = `${paint('bold', oneLine(source_path ?? file_name))}${paint('dim', oneLine(place))}`;
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
+}
+
+function placeOf({ page, page_end, sheet, slide }: Locator): string[] {
+  if (sheet !== undefined) return [`sheet ${sheet}`];
+  if (slide !== undefined) return [`slide ${slide}`];
+  if (page === null) return [];
+  return [page_end && page_end > page ? `pages ${page}–${page_end}` : `page ${page}`];
 }
 
 /** Make a function that highlights the words of the query at the beginning of words. */

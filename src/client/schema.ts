@@ -37,7 +37,12 @@ export const SearchResult = z.looseObject({
   citation: z.looseObject({
     file_name: z.string(),
     source_path: z.string().nullable(),
-    locator: z.looseObject({ page: z.number().nullish(), heading_path: z.array(z.string()).optional() }),
+    locator: z.looseObject({
+      page: z.number().nullish(),
+      sheet: z.string().nullish(),
+      slide: z.number().nullish(),
+      heading_path: z.array(z.string()).optional(),
+    }),
     url: z.string().nullable(),
   }),
 });

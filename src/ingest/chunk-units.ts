@@ -1,4 +1,4 @@
-import { type Range, safeCut, segmentSentences, trimRange } from './chunk-sentences.ts';
+import { type Range, safeCut, segmentSentences, trimRange } from '../language/sentences.ts';
 import type { Block } from './extract/blocks.ts';
 
 export type CountTokens = (text: string) => number;
@@ -14,6 +14,7 @@ export interface Budget {
 export interface Unit extends Range {
   readonly tokens: number;
   readonly page: number | null;
+  readonly block: Block;
   /** True for a whole sentence, which may be repeated at the start of the next chunk. */
   readonly repeatable: boolean;
 }
@@ -31,8 +32,12 @@ export function unitsOf(
   headings: readonly Unit[],
   countTokens: CountTokens,
 ): Unit[] {
-  const page = block.page ?? null;
-  const unit = (range: Range, tokens: number, repeatable: boolean): Unit => ({ ...range, tokens, page, repeatable });
+  // A sheet is cited by its name.
+  const page = block.sheet === undefined ? (block.page ?? null) : null;
+  const unit = (range: Range, tokens: number, repeatable: boolean): Unit => ({
+    ...{ start: range.start, end: range.end },
+    ...{ tokens, page, block, repeatable },
+  });
   const units: Unit[] = [];
   const isProse = block.kind !== 'table' && block.kind !== 'code';
   for (const range of isProse ? sentencesOf(text, block, budget) : linesOf(text, block)) {

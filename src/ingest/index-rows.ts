@@ -1,6 +1,7 @@
 import type { Threads } from '../platform/threads.ts';
 import type { IndexedGeneration } from '../search/chunk-table.ts';
 import type { ArtifactChunk } from './artifact.ts';
+import { shownTextOf } from './prepare-chunks.ts';
 
 /** Chunks analysed in one task of a worker thread. */
 const ANALYSE_CHUNKS = 512;
@@ -17,7 +18,10 @@ export async function analyseArtifacts(
   signal: AbortSignal,
 ): Promise<string[][]> {
   const all = artifacts.flatMap(({ chunks }) =>
-    chunks.map(({ text, locator }) => ({ text, headingPath: locator.heading_path })),
+    chunks.map(({ text, locator: { heading_path, table_header } }) => ({
+      text,
+      locator: { heading_path, ...(table_header === undefined ? {} : { table_header }) },
+    })),
   );
   const module = new URL('./prepare-chunks.ts', import.meta.url);
   const slices = Array.from({ length: Math.ceil(all.length / ANALYSE_CHUNKS) }, (_, nth) =>
@@ -58,7 +62,7 @@ export function* rowsOf(source: RowSource, batchRows: number): Generator<Indexed
       vectors: source.vectors.subarray(start * dimensions, (start + slice.length) * dimensions),
       chunks: slice.map((chunk, at) => ({
         ...{ chunkId: `${documentId}_${generation}_${chunk.index}`, documentId, generation, chunkIndex: chunk.index },
-        ...{ text: chunk.text, tokens: source.tokens[start + at] as string, locator: chunk.locator },
+        ...{ text: shownTextOf(chunk), tokens: source.tokens[start + at] as string, locator: chunk.locator },
         ...{ collectionId, privacyLevel, eventTimeMs, modality: 'text' as const },
       })),
     };

@@ -3,12 +3,14 @@ import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { analyse } from '../language/analyser.ts';
 import { countTokens } from '../models/tokens.ts';
 import { type Threads, transferResult } from '../platform/threads.ts';
-import { type Chunk, headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
+import type { Locator } from '../search/schema.ts';
+import { headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
+import type { Chunk } from './chunk-packer.ts';
 import type { TextWindow } from './extract/blocks.ts';
 
 /** Chunk that is ready to be embedded and indexed. Its index counts from the first chunk of its window. */
 export interface PreparedChunk extends Chunk {
-  /** Input of the model: the headings that enclose the chunk, then its text. */
+  /** Input of the model: the headings that enclose the chunk, the header of its table, then its text. */
   readonly embedText: string;
   /** Tokens for keyword search: the analysed `embedText`, joined by spaces. */
   readonly tokens: string;
@@ -74,9 +76,8 @@ export function prepareHere({
   const prepared: PreparedChunk[] = [];
   for (const chunk of streamChunks(window, { chunkTokens, overlapTokens, openHeadings, countTokens })) {
     if (prepared.length === CHUNKS_MAX) return null;
-    const embedText = embedTextOf(chunk.text, chunk.locator.heading_path);
-    const { start, end } = chunk.locator;
-    const locator = { ...chunk.locator, start: start + window.start, end: end + window.start };
+    const embedText = embedTextOf(chunk);
+    const locator = moved(chunk.locator, window.start);
     prepared.push({ ...chunk, locator, embedText, tokens: tokensOf(embedText) });
   }
   const pages: ChunkPage[] = [];
@@ -104,20 +105,37 @@ export function preparePacked(request: PrepareRequest): unknown {
 export async function unpackPage(page: ChunkPage): Promise<readonly PreparedChunk[]> {
   if ('chunks' in page) return page.chunks;
   const kept = JSON.parse((await inflate(page.packed)).toString('utf8')) as Omit<PreparedChunk, 'embedText'>[];
-  return kept.map((chunk) => ({ ...chunk, embedText: embedTextOf(chunk.text, chunk.locator.heading_path) }));
+  return kept.map((chunk) => ({ ...chunk, embedText: embedTextOf(chunk) }));
 }
 
 const inflate = promisify<Uint8Array, Buffer>(inflateRaw);
 
 /** Compute `tokens` of stored chunks on the calling thread. */
-export function analyseKept(chunks: readonly { text: string; headingPath: readonly string[] }[]): string[] {
-  return chunks.map(({ text, headingPath }) => tokensOf(embedTextOf(text, headingPath)));
+export function analyseKept(chunks: readonly KeptChunk[]): string[] {
+  return chunks.map((chunk) => tokensOf(embedTextOf(chunk)));
 }
 
-/** Text that the model reads: the headings that a chunk stands under, then its text. */
-export function embedTextOf(text: string, headingPath: readonly string[]): string {
-  const headings = headingPath.filter((heading) => !text.startsWith(heading));
+/** Fields of a chunk from which all of its texts are derived. */
+export type KeptChunk = Pick<Chunk, 'text'> & { readonly locator: Pick<Locator, 'heading_path' | 'table_header'> };
+
+/** Text that the model reads: the headings that a chunk stands under, then the text that a search shows. */
+export function embedTextOf(chunk: KeptChunk): string {
+  const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
+  const text = shownTextOf(chunk);
   return headings.length > 0 ? `${headings.join(' > ')}\n${text}` : text;
+}
+
+/** Text that a search shows: rows from within a table follow the names of its columns. */
+export function shownTextOf({ text, locator }: KeptChunk): string {
+  return locator.table_header === undefined ? text : `${locator.table_header}\n${text}`;
+}
+
+/** Converts offsets in a window to offsets in the text of the document. */
+function moved(locator: Locator, by: number): Locator {
+  const { start, end, places } = locator;
+  const offsets = { start: start + by, end: end + by };
+  if (places === undefined) return { ...locator, ...offsets };
+  return { ...locator, ...offsets, places: places.map((place) => ({ ...place, start: place.start + by })) };
 }
 
 function tokensOf(embedText: string): string {

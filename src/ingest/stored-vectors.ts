@@ -7,6 +7,7 @@ import type { ArtifactChunk, ChunkArtifact, NativeChunkVectors } from './artifac
 import { readArtifactParts } from './artifact-store.ts';
 import type { ChunkBuffer } from './chunk-buffer.ts';
 import type { EmbeddedChunks } from './chunk-embedder.ts';
+import { embedTextOf } from './prepare-chunks.ts';
 import { findStoredGeneration, type StoredGeneration } from './store.ts';
 
 interface Request {
@@ -43,12 +44,9 @@ export async function findStoredVectors(
 async function fits(parts: AsyncGenerator<ChunkArtifact>, buffer: ChunkBuffer): Promise<boolean> {
   const stored = chunksOf(parts);
   try {
-    for await (const { text, locator } of buffer.chunks()) {
+    for await (const { embedText } of buffer.chunks()) {
       const next = await stored.next();
-      if (next.done || next.value.text !== text) return false;
-      const headings = next.value.locator.heading_path;
-      if (headings.length !== locator.heading_path.length) return false;
-      if (headings.some((heading, at) => heading !== locator.heading_path[at])) return false;
+      if (next.done || embedTextOf(next.value) !== embedText) return false;
     }
     return true;
   } finally {

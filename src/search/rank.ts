@@ -11,6 +11,11 @@ export interface Candidates {
   readonly live: ReadonlyMap<string, LiveDocument>;
 }
 
+/** Part of the stored locator of a table of contents, a menu or a running title; no text can contain it unescaped. */
+const BOILERPLATE = '"boilerplate":true';
+/** Factor of the scores of boilerplate: it ranks about where the sixtieth of other chunks does. */
+const BOILERPLATE_SHARE = 0.5;
+
 /** A visible chunk with its scores. */
 export interface RankedChunk extends Candidate {
   readonly document: LiveDocument;
@@ -46,14 +51,16 @@ export function rank({ keyword, vector, live }: Candidates, { weights, mode }: P
     vector.filter((each) => visible(each) && hasVector(each)).map((candidate) => [candidate.chunkId, candidate]),
   );
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
-  return fused.map(({ id, score, rrf }) => {
+  const ranked = fused.map(({ id, score, rrf }) => {
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
+    const share = candidate.locator.includes(BOILERPLATE) ? BOILERPLATE_SHARE : 1;
     return {
       ...candidate,
-      ...{ document: live.get(candidate.documentId) as LiveDocument, score, rrf },
+      ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
       ...{ bm25: byKeyword.get(id)?.score ?? null, cosine: byVector.get(id)?.score ?? null },
     };
   });
+  return ranked.sort((a, b) => b.rrf - a.rrf);
 }
 
 export function toResult(chunk: RankedChunk): SearchResult {

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
+import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
 import { toResult } from './rank.ts';
 import { rerankResults } from './rerank/rerank-results.ts';
@@ -37,11 +38,13 @@ export async function searchBucket(
     ? await rerankResults(context.reranker, request.query, fused, warnings, signal)
     : fused;
   const returnedMax = Math.min(request.top_k, rerankTopK);
+  const terms = new Set(attempt.search.terms.flatMap((group) => group.terms));
+  const returned = ordered.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, returnedMax);
   return {
     object: 'list',
     bucket_id: attempt.index.bucketId,
     model: found.embedded?.model ?? null,
-    results: ordered.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, returnedMax),
+    results: await citePlaces(returned, terms),
     usage: { tokens: found.embedded?.tokens ?? 0 },
     warnings,
   };

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
-import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
+import { chunkDocument } from '../../src/ingest/chunk.ts';
+import type { Chunk } from '../../src/ingest/chunk-packer.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
+import { segmentSentences } from '../../src/language/sentences.ts';
 import { SEED } from '../support/random.ts';
 
 /** Token counter with one token per word. */

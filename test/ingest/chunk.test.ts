@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { type Chunk, chunkDocument } from '../../src/ingest/chunk.ts';
-import { segmentSentences } from '../../src/ingest/chunk-sentences.ts';
+import { chunkDocument } from '../../src/ingest/chunk.ts';
+import type { Chunk } from '../../src/ingest/chunk-packer.ts';
 import { type AssembledText, type BlockDraft, TextAssembler } from '../../src/ingest/extract/blocks.ts';
+import { segmentSentences } from '../../src/language/sentences.ts';
 
 /** Token counter with one token per word. */
 const countWords = (text: string) => text.match(/\S+/g)?.length ?? 0;
@@ -193,4 +194,57 @@ test('sentences are independent of the length of the block', () => {
   const found = segmentSentences(one.repeat(10_000));
   expect(found).toHaveLength(20_000);
   expect(new Set(found.map(({ start, end }) => end - start)).size).toBe(2);
+});
+
+test('a section that does not fit into a chunk with a small one before it has chunks of its own', () => {
+  const small = [heading('Small'), paragraph('Two words.')];
+  const fits = chunkWords([...small, heading('Whole'), paragraph(sentences(2, 7, 'a'))], 24, 4);
+  expect(fits).toHaveLength(1);
+  expect(fits[0]?.locator.places).toEqual([
+    { start: 0, page: null, heading_path: ['Small'] },
+    { start: 19, page: null, heading_path: ['Whole'] },
+  ]);
+  const long = chunkWords([...small, heading('Long'), paragraph(sentences(8, 7, 'b'))], 24, 4);
+  expect(long.map(({ locator }) => locator.heading_path)).toEqual([['Small'], ...long.slice(1).map(() => ['Long'])]);
+  expect(long.every(({ locator }) => locator.places === undefined)).toBe(true);
+});
+
+test('the rest of a section is never in one chunk with the next section', () => {
+  const chunks = chunkWords([heading('A'), paragraph(sentences(4, 6, 'a')), heading('B'), paragraph('Few.')], 26, 0);
+  expect(chunks.map(({ locator }) => locator.heading_path)).toEqual([['A'], ['A'], ['B']]);
+});
+
+test('a chunk never has text of two files, sheets or slides, or boilerplate beside other text', () => {
+  const parts = [
+    { file: 'a.txt' },
+    { file: 'b.txt' },
+    { file: 'b.txt', sheet: 'One' },
+    { file: 'b.txt', sheet: 'Two' },
+    { slide: 1 },
+    { slide: 2 },
+    { boilerplate: true },
+    {},
+  ];
+  const chunks = chunkWords(
+    parts.flatMap((part, at) => [
+      { ...heading(`Part ${at}`), ...part },
+      { ...paragraph(`Text ${at}.`), ...part },
+    ]),
+    100,
+    20,
+  );
+  expect(chunks.map(({ text }) => text)).toEqual(parts.map((_, at) => `Part ${at}\n\nText ${at}.`));
+  expect(chunks.map(({ locator }) => locator)).toMatchObject(parts);
+});
+
+test('a chunk of rows has the header of its table unless the header is in it', () => {
+  const rows = Array.from({ length: 9 }, (_, i) => `r${i} | a | b`);
+  const table: BlockDraft = { kind: 'table', text: ['id | x | y', ...rows].join('\n'), header: 'id | x | y' };
+  const chunks = chunkWords([paragraph('Before it.'), table, paragraph('After it.')], 20, 4);
+  expect(chunks.length).toBeGreaterThan(2);
+  expect(chunks[0]?.text).toContain('id | x | y');
+  expect(chunks.map(({ locator }) => locator.table_header)).toEqual([
+    undefined,
+    ...chunks.slice(1).map(() => 'id | x | y'),
+  ]);
 });

@@ -31,13 +31,20 @@ describe('csv', () => {
     expect(await read('a,b\n"x"y"z,1\n2,3\n', 'a.csv')).toEqual(['table: a | b\nxy"z | 1\n2 | 3']);
   });
 
-  test('a long csv table has the names of its columns as a heading', async () => {
+  test('every block of a long csv table has the names of its columns as its header', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => `${i},"이름 ${i}",${i * 2}`);
-    const blocks = await read(`id,이름,값\n${rows.join('\n')}`, 'a.csv');
-    expect(blocks[0]).toBe('heading1: id | 이름 | 값');
-    expect(blocks.join('\n').match(/이름 \d+ \|/g)).toHaveLength(3000);
+    const { blocks } = await readHere(Buffer.from(`id,이름,값\n${rows.join('\n')}`), 'a.csv');
+    expect(blocks.length).toBeGreaterThan(2);
+    expect(blocks.every(({ kind, header }) => kind === 'table' && header === 'id | 이름 | 값')).toBe(true);
+    expect(
+      brief(blocks)
+        .join('\n')
+        .match(/이름 \d+ \|/g),
+    ).toHaveLength(3000);
     const numbers = Array.from({ length: 5000 }, (_, i) => `${i},${i}`).join('\n');
-    expect((await read(numbers, 'a.csv')).every((block) => block.startsWith('table'))).toBe(true);
+    expect((await readHere(Buffer.from(numbers), 'a.csv')).blocks.every(({ header }) => header === undefined)).toBe(
+      true,
+    );
   });
 
   test('the error of an unterminated field, or of a row of too many cells or characters, names the row', async () => {

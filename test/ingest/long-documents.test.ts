@@ -100,7 +100,7 @@ describe('chunks of a long document', () => {
     return chunks;
   };
 
-  it('chunks of a long document are numbered slices of its text, under the headings of earlier windows', async () => {
+  it('chunks of a long document are numbered slices of its text, with the header of their table', async () => {
     const bytes = makeTable(30_000);
     const { text } = await extractDocument(fileOf(bytes, 'table.csv'));
     const windows = await windowsOf(bytes, 'table.csv', 1024 * 1024);
@@ -112,10 +112,11 @@ describe('chunks of a long document', () => {
     expect(chunks).toHaveLength(count);
     expect(count).toBeGreaterThan(3 * PAGE_CHUNKS);
     chunks.forEach((chunk, index) => {
-      const { start, end, heading_path: path } = chunk.locator;
+      const { start, end, heading_path: path, table_header: header } = chunk.locator;
       expect(chunk.index).toBe(index);
       if (text.slice(start, end) !== chunk.text) expect.fail(`chunk ${index} is not at its position`);
-      if (index > 0) expect(path).toEqual(['id | 이름 | comment']);
+      expect(path).toEqual([]);
+      expect(header).toBe(index === 0 ? undefined : 'id | 이름 | comment');
       expect(chunk.embedText.startsWith('id | 이름 | comment')).toBe(true);
       expect(chunk.tokens.length).toBeGreaterThan(0);
     });

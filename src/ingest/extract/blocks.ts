@@ -9,6 +9,16 @@ export const BlockDraft = z.object({
   level: z.int().min(1).max(100).optional(),
   /** Page from 1, in formats that have pages. */
   page: z.int().min(1).optional(),
+  /** Name of the file that the block is from, in a mail with attachments. */
+  file: z.string().optional(),
+  /** Name of the sheet, in a spreadsheet; `page` is its number. */
+  sheet: z.string().optional(),
+  /** Number of the slide, in a presentation. */
+  slide: z.int().min(1).optional(),
+  /** Row with the names of the columns, in a block of a table. */
+  header: z.string().optional(),
+  /** True for text that leads to other text, or is repeated: a table of contents, a menu, a running title. */
+  boilerplate: z.boolean().optional(),
 });
 export type BlockDraft = z.output<typeof BlockDraft>;
 
@@ -71,7 +81,8 @@ export class TextAssembler {
       throw new ExtractError('too_large', `the document holds more than ${this.#charsMax} characters of text`);
     }
     this.#parts.push(text);
-    this.#blocks.push({ ...draft, text, start: this.#length - this.#start, end: end - this.#start });
+    const header = draft.header === undefined ? {} : { header: tidy(draft.header, false) };
+    this.#blocks.push({ ...draft, ...header, text, start: this.#length - this.#start, end: end - this.#start });
     this.#length = end;
   }
 

@@ -1,6 +1,7 @@
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import type { BlockDraft } from './blocks.ts';
 import { byteOrderMark, decodeText } from './decode-text.ts';
+import { findNavigation } from './html-navigation.ts';
 
 type Node = DefaultTreeAdapterTypes.ChildNode;
 type Element = DefaultTreeAdapterTypes.Element;
@@ -34,7 +35,8 @@ export interface HtmlOptions {
 
 /**
  * Reads the blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables with one line
- * per row (`a | b | c`), `pre` as code. Scripts, styles, navigation and frames are dropped; nothing is ever fetched.
+ * per row (`a | b | c`), `pre` as code. Scripts, styles, `nav` and frames are dropped, and other navigation is marked as
+ * boilerplate; nothing is ever fetched.
  * The title becomes the first heading if there is no `h1`. The tree is walked without recursion, so depth needs no
  * stack.
  *
@@ -46,7 +48,7 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
   const source = options.isXhtml ? text.replace(SELF_CLOSED, '<$1$2></$1>') : text;
   const document = parse(source, { scriptingEnabled: false });
   const survey = surveyTree(document.childNodes);
-  const walk = new Walk(survey.layoutTables);
+  const walk = new Walk(survey.layoutTables, findNavigation(document.childNodes, DROPPED));
   if (survey.title !== null && !survey.hasH1 && options.title !== 'never')
     walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
   walk.run(document.childNodes);
@@ -113,8 +115,13 @@ class Walk {
   #rows: string[] = [];
   #cells: string[] = [];
 
-  constructor(layoutTables: ReadonlySet<Node>) {
+  readonly #navigation: ReadonlySet<Node>;
+  /** Number of elements of navigation around the current position. */
+  #navigationDepth = 0;
+
+  constructor(layoutTables: ReadonlySet<Node>, navigation: ReadonlySet<Node>) {
     this.#layoutTables = layoutTables;
+    this.#navigation = navigation;
   }
 
   run(roots: readonly Node[]): void {
@@ -136,6 +143,10 @@ class Walk {
 
   #enter(element: Element): void {
     const { tagName } = element;
+    if (this.#navigation.has(element)) {
+      if (this.#table === null) this.#flush();
+      this.#navigationDepth++;
+    }
     if (tagName === 'br') this.#text.push('\n');
     if (!BLOCK.has(tagName)) return;
     if (this.#table !== null) {
@@ -158,11 +169,17 @@ class Walk {
 
   #leave(element: Element): void {
     const { tagName } = element;
-    if (!BLOCK.has(tagName)) return;
-    if (this.#table !== null) {
-      this.#leaveInTable(element);
-      return;
+    const isNavigation = this.#navigation.has(element);
+    if (BLOCK.has(tagName)) {
+      if (this.#table !== null) this.#leaveInTable(element);
+      else this.#leaveBlock(tagName);
+    } else if (isNavigation && this.#table === null) {
+      this.#flush();
     }
+    if (isNavigation) this.#navigationDepth--;
+  }
+
+  #leaveBlock(tagName: string): void {
     this.#flush();
     if (HEADING.test(tagName)) this.#headingLevel = 0;
     else if (tagName === 'pre' || tagName === 'listing' || tagName === 'xmp') this.#preDepth--;
@@ -174,7 +191,7 @@ class Walk {
     const { tagName } = element;
     if (element === this.#table) {
       this.#endRow();
-      this.blocks.push({ kind: 'table', text: this.#rows.join('\n') });
+      this.#push({ kind: 'table', text: this.#rows.join('\n') });
       this.#rows = [];
       this.#table = null;
     } else if (tagName === 'td' || tagName === 'th') {
@@ -183,7 +200,7 @@ class Walk {
     } else if (tagName === 'tr') {
       this.#endRow();
     } else if (tagName === 'caption') {
-      this.blocks.push({ kind: 'paragraph', text: collapse(this.#text.join('')) });
+      this.#push({ kind: 'paragraph', text: collapse(this.#text.join('')) });
       this.#text = [];
     } else {
       this.#text.push(' ');
@@ -198,25 +215,31 @@ class Walk {
     this.#cells = [];
   }
 
+  /** Adds a block. A heading in navigation is no heading of the text that follows. */
+  #push(block: BlockDraft): void {
+    if (this.#navigationDepth === 0) this.blocks.push(block);
+    else this.blocks.push({ ...block, kind: block.kind === 'heading' ? 'paragraph' : block.kind, boilerplate: true });
+  }
+
   /** Ends the current block. */
   #flush(): void {
     if (this.#text.length === 0) return;
     const raw = this.#text.join('');
     this.#text = [];
     if (this.#preDepth > 0) {
-      this.blocks.push({ kind: 'code', text: raw });
+      this.#push({ kind: 'code', text: raw });
       return;
     }
     const text = collapseKeepingBreaks(raw);
     if (text === '') return;
     if (this.#headingLevel > 0) {
-      this.blocks.push({ kind: 'heading', level: this.#headingLevel, text: text.replaceAll('\n', ' ') });
+      this.#push({ kind: 'heading', level: this.#headingLevel, text: text.replaceAll('\n', ' ') });
     } else if (this.#lists.length > 0 || this.#bullet !== null) {
       const level = Math.min(Math.max(this.#lists.length, 1), 100);
-      this.blocks.push({ kind: 'list_item', level, text: `${this.#bullet ?? ''}${text}` });
+      this.#push({ kind: 'list_item', level, text: `${this.#bullet ?? ''}${text}` });
       this.#bullet = null;
     } else {
-      this.blocks.push({ kind: 'paragraph', text });
+      this.#push({ kind: 'paragraph', text });
     }
   }
 }

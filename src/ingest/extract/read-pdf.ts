@@ -1,9 +1,9 @@
 import { ExtractError, isOutOfMemory } from './errors.ts';
 import { loadPdfJs, type PdfDocument, type PdfPage } from './load-pdfjs.ts';
-import { PdfHeadings } from './pdf-headings.ts';
 import { imagesOf } from './pdf-images.ts';
 import { linesInReadingOrder, type PdfTextItem } from './pdf-lines.ts';
-import { type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
+import type { PdfPageLines } from './pdf-margins.ts';
+import { PdfBlocks } from './pdf-window.ts';
 import type { BlockSink, ImageSink } from './reader.ts';
 
 /** Result of reading a PDF, without its text. */
@@ -49,13 +49,13 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   const { images } = options;
   const emptyPages: number[] = [];
   const failedPages: number[] = [];
-  const headings = new PdfHeadings();
-  let window: PdfParagraph[] = [];
+  const blocks = new PdfBlocks();
+  let window: PdfPageLines[] = [];
   let windowChars = 0;
   let charsLeft = options.textCharsMax;
   let hasText = false;
   const flushWindow = async () => {
-    for (const block of headings.toBlocks(window)) sink.add(block);
+    for (const block of blocks.toBlocks(window)) sink.add(block);
     window = [];
     windowChars = 0;
     await sink.flush();
@@ -71,9 +71,9 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
     try {
       const page = await document.getPage(number);
       const items = await textOf(page, charsLeft);
-      const [left = 0, , right = 0] = page.view;
-      const found = toParagraphs(linesInReadingOrder(items, right - left), number);
-      for (const paragraph of found) window.push(paragraph);
+      const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
+      const found = linesInReadingOrder(items, right - left);
+      if (found.length > 0) window.push({ page: number, top, bottom, lines: found });
       hasText ||= found.length > 0;
       const chars = items.reduce((sum, item) => sum + item.str.length, 0);
       charsLeft -= chars;

@@ -2,62 +2,54 @@ import type { BlockDraft } from './blocks.ts';
 
 /** Size from which a table is divided into several blocks. */
 const BLOCK_CHARS = 16 * 1024;
-const HEADER_CHARS_MAX = 400;
+const HEADER_CHARS_MAX = 800;
 const HEADER_CELL_CHARS_MAX = 64;
+/** Rows of a title, each with one filled cell, that may stand above the names of the columns. */
+const TITLE_ROWS_MAX = 4;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`). A large one
- * becomes several blocks; if `headingLevel` is given and the first row names the columns, that row becomes a heading,
- * so that every chunk of the table has the names of its columns.
+ * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`), a large one
+ * becomes several. If the first row with several cells names the columns, it is the `header` of every block, so that
+ * every chunk of the table can have the names of its columns.
  */
 export class RowTable {
   readonly #add: (block: BlockDraft) => void;
-  readonly #headingLevel: number | null;
-  readonly #page: { page?: number };
-  #header: readonly string[] | null = null;
+  /** Names of the columns; undefined if the table has none, null until that is known. */
+  #header: string | undefined | null = null;
+  #titleRows = 0;
   #lines: string[] = [];
   #chars = 0;
-  #isCut = false;
-  #hasHeading = false;
 
-  constructor(add: (block: BlockDraft) => void, options: { headingLevel?: number; page?: number | undefined } = {}) {
+  constructor(add: (block: BlockDraft) => void) {
     this.#add = add;
-    this.#headingLevel = options.headingLevel ?? null;
-    this.#page = options.page === undefined ? {} : { page: options.page };
-  }
-
-  /** True if the names of the columns were added as a heading. */
-  get hasHeading(): boolean {
-    return this.#hasHeading;
   }
 
   addRow(cells: readonly string[]): void {
     const tidy = cells.map(tidyCell);
     while (tidy.at(-1) === '') tidy.pop();
     if (tidy.length === 0) return;
-    if (this.#header === null) this.#header = tidy;
     const line = tidy.join(' | ');
+    if (this.#header === null) this.#header = this.#headerOf(tidy, line);
     this.#lines.push(line);
     this.#chars += line.length + 1;
-    if (this.#chars >= BLOCK_CHARS) this.#cut();
+    if (this.#chars >= BLOCK_CHARS) this.#flush();
   }
 
   end(): void {
     this.#flush();
   }
 
-  #cut(): void {
-    if (!this.#isCut && this.#headingLevel !== null && namesColumns(this.#header as readonly string[])) {
-      this.#add({ kind: 'heading', level: this.#headingLevel, text: this.#lines.shift() as string, ...this.#page });
-      this.#hasHeading = true;
-    }
-    this.#isCut = true;
-    this.#flush();
+  #headerOf(cells: readonly string[], line: string): string | undefined | null {
+    const isTitle = cells.filter((cell) => cell !== '').length === 1 && ++this.#titleRows <= TITLE_ROWS_MAX;
+    if (isTitle) return null;
+    return line.length <= HEADER_CHARS_MAX && namesColumns(cells) ? line : undefined;
   }
 
   #flush(): void {
-    if (this.#lines.length > 0) this.#add({ kind: 'table', text: this.#lines.join('\n'), ...this.#page });
+    const header = this.#header ?? null;
+    const text = this.#lines.join('\n');
+    if (text !== '') this.#add({ kind: 'table', text, ...(header === null ? {} : { header }) });
     this.#lines = [];
     this.#chars = 0;
   }
@@ -72,14 +64,15 @@ function tidyCell(cell: string): string {
   return parts.join('\n');
 }
 
-/** Returns true for a row of short, distinct texts that are not numbers, which names the columns. */
+/** Returns true for a row of short, distinct texts, at least two, of which none is a number except for years. */
 function namesColumns(cells: readonly string[]): boolean {
+  const names = cells.filter((cell) => cell !== '');
   return (
-    cells.length >= 2 &&
-    cells.every(
-      (cell) => cell.length <= HEADER_CELL_CHARS_MAX && /\p{L}/u.test(cell) && !/^[-+\d.,%/: ]+$/.test(cell),
+    names.length >= 2 &&
+    names.some((name) => /\p{L}/u.test(name)) &&
+    names.every(
+      (name) => name.length <= HEADER_CELL_CHARS_MAX && (/\p{L}/u.test(name) || /^(19|20)\d\d$/.test(name)),
     ) &&
-    new Set(cells).size === cells.length &&
-    cells.join(' | ').length <= HEADER_CHARS_MAX
+    new Set(names).size === names.length
   );
 }

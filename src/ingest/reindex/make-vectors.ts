@@ -79,7 +79,7 @@ export class VectorMaker {
       signal.throwIfAborted();
       const answer = await embedForIndex(this.#embedder, {
         texts: slices.flatMap(({ work, from, to }) =>
-          work.artifact.chunks.slice(from, to).map(({ text, locator }) => embedTextOf(text, locator.heading_path)),
+          work.artifact.chunks.slice(from, to).map((chunk) => embedTextOf(chunk)),
         ),
         model: facts[0]?.model ?? embedder.id,
         exactly: true,

@@ -76,6 +76,7 @@ function metadataOf(bucket: string, { document_id, chunk_index, citation, metada
     ...{ bucket, document_id, chunk_index: String(chunk_index), file_name },
     ...(source_path === null ? {} : { source_path }),
     ...(locator.page ? { page: String(locator.page) } : {}),
+    ...(locator.sheet ? { sheet: locator.sheet } : {}),
     ...(locator.heading_path?.length ? { heading_path: locator.heading_path.join(' > ') } : {}),
   };
 }

@@ -6,6 +6,12 @@ export function titleOf({ citation }: SearchResult): string {
   return heading === undefined || heading === '' ? citation.file_name : `${citation.file_name}: ${heading}`;
 }
 
+function placeOf({ page, sheet, slide }: SearchResult['citation']['locator']): string[] {
+  if (sheet) return [`sheet ${sheet}`];
+  if (slide) return [`slide ${slide}`];
+  return page ? [`page ${page}`] : [];
+}
+
 /** Render results as text: numbered, each with its source before its text. */
 export function renderResults(results: readonly SearchResult[], warnings: readonly string[] = []): string {
   const lines = results.map((result, index) => {
@@ -13,7 +19,7 @@ export function renderResults(results: readonly SearchResult[], warnings: readon
     const heading = locator.heading_path?.join(' > ');
     const place = [
       `[${index + 1}] ${file_name}`,
-      ...(locator.page ? [`page ${locator.page}`] : []),
+      ...placeOf(locator),
       ...(heading ? [heading] : []),
       `score ${result.score.toFixed(2)}`,
       ...(url ? [url] : []),

@@ -7,8 +7,7 @@ const SNIFF_CHARS = 64 * 1024;
 const SNIFF_ROWS_MAX = 50;
 
 /**
- * Reads a file of separated values as a table. In a large table the names of the columns become a heading, so that
- * every part of it has them. Only the current window and some rows are held.
+ * Reads a file of separated values as a table, whose names of columns go with every part of it. Only the current window and some rows are held.
  *
  * @param windows the text in consecutive windows
  * @param delimiter null for the one of `, ; tab |` that divides the first rows most evenly
@@ -19,7 +18,7 @@ export async function readCsv(
   sink: BlockSink,
   delimiter: string | null,
 ): Promise<void> {
-  const table = new RowTable((block) => sink.add(block), { headingLevel: 1 });
+  const table = new RowTable((block) => sink.add(block));
   let parser: CsvParser | null = null;
   let start = '';
   const begin = () => {

@@ -3,7 +3,7 @@ import type { BlockSink, ImageSink, OcrStrategy, PageImage } from '../reader.ts'
 
 const HEADING_LEVEL = 2;
 
-/** Sink that puts the blocks of an attachment under a heading with its name. */
+/** Sink that puts the blocks of an attachment under a heading with its name, and marks them as of that file. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
   /** Name of the attachment. */
@@ -39,8 +39,9 @@ export class AttachmentSink implements BlockSink {
   }
 
   #put(block: BlockDraft): void {
+    const file = block.file === undefined ? this.name : `${this.name} / ${block.file}`;
     try {
-      this.#outer.add(block);
+      this.#outer.add({ ...block, file });
     } catch (error) {
       this.#isFull = true;
       throw error;

@@ -49,15 +49,23 @@ export async function readMail(
     throw new ExtractError('too_large', `the mail has more than ${ATTACHMENTS_MAX} attachments`);
   }
   const skipped: SkippedPart[] = [];
+  const names = new Map<string, number>();
   let unnamed = 0;
   for (const attachment of mail.attachments) {
     const isShown = attachment.related && attachment.mimeType.startsWith('image/');
     if (isShown && reading.images?.strategy !== 'always') continue;
-    const name = attachment.filename?.trim() || `Attachment ${++unnamed}`;
+    const name = distinctName(attachment.filename?.trim() || `Attachment ${++unnamed}`, names);
     skipped.push(...(await readAttachment(attachment, name, reading, depth + 1, readContained)));
     await sink.flush();
   }
   return resultOf('eml', { skipped });
+}
+
+/** Adds a number to a name that another attachment has, so that each can be cited. */
+function distinctName(name: string, names: Map<string, number>): string {
+  const count = (names.get(name) ?? 0) + 1;
+  names.set(name, count);
+  return count === 1 ? name : `${name} (${count})`;
 }
 
 async function readAttachment(

@@ -8,14 +8,12 @@ import { RowTable } from '../row-table.ts';
 export class SheetRows {
   readonly #add: (block: BlockDraft) => void;
   readonly #name: string;
-  readonly #page: number;
   #table: RowTable | null = null;
   #hasName = false;
 
   constructor(add: (block: BlockDraft) => void, name: string, page: number) {
-    this.#add = add;
-    this.#name = name;
-    this.#page = page;
+    this.#name = name.trim() === '' ? `Sheet ${page}` : name.trim();
+    this.#add = (block) => add({ ...block, page, sheet: this.#name });
   }
 
   addRow(cells: readonly string[]): void {
@@ -23,27 +21,19 @@ export class SheetRows {
       this.endTable();
       return;
     }
-    if (this.#table === null) {
-      if (!this.#hasName) this.#addName();
-      this.#table = new RowTable(this.#add, { headingLevel: 2, page: this.#page });
-    }
+    if (!this.#hasName) this.#add({ kind: 'heading', level: 1, text: this.#name });
+    this.#hasName = true;
+    this.#table ??= new RowTable(this.#add);
     this.#table.addRow(cells);
   }
 
   /** Ends the current table; an empty row separates two tables. */
   endTable(): void {
     this.#table?.end();
-    // The column names of one table must not become the heading of the next.
-    if (this.#table?.hasHeading) this.#hasName = false;
     this.#table = null;
   }
 
   end(): void {
     this.endTable();
-  }
-
-  #addName(): void {
-    this.#hasName = true;
-    if (this.#name.trim() !== '') this.#add({ kind: 'heading', level: 1, text: this.#name, page: this.#page });
   }
 }

@@ -16,5 +16,5 @@ export function arrangeSlide(
   const blocks: BlockDraft[] = [title ?? { kind: 'heading', level: 1, text: `Slide ${number}` }];
   for (const block of body) if (block !== title) blocks.push(block);
   if (notes.length > 0) blocks.push({ kind: 'heading', level: 2, text: 'Notes' }, ...notes);
-  return blocks.map((block) => ({ ...block, page: number }));
+  return blocks.map((block) => ({ ...block, page: number, slide: number }));
 }

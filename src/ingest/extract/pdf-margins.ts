@@ -1,0 +1,92 @@
+import type { PdfLine } from './pdf-lines.ts';
+
+/** Lines of a page. */
+export interface PdfPageLines {
+  readonly page: number;
+  /** Upper and lower edge of the page in PDF space. */
+  readonly top: number;
+  readonly bottom: number;
+  readonly lines: readonly PdfLine[];
+}
+
+/** Share of the height of a page, above and below, in which running titles stand. */
+const MARGIN_SHARE = 0.12;
+/** Most lines at each end of a page that may be running titles. */
+const MARGIN_LINES_MAX = 3;
+/** Distance of baselines, in units of the font size, that divides a running title from the text. */
+const GAP_RATIO = 1.8;
+const PAGES_MIN = 3;
+/** Share of the pages from the first to the last occurrence that a running title is on; a book may alternate two. */
+const DENSITY_MIN = 0.4;
+/** Height in points within which lines of several pages stand at the same place. */
+const SAME_HEIGHT = 4;
+
+/**
+ * Finds running titles and page numbers: lines at the same height in the margins of several pages, with the same text
+ * except for numbers. They are removed, and each running title is reported once.
+ */
+export class PdfMargins {
+  readonly #reported = new Set<string>();
+
+  /**
+   * Divides the lines of a window of pages.
+   *
+   * @param bodySize font size of the text: in larger lines, such as `Chapter 3`, numbers count as text
+   */
+  divide(
+    pages: readonly PdfPageLines[],
+    bodySize: number,
+  ): { pages: PdfPageLines[]; runningTitles: Array<{ text: string; page: number }> } {
+    const byKey = new Map<string, number[]>();
+    const keysOfPage = pages.map((page) => {
+      const keys = new Map(marginLines(page).map((line) => [line, keyOf(line, bodySize)]));
+      for (const key of new Set(keys.values())) byKey.set(key, [...(byKey.get(key) ?? []), page.page]);
+      return keys;
+    });
+    const isRunning = (key: string | undefined) => key !== undefined && isRepeated(byKey.get(key) ?? []);
+    const runningTitles: Array<{ text: string; page: number }> = [];
+    const divided = pages.map((page, at) => {
+      const keys = keysOfPage[at] as Map<PdfLine, string>;
+      const body = page.lines.filter((line) => !isRunning(keys.get(line)));
+      // A page with nothing else has that text as its content.
+      if (body.length === 0) return page;
+      for (const [line, key] of keys) {
+        if (!isRunning(key) || this.#reported.has(key)) continue;
+        this.#reported.add(key);
+        if (/\p{L}{2}/u.test(line.text)) runningTitles.push({ text: line.text, page: page.page });
+      }
+      return { ...page, lines: body };
+    });
+    return { pages: divided, runningTitles };
+  }
+}
+
+function isRepeated(pages: readonly number[]): boolean {
+  if (pages.length < PAGES_MIN) return false;
+  return pages.length / ((pages.at(-1) as number) - (pages[0] as number) + 1) >= DENSITY_MIN;
+}
+
+/** Returns the first and last lines of a page that a gap divides from its text. */
+function marginLines({ lines, top, bottom }: PdfPageLines): PdfLine[] {
+  const margin = (top - bottom) * MARGIN_SHARE;
+  const downwards = lines.toSorted((a, b) => b.y - a.y);
+  return [
+    ...beforeGap(downwards, (line) => line.y > top - margin),
+    ...beforeGap(downwards.toReversed(), (line) => line.y < bottom + margin),
+  ];
+}
+
+function beforeGap(lines: readonly PdfLine[], isInMargin: (line: PdfLine) => boolean): readonly PdfLine[] {
+  for (const [at, line] of lines.slice(0, MARGIN_LINES_MAX).entries()) {
+    if (!isInMargin(line)) break;
+    const next = lines[at + 1];
+    if (next === undefined) break;
+    if (Math.abs(line.y - next.y) > GAP_RATIO * Math.min(line.fontSize, next.fontSize)) return lines.slice(0, at + 1);
+  }
+  return [];
+}
+
+function keyOf({ text, y, fontSize }: PdfLine, bodySize: number): string {
+  const known = fontSize > bodySize * 1.1 ? text : text.replace(/\d+|\b[ivxlc]{1,6}\b/g, '#');
+  return `${Math.round(y / SAME_HEIGHT)} ${known}`;
+}
