@@ -1,5 +1,6 @@
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { UnsurePicture } from './extract/image-texts.ts';
 
 /**
  * Set the status of a document after one of its jobs ended without a result, in the transaction of that job: it stays
@@ -67,9 +68,11 @@ export interface ExtractionRecord {
   /** Pages whose text was recognised in pictures. */
   readonly recognisedPages: readonly number[];
   readonly skipped: readonly { readonly name: string; readonly category: string }[];
+  readonly unsurePictures: readonly UnsurePicture[];
 }
 
 const LISTED_MAX = 1_000;
+const WARNINGS_MAX = 20;
 
 /**
  * Add the parts of a document that were not read to the snapshot of its job, in the transaction that finishes the job.
@@ -81,11 +84,24 @@ export async function recordExtraction(sql: Sql, orgId: string, jobId: string, f
     recognised_pages: found.recognisedPages,
     skipped: found.skipped,
   };
-  if (Object.values(lists).every((list) => list.length === 0)) return;
+  if (Object.values(lists).every((list) => list.length === 0)) return; // Then no text was recognised either.
   const cut = Object.entries(lists).map(([name, list]) => [name, list.slice(0, LISTED_MAX)] as const);
   const counts = { failed_count: found.failedPages.length, empty_count: found.emptyPages.length };
   const extraction = { pages: found.pages, ...counts, ...Object.fromEntries(cut) };
+  const warnings = warningsOf(found.unsurePictures);
+  const added = { extraction, ...(warnings.length === 0 ? {} : { warnings }) };
   await sql`
-    UPDATE jobs SET metadata_snapshot = coalesce(metadata_snapshot, '{}') || ${sql.json({ extraction } as never)}
+    UPDATE jobs SET metadata_snapshot = coalesce(metadata_snapshot, '{}') || ${sql.json(added as never)}
     WHERE org_id = ${orgId} AND id = ${jobId}`;
+}
+
+function warningsOf(pictures: readonly UnsurePicture[]): string[] {
+  const warnings = pictures.slice(0, WARNINGS_MAX).map(({ page, part, confidence }) => {
+    const place = part === null ? `page ${page}` : `the attachment "${part}"`;
+    return `the text of ${place} was recognised with a confidence of ${confidence} %; compare it with the original`;
+  });
+  const more = pictures.length - warnings.length;
+  return more === 0
+    ? warnings
+    : [...warnings, `the text of ${more} more pictures was recognised with little confidence`];
 }

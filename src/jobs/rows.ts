@@ -28,6 +28,8 @@ export function toJob(row: Row): Job {
 export function toView(row: Row): JobView {
   const time = (name: string) => (row[name] instanceof Date ? (row[name] as Date).toISOString() : null);
   const text = (name: string) => row[name] as string | null;
+  const { warnings, ...others } = (row['metadata_snapshot'] ?? {}) as Record<string, unknown>;
+  const snapshot = row['metadata_snapshot'] === null ? null : others;
   return {
     id: row['id'] as string,
     org_id: row['org_id'] as string,
@@ -58,6 +60,7 @@ export function toView(row: Row): JobView {
     completed_at: time('completed_at'),
     created_at: time('created_at') as string,
     updated_at: time('updated_at') as string,
-    metadata_snapshot: row['metadata_snapshot'] as Record<string, unknown> | null,
+    metadata_snapshot: snapshot,
+    warnings: Array.isArray(warnings) ? warnings.map(String) : [],
   };
 }

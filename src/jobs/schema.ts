@@ -80,6 +80,7 @@ export const JobView = z
     created_at: timestamp,
     updated_at: timestamp,
     metadata_snapshot: z.record(z.string(), z.unknown()).nullable(),
+    warnings: z.array(z.string()).describe('faults of the result that did not fail the job'),
   })
   .meta({ id: 'Job' });
 export type JobView = z.infer<typeof JobView>;

@@ -4,7 +4,7 @@ import type { VisionSettings } from '../platform/provider-settings.ts';
 import { checkImage, checkPixels, type DecodedImage, IMAGE_BYTES_MAX, ImageFault } from './decode-images.ts';
 import { type OcrOptions, openOcr } from './ocr.ts';
 import { isTiff, type TiffPage, tiffPages } from './tiff-pages.ts';
-import type { Transcriber } from './transcriber.ts';
+import type { Transcriber, Transcription } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
 /** Bound of a file, larger than for an image of a request: scans are stored with little compression. */
@@ -23,7 +23,7 @@ export interface DocumentImages {
    * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400), `provider_unavailable` (502),
    *   `images_overloaded` (503); the signal's reason once it is aborted
    */
-  read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string>;
+  read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Transcription>;
   close(): Promise<void>;
 }
 

@@ -32,15 +32,14 @@ interface Line {
   readonly confidence: number;
 }
 
-/** Page segmentation modes of Tesseract: a page with a layout, and sparse text at any position. */
-const AUTOMATIC = '3';
-const SPARSE = '11';
 /**
- * Bounds that distinguish text from the lines that photographs and textures give: confidence (percent) and number of
- * letters.
+ * Page segmentation modes of Tesseract: a page with a layout, and sparse text at any position. Photographs and textures
+ * give lines, too, but with less confidence (percent) and fewer letters.
  */
-const AUTOMATIC_CONFIDENCE_MIN = 60;
-const SPARSE_CONFIDENCE_MIN = 70;
+const AUTOMATIC: Mode = { segmentation: '3', confidenceMin: 60 };
+const SPARSE: Mode = { segmentation: '11', confidenceMin: 70 };
+const TURNED_CONFIDENCE_MIN = 35;
+const HALF_TURN = 'half';
 const SURE_CONFIDENCE_MIN = 80;
 const SURE_CHARACTERS_MIN = 2;
 const UNSURE_CHARACTERS_MIN = 8;
@@ -58,9 +57,9 @@ async function main(): Promise<void> {
   for (;;) {
     const { image, orientation } = await nextImage();
     core.FS.writeFile('/input', image);
-    const text = await recognise(recogniser, orientation);
+    const found = await recognise(recogniser, orientation, argument.textCharsMax);
     core.FS.unlink('/input');
-    await print(report(text === null ? null : text.slice(0, argument.textCharsMax)));
+    await print(report(found, argument.textCharsMax));
   }
 }
 
@@ -100,48 +99,95 @@ function openRecogniser(core: Core, { languages }: OcrArgument): Recogniser {
 }
 
 /**
- * Read the image as a page, and if the result is not certain, also as sparse text, which can take long.
+ * Read the image as a page. If the result is not certain, read it also turned by 180 degrees, since the recogniser
+ * distinguishes lines from columns but not up from down, and then as sparse text, which can take long.
  *
  * @returns null if the image cannot be decoded
  */
-async function recognise(recogniser: Recogniser, orientation: number): Promise<string | null> {
-  const page = recogniseAs(recogniser, orientation, AUTOMATIC, AUTOMATIC_CONFIDENCE_MIN);
-  if (page === null) return null;
-  if (page.isSure) return page.text;
-  await print({ type: 'draft', text: page.text });
-  const sparse = recogniseAs(recogniser, orientation, SPARSE, SPARSE_CONFIDENCE_MIN);
-  return sparse !== null && sparse.weight > page.weight ? sparse.text : page.text;
+async function recognise(
+  recogniser: Recogniser,
+  orientation: number,
+  textCharsMax: number,
+): Promise<Recognition | null> {
+  const draft = async ({ text, confidence }: Recognition, next: 'turned' | 'sparse') =>
+    print({ type: 'draft', text: text.slice(0, textCharsMax), confidence, next });
+  const page = recogniseAs(recogniser, orientation, AUTOMATIC);
+  if (page === null || page.isSure) return page;
+  let best = { ...page, orientation };
+  const consider = (found: Recognition | null, as: number) => {
+    if (found !== null && found.weight > best.weight) best = { ...found, orientation: as };
+    return found?.isSure === true;
+  };
+  const upsideDown = turned(orientation, HALF_TURN);
+  if (page.characters > 0) {
+    await draft(best, 'turned');
+    if (consider(recogniseAs(recogniser, upsideDown, AUTOMATIC), upsideDown)) return best;
+  }
+  await draft(best, 'sparse');
+  const upright = best.orientation;
+  const sparse = recogniseAs(recogniser, upright, SPARSE);
+  if (consider(sparse, upright) || sparse === null || !resemblesText(sparse)) return best;
+  for (const angle of [HALF_TURN, 'left', 'right'] as const) {
+    await draft(best, 'sparse');
+    const other = turned(upright, angle);
+    if (consider(recogniseAs(recogniser, other, SPARSE), other)) break;
+  }
+  return best;
+}
+
+/** Return true if letters were found that may be of turned text; photographs and textures give fewer and worse ones. */
+function resemblesText({ characters, confidence }: Recognition): boolean {
+  return characters >= UNSURE_CHARACTERS_MIN && (confidence ?? 0) >= TURNED_CONFIDENCE_MIN;
+}
+
+/** EXIF orientations by the turn that they add to one, from 1 (upright); mirrored ones have a cycle of their own. */
+const TURNS = { half: [3, 4, 1, 2, 7, 8, 5, 6], left: [8, 7, 6, 5, 2, 1, 4, 3], right: [6, 5, 8, 7, 4, 3, 2, 1] };
+
+function turned(orientation: number, angle: keyof typeof TURNS): number {
+  return TURNS[angle][orientation - 1] ?? orientation;
 }
 
 interface Recognition {
-  /** Text of all lines; empty if it has too few characters to be reliable. */
+  /** Text of all certain lines; empty if it has too few characters to be reliable. */
   readonly text: string;
   readonly isSure: boolean;
-  /** Sum of the confidences of all letters and digits. */
+  /** Sum of the confidences of the letters and digits of these lines. */
   readonly weight: number;
+  /** Letters and digits of all lines. */
+  readonly characters: number;
+  /** Mean confidence of all letters and digits; null without any. */
+  readonly confidence: number | null;
 }
 
-function recogniseAs(
-  recogniser: Recogniser,
-  orientation: number,
-  segmentation: string,
-  confidenceMin: number,
-): Recognition | null {
-  recogniser.SetVariable('tessedit_pageseg_mode', segmentation);
+/** Mode of page segmentation with the confidence that its lines need. */
+interface Mode {
+  readonly segmentation: string;
+  readonly confidenceMin: number;
+}
+
+function recogniseAs(recogniser: Recogniser, orientation: number, mode: Mode): Recognition | null {
+  recogniser.SetVariable('tessedit_pageseg_mode', mode.segmentation);
   if (recogniser.SetImageFile(orientation, 0) === 1) return null;
   if (recogniser.Recognize(null) !== 0) return null;
   const lines: string[] = [];
-  let characters = 0;
-  let weight = 0;
+  const all = { characters: 0, weight: 0 };
+  const certain = { characters: 0, weight: 0 };
   for (const line of linesOf(recogniser.GetJSONText())) {
-    const characterCount = countCharacters(line.text);
-    if (line.confidence < confidenceMin || characterCount === 0) continue;
+    const characters = countCharacters(line.text);
+    all.characters += characters;
+    all.weight += characters * line.confidence;
+    if (line.confidence < mode.confidenceMin || characters === 0) continue;
     lines.push(line.text.trim());
-    characters += characterCount;
-    weight += characterCount * line.confidence;
+    certain.characters += characters;
+    certain.weight += characters * line.confidence;
   }
-  const isSure = characters >= SURE_CHARACTERS_MIN && weight / characters >= SURE_CONFIDENCE_MIN;
-  return { text: isSure || characters >= UNSURE_CHARACTERS_MIN ? lines.join('\n') : '', isSure, weight };
+  const isSure =
+    certain.characters >= SURE_CHARACTERS_MIN && certain.weight / certain.characters >= SURE_CONFIDENCE_MIN;
+  return {
+    text: isSure || certain.characters >= UNSURE_CHARACTERS_MIN ? lines.join('\n') : '',
+    ...{ isSure, weight: certain.weight, characters: all.characters },
+    confidence: all.characters === 0 ? null : all.weight / all.characters,
+  };
 }
 
 function countCharacters(text: string): number {
@@ -189,9 +235,11 @@ function readImages(bytesMax: number): () => Promise<ReceivedImage> {
   };
 }
 
-function report(text: string | null): OcrLine {
+function report(found: Recognition | null, textCharsMax: number): OcrLine {
   const { user, system } = process.cpuUsage();
-  return { type: 'read', text, residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
+  const text = found?.text.slice(0, textCharsMax) ?? null;
+  const used = { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
+  return { type: 'read', text, confidence: found?.confidence ?? null, ...used };
 }
 
 function print(line: OcrLine): Promise<void> {

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ConfinedProcess, startConfined } from '../platform/confined-process.ts';
-import { IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
+import { DRAFTS_MAX, IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
+import type { Transcription } from './transcriber.ts';
 
 /**
  * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: the deadline passed. `died`: the
@@ -26,7 +27,8 @@ export interface OcrProcessLimits {
   /** Time limit of one image (wall clock). */
   readonly imageMs: number;
   /**
-   * Time limit of the second pass over an image whose first pass gave little text; after it the first result is used.
+   * Time limit of each further pass over an image whose first pass gave little text; after it the best result so far is
+   * used. The pass over the turned page may also take twice as long as the first pass.
    */
   readonly secondPassMs: number;
   /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
@@ -41,8 +43,8 @@ const STDERR_CHARS_MAX = 2000;
 /** Bound of the bytes of a character in JSON. */
 const JSON_BYTES_PER_CHAR = 6;
 
-/** Bound of unread lines: a draft and the line that follows it. */
-const UNREAD_LINES_MAX = 2;
+/** Bound of unread lines: drafts and the line that follows them. */
+const UNREAD_LINES_MAX = DRAFTS_MAX + 1;
 
 /**
  * Process that reads text in images, one at a time.
@@ -108,21 +110,25 @@ export class OcrProcess {
    *
    * @throws OcrFault; the signal's reason once it is aborted
    */
-  async recognise(image: Uint8Array, orientation: number, signal: AbortSignal): Promise<string> {
+  async recognise(image: Uint8Array, orientation: number, signal: AbortSignal): Promise<Transcription> {
     signal.throwIfAborted();
     const head = Buffer.alloc(IMAGE_HEAD_BYTES);
     head.writeUInt32LE(image.length, 0);
     head.writeUInt8(orientation, 4);
     this.#child.stdin.write(head);
     this.#child.stdin.write(image);
-    let line = await this.#next(this.#limits.imageMs, signal);
-    if (line.type === 'draft') {
-      const draft = line.text;
+    const { imageMs, secondPassMs } = this.#limits;
+    const beganMs = performance.now();
+    let line = await this.#next(imageMs, signal);
+    const firstPassMs = performance.now() - beganMs;
+    for (let drafts = 1; line.type === 'draft' && drafts <= DRAFTS_MAX; drafts++) {
+      const { text, confidence, next }: Extract<OcrLine, { type: 'draft' }> = line;
+      const turnedMs = next === 'turned' ? Math.min(2 * firstPassMs, imageMs) : 0;
       try {
-        line = await this.#next(this.#limits.secondPassMs, signal);
+        line = await this.#next(secondPassMs + turnedMs, signal);
       } catch (error) {
         if (!(error instanceof OcrFault)) throw error;
-        return draft;
+        return { text, confidence };
       }
     }
     if (line.type !== 'read') {
@@ -132,7 +138,7 @@ export class OcrProcess {
     this.#residentBytes = line.residentBytes;
     this.#cpuSeconds = line.cpuSeconds;
     if (line.text === null) throw new OcrFault('unreadable', 'the decoder refused the image');
-    return line.text;
+    return { text: line.text, confidence: line.confidence };
   }
 
   kill(): void {

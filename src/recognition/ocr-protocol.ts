@@ -16,15 +16,27 @@ export interface OcrArgument {
  */
 export const IMAGE_HEAD_BYTES = 5;
 
-/** Lines of JSON on stdout: `ready` first, then for each image a `read`, before which there may be a `draft`. */
+/** Maximum of drafts of one image. */
+export const DRAFTS_MAX = 5;
+
+/**
+ * Lines of JSON on stdout: `ready` first, then for each image a `read`, before which there may be drafts. `confidence`
+ * is the mean over all letters that were recognised, in percent; null if there are none.
+ */
 export const OcrLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
-  /** Result of the first pass, before a longer second one. */
-  z.object({ type: z.literal('draft'), text: z.string() }),
+  /** Best result so far, before a further pass: over the page turned by 180 degrees, or a longer one. */
+  z.object({
+    type: z.literal('draft'),
+    text: z.string(),
+    confidence: z.number().nullable(),
+    next: z.enum(['turned', 'sparse']),
+  }),
   z.object({
     type: z.literal('read'),
     /** Null if the decoder refused the file. */
     text: z.string().nullable(),
+    confidence: z.number().nullable(),
     /** Resident memory and CPU time of the process so far; it frees no memory. */
     residentBytes: z.int(),
     cpuSeconds: z.number(),

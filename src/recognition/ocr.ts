@@ -6,7 +6,7 @@ import { firstFrameOf } from './first-frame.ts';
 import { OCR_CPU_SECONDS_MAX, OcrFault, OcrProcess, type OcrProcessLimits } from './ocr-process.ts';
 import { Slots } from './slots.ts';
 import type { TiffPage } from './tiff-pages.ts';
-import type { Transcriber } from './transcriber.ts';
+import type { Transcriber, Transcription } from './transcriber.ts';
 
 export interface OcrOptions extends Partial<OcrProcessLimits> {
   /** Bound of the processes; each reads one image at a time. */
@@ -26,7 +26,7 @@ const ATTEMPTS_MAX = 2;
 
 /** Transcriber that also reads pages of TIFF files. */
 export interface Ocr extends Transcriber {
-  transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string>;
+  transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<Transcription>;
 }
 
 /**
@@ -62,7 +62,7 @@ class OcrPool implements Ocr {
     });
   }
 
-  async transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string> {
+  async transcribe(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<Transcription> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     try {
       return await this.#slots.run(either, () => this.#read(image, either));
@@ -83,7 +83,7 @@ class OcrPool implements Ocr {
     for (const process of this.#processes.keys()) this.#end(process);
   }
 
-  async #read(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<string> {
+  async #read(image: DecodedImage | TiffPage, signal: AbortSignal): Promise<Transcription> {
     const frame = image.format === 'tiff' ? image.bytes : firstFrameOf(image);
     for (let attempt = 1; ; attempt++) {
       const process = await this.#acquire(signal);

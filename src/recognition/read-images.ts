@@ -42,7 +42,8 @@ export function readerOf(transcriber: Transcriber): ImageReader {
       const either = AbortSignal.any([signal, giveUp.signal]);
       const readings = images.map(async (image, index) => {
         try {
-          return { text: normalise(await transcriber.transcribe(image, either)) };
+          const { text } = await transcriber.transcribe(image, either);
+          return { text: normalise(text) };
         } catch (error) {
           giveUp.abort();
           throw error instanceof AppError && error.status === 400 ? named(error, index) : error;

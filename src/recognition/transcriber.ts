@@ -1,13 +1,21 @@
 import type { DecodedImage } from './decode-images.ts';
 
+export interface Transcription {
+  /** Plain text of the image, empty if there is none. */
+  readonly text: string;
+  /** Mean confidence of the letters in percent; null without letters, and for a vision model. */
+  readonly confidence: number | null;
+}
+
 /** Reader of the text in an image: a vision model, or OCR on this machine. */
 export interface Transcriber {
   /**
-   * @returns the plain text of the image, empty if there is none
+   * Read the text of an image.
+   *
    * @throws AppError `image_unreadable` or `image_too_slow` (400) for a faulty image, `upstream_rejected` (400),
    *   `provider_unavailable` (502), `images_overloaded` (503); the signal's reason once it is aborted
    */
-  transcribe(image: DecodedImage, signal: AbortSignal): Promise<string>;
+  transcribe(image: DecodedImage, signal: AbortSignal): Promise<Transcription>;
   /** Abort the images in progress. */
   close(): Promise<void>;
 }

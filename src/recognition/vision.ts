@@ -12,7 +12,7 @@ import type { DecodedImage } from './decode-images.ts';
 import { firstFrameOf } from './first-frame.ts';
 import { viewOf } from './image-header.ts';
 import { Slots } from './slots.ts';
-import type { Transcriber } from './transcriber.ts';
+import type { Transcriber, Transcription } from './transcriber.ts';
 import { type VisionProtocol, visionProtocolOf } from './vision-protocols.ts';
 
 /** Name of the model in the operator's log and in errors. */
@@ -71,9 +71,10 @@ class Vision implements Transcriber {
     });
   }
 
-  transcribe(image: DecodedImage, signal: AbortSignal): Promise<string> {
+  async transcribe(image: DecodedImage, signal: AbortSignal): Promise<Transcription> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
-    return this.#slots.run(either, () => this.#send(image, either));
+    const text = await this.#slots.run(either, () => this.#send(image, either));
+    return { text, confidence: null };
   }
 
   async close(): Promise<void> {

@@ -19,7 +19,7 @@ async function measure(label: string, pdf: Buffer): Promise<void> {
   let images = 0;
   const read = async () => {
     images++;
-    return 'text of a scanned page';
+    return { text: 'text of a scanned page', confidence: null };
   };
   const file = { open: () => Readable.from([pdf]), sizeBytes: pdf.length, fileName: 'large.pdf' };
   let windows = 0;

@@ -87,7 +87,7 @@ async function outcomeOf({ what, name, bytes }: HostileFile): Promise<string> {
   try {
     const { text, peakMemoryBytes } = await extractDocument({
       ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName: name, limits },
-      pictures: { strategy: 'always', read: async () => 'a picture' },
+      pictures: { strategy: 'always', read: async () => ({ text: 'a picture', confidence: null }) },
     });
     expect(text, what).not.toContain(SECRET);
     expect(peakMemoryBytes ?? 0, what).toBeLessThanOrEqual(512 * MIB);

@@ -9,8 +9,9 @@ import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { type Bitmap, drawText } from '../support/draw-text.ts';
-import { encodePng } from '../support/encode-image.ts';
+import { encodePng, rotateLeft } from '../support/encode-image.ts';
 import { FakeVision, respond } from '../support/fake-vision.ts';
+import { createRandom } from '../support/random.ts';
 import { damagedImage, encodeTiff, greyImage, makeScanPdf } from '../support/scan-samples.ts';
 import { until } from '../support/until.ts';
 
@@ -70,6 +71,12 @@ async function search(installation: Installation, query: string) {
 
 const page = (lines: string[]): Bitmap => drawText(lines);
 
+/** Erase parts of the strokes, as on a bad copy. */
+function worn(bitmap: Bitmap): Bitmap {
+  const random = createRandom(7);
+  return { ...bitmap, pixels: bitmap.pixels.map((shade) => (random.real() < 0.5 ? 255 : shade)) };
+}
+
 it('a scanned PDF is found by the text on its pages, and its job lists the recognised pages', async () => {
   const pdf = makeScanPdf([
     { text: 'A cover page with text.' },
@@ -86,6 +93,28 @@ it('a scanned PDF is found by the text on its pages, and its job lists the recog
   const [hit] = await search(local, 'vector search 2047');
   expect(hit?.citation).toMatchObject({ file_name: 'scan.pdf' });
   expect(hit?.text).toContain('VECTOR SEARCH 2047');
+});
+
+it.each([90, 180, 270])('a scan that is turned by %i degrees is found', async (degrees) => {
+  let scan = page([`CRANE BOLLARD ${degrees}`, 'MOORING ROPES AND BUOYS']);
+  for (let angle = 0; angle < degrees; angle += 90) scan = rotateLeft(scan);
+  const job = await ingest(local, `turned-${degrees}.pdf`, makeScanPdf([{ images: [greyImage(scan)] }]));
+  expect(job).toMatchObject({ status: 'ready', warnings: [] });
+  expect((await search(local, `crane bollard ${degrees}`))[0]?.citation.file_name).toBe(`turned-${degrees}.pdf`);
+});
+
+it('the job of a page that was recognised with little confidence warns of it', async () => {
+  const clean = page(['THE PILOT WAITS AT BUOY SEVEN']);
+  const job = await ingest(
+    local,
+    'faint.pdf',
+    makeScanPdf([{ images: [greyImage(clean)] }, { images: [greyImage(worn(clean))] }]),
+  );
+  expect(job).toMatchObject({
+    status: 'ready',
+    warnings: [expect.stringMatching(/^the text of page 2 was recognised with a confidence of \d\d %/)],
+  });
+  expect(job.metadata_snapshot).not.toHaveProperty('warnings');
 });
 
 it('the job of a completely read document has no extraction record', async () => {

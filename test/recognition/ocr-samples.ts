@@ -27,8 +27,8 @@ export function grey(width: number, height: number, shade: (x: number, y: number
 /** Create an image of 7000 x 7000 pixels in a few kilobytes. */
 export const large = () => pngOf(7000, 7000, 2, deflateSync(Buffer.alloc(7000 * 21_001)));
 
-export function read(ocr: Transcriber, file: Buffer, signal = never): Promise<string> {
-  return ocr.transcribe(decodeImage(file.toString('base64')), signal);
+export async function read(ocr: Transcriber, file: Buffer, signal = never): Promise<string> {
+  return (await ocr.transcribe(decodeImage(file.toString('base64')), signal)).text;
 }
 
 /** Open OCR with one process, which ends with the test. */

@@ -55,6 +55,23 @@ describe('reading text in images on this machine', () => {
     expect(await read(ocr, withExifOrientation(encodeJpeg(rotateLeft(small)), 6, 'II'))).toBe('HELLO WORLD');
   });
 
+  it.each([90, 180, 270])('OCR reads a page that is turned by %i degrees', async (degrees) => {
+    let turned = english;
+    for (let angle = 0; angle < degrees; angle += 90) turned = rotateLeft(turned);
+    expect(await read(ocr, encodePng(turned))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+  });
+
+  it('OCR reads Korean that is turned upside down', async () => {
+    expect(await read(ocr, encodePng(rotateLeft(rotateLeft(korean))))).toBe('한국어 문서\n검색 엔진 서울 도시');
+  });
+
+  it('OCR tells how sure it is of a text', async () => {
+    const clean = await ocr.transcribe(decodeImage(encodePng(english).toString('base64')), never);
+    expect(clean.confidence).toBeGreaterThan(90);
+    const none = await ocr.transcribe(decodeImage(encodePng(grey(400, 300, () => 255)).toString('base64')), never);
+    expect(none).toEqual({ text: '', confidence: null });
+  });
+
   it('OCR reads Korean with its spaces', async () => {
     expect(await read(ocr, encodePng(korean))).toBe('한국어 문서\n검색 엔진 서울 도시');
   });

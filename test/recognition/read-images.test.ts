@@ -15,7 +15,10 @@ function images(count: number): DecodedImage[] {
 }
 
 function transcriberOf(transcribe: (index: number, signal: AbortSignal) => Promise<string>): Transcriber {
-  return { transcribe: (image, signal) => transcribe(image.width - 1, signal), close: async () => {} };
+  return {
+    transcribe: async (image, signal) => ({ text: await transcribe(image.width - 1, signal), confidence: null }),
+    close: async () => {},
+  };
 }
 
 async function textOf(found: string): Promise<string> {

@@ -53,7 +53,7 @@ function open(protocol: Protocol, fields: Partial<VisionSettings> = {}): Transcr
 describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) => {
   it('a request has the image, the prompt and only fields of the protocol', async () => {
     fake.answer = () => 'HELLO\nA letter on white.';
-    expect(await open(protocol).transcribe(png, never)).toBe('HELLO\nA letter on white.');
+    expect((await open(protocol).transcribe(png, never)).text).toBe('HELLO\nA letter on white.');
     expect(fake.calls).toHaveLength(1);
     const [call] = fake.calls;
     expect(call).toMatchObject({ protocol, model: 'see-1', apiKey: CANARY });
@@ -85,7 +85,7 @@ describe.each(PROTOCOLS)('reading images by a vision model over %s', (protocol) 
 
   it.each([429, 500, 503])('a call is tried again after status %i', async (status) => {
     fake.answer = (_call, index) => (index < 2 ? { take: (response) => respond(response, status, {}) } : 'third time');
-    expect(await open(protocol).transcribe(png, never)).toBe('third time');
+    expect((await open(protocol).transcribe(png, never)).text).toBe('third time');
     expect(fake.calls).toHaveLength(3);
   });
 
@@ -209,10 +209,10 @@ describe('reading images by a vision model', () => {
     };
     const vision = open('openai');
     expect(await Promise.all([0, 1, 2, 3].map((index) => vision.transcribe(numbered(index), never)))).toEqual(
-      Array(4).fill('seen'),
+      Array(4).fill({ text: 'seen', confidence: null }),
     );
     const before = fake.calls.length;
-    expect(await vision.transcribe(png, never)).toBe('seen');
+    expect((await vision.transcribe(png, never)).text).toBe('seen');
     expect(fake.calls).toHaveLength(before + 1);
     expect(fake.calls.at(-1)?.body).toHaveProperty('max_completion_tokens');
   });
@@ -240,7 +240,7 @@ describe('reading images by a vision model', () => {
   it('the thoughts of a model are left out of the text', async () => {
     const parts = [{ text: 'Let me see.', thought: true }, { text: 'HELLO ' }, { text: 'WORLD' }];
     fake.answer = () => ({ take: (response) => respond(response, 200, { candidates: [{ content: { parts } }] }) });
-    expect(await open('gemini').transcribe(png, never)).toBe('HELLO WORLD');
+    expect((await open('gemini').transcribe(png, never)).text).toBe('HELLO WORLD');
   });
 
   it('an answer in parts and a refusal are read', async () => {
@@ -254,7 +254,7 @@ describe('reading images by a vision model', () => {
         { type: 'text', text: 'WORLD' },
       ],
     });
-    expect(await vision.transcribe(png, never)).toBe('HELLO WORLD');
+    expect((await vision.transcribe(png, never)).text).toBe('HELLO WORLD');
     say({ content: null, refusal: 'I cannot help with that.' });
     await expect(vision.transcribe(png, never)).rejects.toMatchObject({ code: 'upstream_rejected', status: 400 });
   });

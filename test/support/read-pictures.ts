@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { inflateSync } from 'node:zlib';
 import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
-import type { ImageReading } from '../../src/ingest/extract/image-texts.ts';
 import type { ExtractLimits } from '../../src/ingest/extract/limits.ts';
 import type { Bitmap } from './draw-text.ts';
 import { greyImage } from './scan-samples.ts';
@@ -16,14 +15,17 @@ interface Reading {
 export function extract(
   bytes: Buffer,
   fileName: string,
-  read: ImageReading['read'] = async (file) => sizeOf(file),
+  read: (file: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<string> = async (file) => sizeOf(file),
   own: Reading = {},
 ) {
   const { strategy = 'auto', limits, signal } = own;
   return extractDocument({
     ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName, signal },
     ...(limits ? { limits } : {}),
-    pictures: { strategy, read },
+    pictures: {
+      strategy,
+      read: async (file, own) => ({ text: await read(file, own), confidence: null }),
+    },
   });
 }
 

@@ -5,7 +5,7 @@ import type { ChildTask } from './child-protocol.ts';
 import { Deadline } from './deadline.ts';
 import { detectFormat, type FileFormat, HEAD_BYTES, isPictureFormat } from './detect-format.ts';
 import { ExtractError, PicturesDoNotFit, tooSlow } from './errors.ts';
-import { type ImageReading, ImageTexts } from './image-texts.ts';
+import { type ImageReading, ImageTexts, type UnsurePicture } from './image-texts.ts';
 import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
 import { isTextFormat, readInWorker } from './read-in-worker.ts';
 import { pagesOfPicture, readPicture } from './read-picture.ts';
@@ -27,6 +27,8 @@ export interface StoredFile {
 export interface ExtractSummary extends ReadResult {
   /** Pages, from 1, whose text was recognised in pictures. */
   readonly recognisedPages: number[];
+  /** Pictures whose text was recognised with little confidence, in order of their pages. */
+  readonly unsurePictures: readonly UnsurePicture[];
   /** Largest resident memory of the child; null without a child or if the system does not report it. */
   readonly peakMemoryBytes: number | null;
 }
@@ -95,7 +97,7 @@ export async function extractWindows(
       sink.watch(deadline, deadlineError);
       const result = await readInWorker({ format, charset, source: whole, sizeBytes }, sink);
       await sink.finish();
-      return { ...result, recognisedPages: [], peakMemoryBytes: null };
+      return { ...result, recognisedPages: [], unsurePictures: [], peakMemoryBytes: null };
     }
     const put = (blocks: BlockDraft[]) => {
       for (const block of blocks) sink.add(block);
@@ -128,7 +130,7 @@ export async function extractWindows(
     deadline.stop();
     await orderedTexts?.finish();
     await sink.finish();
-    return orderedTexts === null ? { ...result, recognisedPages: [] } : orderedTexts.mergeInto(result);
+    return orderedTexts?.mergeInto(result) ?? { ...result, recognisedPages: [], unsurePictures: [] };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

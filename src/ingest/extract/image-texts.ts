@@ -12,6 +12,22 @@ export interface DocumentImage {
   readonly part?: string | undefined;
 }
 
+/** Text of a picture. */
+export interface PictureText {
+  /** Text with line breaks; empty if there is none. */
+  readonly text: string;
+  /** Mean confidence of the letters in percent; null if it is not known. */
+  readonly confidence: number | null;
+}
+
+/** Page or attachment whose text was recognised with little confidence. */
+export interface UnsurePicture {
+  readonly page: number;
+  readonly part: string | null;
+  /** Percent. */
+  readonly confidence: number;
+}
+
 /** Recognition of the text in pictures. */
 export interface ImageReading {
   /** Strategy; `always` includes pictures on pages that have text. */
@@ -20,17 +36,18 @@ export interface ImageReading {
    * Recognises the text of one picture.
    *
    * @param file an image file
-   * @returns text with line breaks; empty if there is none
    * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's
    *   reason once it is aborted
    */
-  read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string>;
+  read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PictureText>;
 }
 
 type Drafts = BlockDraft[];
 
 /** Maximum of pictures in recognition, and of groups of blocks that wait for them. */
 const PENDING_MAX = 4;
+/** Confidence in percent below which a page is reported; that of a clean scan is above 90. */
+const CONFIDENCE_MIN = 75;
 
 /**
  * Inserts the text of pictures at their positions among the blocks of a document. Several pictures are read
@@ -48,6 +65,7 @@ export class ImageTexts {
   readonly #failedPages = new Set<number>();
   /** Attachments with a picture that could not be read, with the category of the first error. */
   readonly #failedParts = new Map<string, PartCategory>();
+  readonly #unsure: UnsurePicture[] = [];
   #fault: ExtractError | null = null;
 
   /** @param options.ms wall clock of all pictures; the remaining pictures then count as not readable */
@@ -96,7 +114,7 @@ export class ImageTexts {
   /** Adds the outcome of its pictures to the result of a document. */
   mergeInto<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
     found: Found,
-  ): Found & { recognisedPages: number[] } {
+  ): Found & { recognisedPages: number[]; unsurePictures: UnsurePicture[] } {
     const failed = [...new Set([...found.failedPages, ...this.#failedPages])].sort((a, b) => a - b);
     return {
       ...found,
@@ -104,6 +122,7 @@ export class ImageTexts {
       failedPages: failed,
       skipped: [...found.skipped, ...Array.from(this.#failedParts, ([name, category]) => ({ name, category }))],
       recognisedPages: [...this.#textPages].sort((a, b) => a - b),
+      unsurePictures: this.#unsure.toSorted((a, b) => a.page - b.page),
     };
   }
 
@@ -121,19 +140,23 @@ export class ImageTexts {
   }
 
   async #read({ file, page, part }: DocumentImage): Promise<Drafts> {
-    const text = await this.#textOf(file);
-    if (text instanceof ExtractError) {
-      this.#fault ??= text;
+    const found = await this.#textOf(file);
+    if (found instanceof ExtractError) {
+      this.#fault ??= found;
       if (part === undefined) this.#failedPages.add(page);
-      else if (!this.#failedParts.has(part)) this.#failedParts.set(part, partCategoryOf(text));
+      else if (!this.#failedParts.has(part)) this.#failedParts.set(part, partCategoryOf(found));
       return [];
     }
+    const { text, confidence } = found;
     if (text.trim() === '') return [];
+    if (confidence !== null && confidence < CONFIDENCE_MIN)
+      this.#unsure.push({ page, part: part ?? null, confidence: Math.round(confidence) });
     if (part === undefined) this.#textPages.add(page);
-    return paragraphsOf(text).map((paragraph) => ({ kind: 'paragraph', text: paragraph, page }));
+    const ofPart = part === undefined ? {} : { file: part };
+    return paragraphsOf(text).map((paragraph) => ({ kind: 'paragraph', text: paragraph, page, ...ofPart }));
   }
 
-  async #textOf(file: DocumentImage['file']): Promise<string | ExtractError> {
+  async #textOf(file: DocumentImage['file']): Promise<PictureText | ExtractError> {
     if (this.#isLate) return imagesTimeout();
     try {
       return await this.#reading.read(file, this.#signal);
