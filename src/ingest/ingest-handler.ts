@@ -19,10 +19,12 @@ import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
-import { recordExtraction, settleDocument } from './job-store.ts';
+import { METADATA_EDIT } from './job-operations.ts';
+import { type ExtractionRecord, recordExtraction, settleDocument } from './job-store.ts';
 import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
+import { restoreGeneration } from './restore-generation.ts';
 import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
 import { GenerationWriter } from './write-generation.ts';
@@ -67,6 +69,17 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
     throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
   }
 
+  // A job that is reprocessed reads the file in any case.
+  if (job.processingType === METADATA_EDIT && job.view.reprocess_of_job_id === null) {
+    const restored = await restoreGeneration(context, lease, source).catch((error: unknown) => {
+      throw asIndexMoved(error);
+    });
+    if (restored !== null) {
+      const found = { format: source.fileType as string, pages: source.pageCount };
+      await finish(context, lease, restored, { found, cost: 0, extraction: null });
+      return;
+    }
+  }
   const { buffer, ...extracted } = await extract(context, source, signal);
   await lease.advance('chunking');
   if (extracted.last !== null) await cut(buffer, extracted.last, signal);
@@ -74,18 +87,34 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
 
   await lease.advance('embedding');
   const { generation, cost, outage } = await write(context, lease, source, buffer);
-
-  signal.throwIfAborted();
   if (outage !== null) {
+    signal.throwIfAborted();
     await activateWithoutVectors(sql, lease.held, generation, { ...extracted, outage });
     throw outage.error;
   }
+  await finish(context, lease, generation, { found: extracted, cost, extraction: extracted });
+}
+
+/** Finishes the job and makes its generation the one that searches find, in one transaction. */
+async function finish(
+  { sql }: WorkContext,
+  lease: Lease,
+  generation: NewGeneration,
+  result: {
+    readonly found: { readonly format: string; readonly pages: number | null };
+    readonly cost: number;
+    readonly extraction: ExtractionRecord | null;
+  },
+): Promise<void> {
+  const { job, signal } = lease;
+  const { found, cost, extraction } = result;
+  const { format: fileType, pages: pageCount } = found;
+  signal.throwIfAborted();
   await sql.begin(async (tx) => {
-    await lease.complete(tx, { chunksCount: buffer.count, fileType: extracted.format, actualCost: cost });
-    await recordExtraction(tx, job.orgId, job.id, extracted);
-    if (!(await lockIndexSpace(tx, source.bucketId, generation.space))) throw indexMoved();
-    const found = { fileType: extracted.format, pageCount: extracted.pages };
-    if (!(await activateGeneration(tx, generation, found))) throw new LeaseLost(job.id);
+    await lease.complete(tx, { chunksCount: generation.chunksCount, fileType, actualCost: cost });
+    if (extraction !== null) await recordExtraction(tx, job.orgId, job.id, extraction);
+    if (!(await lockIndexSpace(tx, generation.bucketId, generation.space))) throw indexMoved();
+    if (!(await activateGeneration(tx, generation, { fileType, pageCount }))) throw new LeaseLost(job.id);
   });
 }
 

@@ -6,6 +6,9 @@ import type { Sql } from '../platform/postgres.ts';
 import { requeueDocument, settleDocument } from './job-store.ts';
 import { snapshotOf } from './upload.ts';
 
+/** Processing type of a job after an edit of metadata, which changes no text. */
+export const METADATA_EDIT = 'metadata_edit';
+
 /**
  * Operations on ingest jobs. A document that is ingested again is found by its old generation until the new one is
  * live. The rows of a cancelled job are never found; they are swept as a dead generation.

@@ -21,6 +21,9 @@ export interface IngestSource {
   readonly options: IngestOptions;
   readonly privacyLevel: number;
   readonly eventTimeMs: number | null;
+  /** Format and pages as they were found before; null: not read yet, or a format without pages. */
+  readonly fileType: string | null;
+  readonly pageCount: number | null;
 }
 
 /**
@@ -53,6 +56,8 @@ export async function beginIngest(
     options: row['ingest_options'] as IngestOptions,
     privacyLevel: row['privacy_level'] as number,
     eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
+    fileType: row['file_type'] as string | null,
+    pageCount: row['page_count'] as number | null,
   };
 }
 

@@ -20,6 +20,9 @@ export interface WriteContext {
   readonly index: IndexWriter;
 }
 
+/** Chunk with its tokens for keyword search. */
+type WrittenChunk = Omit<PreparedChunk, 'embedText'>;
+
 /**
  * Writes the chunks of a generation, page by page: first to object storage, since the index can be rebuilt from there
  * but not the other way round, then to the index. Searches find nothing of it before the generation is active.
@@ -45,7 +48,7 @@ export class GenerationWriter {
    * @throws LeaseLost if the generation was swept in the meantime; AppError of the index (`not_comparable`) and of the
    *   storage; the signal's reason
    */
-  async write(page: readonly PreparedChunk[], embedded: EmbeddedChunks, isLast: boolean): Promise<void> {
+  async write(page: readonly WrittenChunk[], embedded: EmbeddedChunks, isLast: boolean): Promise<void> {
     try {
       await this.#write(page, embedded, isLast);
     } catch (error) {
@@ -64,7 +67,7 @@ export class GenerationWriter {
   }
 
   async #write(
-    page: readonly PreparedChunk[],
+    page: readonly WrittenChunk[],
     { vectors, native, origin }: EmbeddedChunks,
     isLast: boolean,
   ): Promise<void> {

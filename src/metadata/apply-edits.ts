@@ -1,5 +1,6 @@
 import { recordAudits } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
+import { METADATA_EDIT } from '../ingest/job-operations.ts';
 import { snapshotOf } from '../ingest/upload.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
@@ -75,12 +76,8 @@ async function queueReindexes(
   return jobIds;
 }
 
-async function queueReindex(
-  tx: Sql,
-  caller: Caller,
-  { bucketId, workflowId }: EditCause,
-  { document, metadata }: PlannedEdit,
-) {
+async function queueReindex(tx: Sql, caller: Caller, { bucketId, workflowId }: EditCause, plan: PlannedEdit) {
+  const { document, metadata, readsFile } = plan;
   const { file } = document;
   const job = await enqueueJob(tx, {
     id: newId('job'),
@@ -94,7 +91,7 @@ async function queueReindex(
     s3Key: file.objectKey,
     fileName: file.fileName,
     fileSizeBytes: file.sizeBytes,
-    processingType: 'metadata_edit',
+    processingType: readsFile ? 'document_reindex' : METADATA_EDIT,
     metadataSnapshot: snapshotOf({ fileName: file.fileName, sourcePath: file.sourcePath, metadata }),
   });
   return job.id;

@@ -18,6 +18,10 @@ export interface EditContext {
   readonly workflowId?: string;
 }
 
+/** Warning of an edit that asks for new vectors and changes nothing. */
+const UNCHANGED =
+  'the document has these values already, so nothing was changed; to read its file again, reprocess its job';
+
 /**
  * Edit the metadata and the access policy of one document. Edits of one document are serialised and each sees the
  * result of the one before, so that none is lost.
@@ -57,7 +61,7 @@ export async function editDocument(
         reindex_queued: false,
         reindex_job_id: null,
         indexed_vectors_deleted: 0,
-        warnings: [],
+        warnings: reindex ? [UNCHANGED] : [],
       };
     }
     const { plan } = result;

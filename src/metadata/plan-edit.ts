@@ -32,6 +32,8 @@ export interface PlannedEdit {
   readonly dropsVectors: boolean;
   /** True if a job makes its vectors anew. */
   readonly isReindexed: boolean;
+  /** True if that job reads the file again, since the document is not changed. */
+  readonly readsFile: boolean;
   readonly warnings: string[];
 }
 
@@ -56,11 +58,16 @@ export function planEdit(
   const { access, warnings } = clampAccess(document.access, { ...edit, scope }, caller, bucket);
   const searchable = edit.searchable ?? document.searchable;
   const isDisabled = document.searchable && !searchable;
-  const isReindexed = reindex && searchable;
-  if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
-  if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
   const isChanged =
     searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
+  // An edit that changes nothing needs no new vectors, unless there are none and no job makes them. An edit without any
+  // field is a request for new vectors.
+  const isBare = document.indexedVectors === 0 && (document.status === 'ready' || document.status === 'failed');
+  const hasFields = Object.entries(edit).some(([name, value]) => value !== undefined && name !== 'metadata');
+  const isEmpty = !hasFields && Object.keys(edit.metadata ?? {}).length === 0;
+  const isReindexed = reindex && searchable && (isChanged || isBare || isEmpty);
+  if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
+  if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
   if (!isChanged && !isReindexed) return { skip: 'unchanged' };
   return {
     plan: {
@@ -70,6 +77,7 @@ export function planEdit(
       searchable,
       dropsVectors: isReindexed || isDisabled,
       isReindexed,
+      readsFile: !isChanged,
       warnings,
     },
   };

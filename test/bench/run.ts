@@ -20,6 +20,7 @@ const BENCHMARKS = [
   'reproject',
   'reembed',
   'metadata',
+  'edits',
   'index-race',
   'mcp',
   'sources',

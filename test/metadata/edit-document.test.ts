@@ -3,8 +3,11 @@ import type { Caller } from '../../src/access/caller.ts';
 import { SCOPES_BY_ROLE } from '../../src/access/roles.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
+import { reprocessJob } from '../../src/jobs/operations.ts';
 import { editDocument } from '../../src/metadata/edit-document.ts';
 import { SingleEdit } from '../../src/metadata/schema.ts';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { until } from '../support/until.ts';
 
@@ -32,6 +35,17 @@ async function history(id: string) {
   const rows = await test.appliance.sql`
     SELECT actor, detail FROM audit_log WHERE target = ${id} AND action = 'document.edit_metadata' ORDER BY id`;
   return rows as unknown as { actor: string; detail: Record<string, unknown> }[];
+}
+
+/** Run a worker until a document is ready. */
+async function processQueued(id: string): Promise<void> {
+  const worker = test.appliance.jobs.worker('ingest');
+  try {
+    await worker.start(new AbortController().signal);
+    await until(async () => (await row(id))['status'] === 'ready', { withinMs: 60_000, what: 'ingest' });
+  } finally {
+    await worker.stop();
+  }
 }
 
 describe('a single edit', () => {
@@ -133,6 +147,54 @@ describe('a single edit', () => {
     await expect(edit(id, {}, { ...manager, orgId: 'org_other' })).rejects.toMatchObject({ status: 404 });
     await expect(edit('doc_none', {}, manager)).rejects.toMatchObject({ status: 404, code: 'document_not_found' });
     await expect(edit(id, {}, manager, 'none')).rejects.toMatchObject({ status: 404, code: 'bucket_not_found' });
+  });
+
+  it('an edit that changes nothing keeps the vectors and queues no job, and says so', async () => {
+    const id = await upload({ metadata: { team: 'a' } });
+    await processQueued(id);
+    const before = await row(id);
+    const reply = await edit(id, { metadata: { team: 'a', none: null }, privacy_level: 1 });
+    expect(reply).toMatchObject({
+      ...{ metadata: { team: 'a' }, reindex_queued: false, reindex_job_id: null, indexed_vectors_deleted: 0 },
+      warnings: [expect.stringContaining('nothing was changed')],
+    });
+    expect(await row(id)).toEqual(before);
+    expect(await history(id)).toEqual([]);
+  });
+
+  it('vectors that an edit deletes are restored without reading the file, and a reprocessed job reads it', async () => {
+    const id = await upload();
+    await processQueued(id);
+    const { object_key: key, chunks_count: chunks, active_generation: generation } = await row(id);
+    await test.appliance.objects.delete(key as string);
+    const { reindex_job_id: jobId } = await edit(id, { metadata: { only: id }, review_status: 'approved' });
+    await processQueued(id);
+    const after = await row(id);
+    expect(after).toMatchObject({
+      chunks_count: chunks,
+      review_status: 'approved',
+      stored_generation: null,
+      status: 'ready',
+    });
+    expect(after['active_generation']).not.toBe(generation);
+    const request = SearchRequest.parse({ query: 'pelicans', filter: { only: id } });
+    const { results } = await searchBucket(test.appliance.search, test.operator, 'default', request);
+    expect(results.map((result) => result.document_id)).toEqual([id]);
+    const again = await reprocessJob(test.appliance.jobs.operations, test.operator, jobId as string);
+    const worker = test.appliance.jobs.worker('ingest');
+    try {
+      await worker.start(new AbortController().signal);
+      const ended = await until(
+        async () => {
+          const [job] = await test.appliance.sql`SELECT status, error_category FROM jobs WHERE id = ${again.id}`;
+          return job?.['status'] === 'failed' && job;
+        },
+        { withinMs: 60_000, what: 'the job' },
+      );
+      expect(ended['error_category']).toBe('storage');
+    } finally {
+      await worker.stop();
+    }
   });
 
   it('a single edit deletes the vectors at once and queues a job that makes them anew', async () => {
