@@ -28,7 +28,8 @@ export interface OcrProcessLimits {
   readonly imageMs: number;
   /**
    * Time limit of each further pass over an image whose first pass gave little text; after it the best result so far is
-   * used. The pass over the turned page may also take twice as long as the first pass.
+   * used. The pass over the turned page may also take twice as long as the first pass, and all further passes together
+   * have that time and twice this limit.
    */
   readonly secondPassMs: number;
   /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
@@ -120,12 +121,14 @@ export class OcrProcess {
     const { imageMs, secondPassMs } = this.#limits;
     const beganMs = performance.now();
     let line = await this.#next(imageMs, signal);
-    const firstPassMs = performance.now() - beganMs;
+    const firstEndMs = performance.now();
+    const turnedMs = Math.min(2 * (firstEndMs - beganMs), imageMs);
+    const allEndMs = firstEndMs + turnedMs + 2 * secondPassMs;
     for (let drafts = 1; line.type === 'draft' && drafts <= DRAFTS_MAX; drafts++) {
       const { text, confidence, next }: Extract<OcrLine, { type: 'draft' }> = line;
-      const turnedMs = next === 'turned' ? Math.min(2 * firstPassMs, imageMs) : 0;
+      const passMs = secondPassMs + (next === 'turned' ? turnedMs : 0);
       try {
-        line = await this.#next(secondPassMs + turnedMs, signal);
+        line = await this.#next(Math.max(1, Math.min(passMs, allEndMs - performance.now())), signal);
       } catch (error) {
         if (!(error instanceof OcrFault)) throw error;
         return { text, confidence };

@@ -68,7 +68,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/models', owns: 'the catalog of models, task types, token counting' },
   {
     folder: 'src/language',
-    owns: 'words, scripts, stemming, language detection: the one analyser of texts and queries',
+    owns: 'words, sentences, scripts, stemming, language detection: the one analyser of texts and queries',
   },
   { folder: 'src/usage', owns: 'metering, quotas, request rates, summaries' },
   {
