@@ -5,7 +5,8 @@ import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { reprocessJob } from '../../src/jobs/operations.ts';
 import { editDocument } from '../../src/metadata/edit-document.ts';
-import { SingleEdit } from '../../src/metadata/schema.ts';
+import { editDocuments } from '../../src/metadata/edit-documents.ts';
+import { BulkEdit, SingleEdit } from '../../src/metadata/schema.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
@@ -160,6 +161,20 @@ describe('a single edit', () => {
     });
     expect(await row(id)).toEqual(before);
     expect(await history(id)).toEqual([]);
+  });
+
+  it('the same statement a second time deletes no vectors', async () => {
+    const id = await upload({ metadata: { only: 'twice' } });
+    await processQueued(id);
+    const statement = `UPDATE documents SET team = 'b' WHERE only = 'twice'`;
+    const run = () => editDocuments(test.appliance.metadata, test.operator, 'default', BulkEdit.parse({ statement }));
+    expect(await run()).toMatchObject({ updated: 1, reindex_queued: 1, indexed_vectors_deleted: 1 });
+    await processQueued(id);
+    expect(await run()).toMatchObject({
+      ...{ matched: 1, updated: 0, skipped: 1, reindex_queued: 0, indexed_vectors_deleted: 0, items: [] },
+      warnings: ['skipped 1: they already have these values'],
+    });
+    expect((await row(id))['active_generation']).not.toBeNull();
   });
 
   it('vectors that an edit deletes are restored without reading the file, and a reprocessed job reads it', async () => {

@@ -64,7 +64,9 @@ describe('reading text in images on this machine', () => {
   });
 
   it('OCR reads Korean that is turned upside down', async () => {
-    expect(await read(open(PATIENT), encodePng(rotateLeft(rotateLeft(korean))))).toBe('한국어 문서\n검색 엔진 서울 도시');
+    expect(await read(open(PATIENT), encodePng(rotateLeft(rotateLeft(korean))))).toBe(
+      '한국어 문서\n검색 엔진 서울 도시',
+    );
   });
 
   it('OCR tells how sure it is of a text', async () => {
