@@ -149,6 +149,7 @@ test('lists of links, menus and footers of links in HTML are boilerplate, and th
     <header class="site"><h2>Our sites</h2>${['home', 'shop', 'press'].map(link).join(' ')}</header>
     <div role="navigation">Home &gt; Pumps</div>
     <h1>Pumps</h1>
+    <h2 class="page-header">${['open', 'shut', 'drain'].map(link).join(' ')}</h2>
     <p>Text with ${link('one')} link.</p>
     <div class="menu"><p>Soup of the day, bread and butter, and a glass of water.</p></div>
     <ul><li>${link('a')}</li><li>${link('b')}</li><li>${link('c')}</li><li>${link('d')}</li></ul>
@@ -162,6 +163,7 @@ test('lists of links, menus and footers of links in HTML are boilerplate, and th
   expect(texts(true)).toEqual(['Our sites', 'home shop press', 'Home > Pumps', '- a', '- b', '- c', '- d']);
   expect(texts(false)).toEqual([
     'Pumps',
+    'open shut drain',
     'Text with one link.',
     'Soup of the day, bread and butter, and a glass of water.',
     '- a opens the valve.',

@@ -5,10 +5,10 @@ type Element = DefaultTreeAdapterTypes.Element;
 
 const NAVIGATION_ROLE = /^(?:navigation|menu|menubar|tablist|directory|doc-toc|doc-index)$/;
 const NAVIGATION_NAME =
-  /(?:^|[\s_-])(?:nav|navbar|navigation|navi|menu|menubar|sidebar|breadcrumbs?|toc|table-?of-?contents|pagination|pager|sitemap|footer|header|topbar|skip-?links?|related|share|social)(?:$|[\s_-])/i;
+  /(?:^|[\s_-])(?:nav|navbar|navigation|navi|menu|menubar|sidebar|breadcrumbs?|toc|table-?of-?contents|pagination|pager|sitemap|topbar|skip-?links?|social)(?:$|[\s_-])|(?:^|\s)(?:site-|page-)?(?:header|footer)(?:$|\s)/i;
 const SECTION = /^(?:header|footer|aside)$/;
 const LIST = /^(?:ul|ol|menu|dir)$/;
-const NEVER = /^(?:html|body|main|article)$/;
+const NEVER = /^(?:html|body|main|article|h[1-6]|p|pre|code)$/;
 const LINKS_MIN = 3;
 /** Share of the characters that are in links: where a name says navigation, and in a list that nothing names so. */
 const NAMED_SHARE_MIN = 0.5;
