@@ -40,7 +40,8 @@ try {
   const request = SearchRequest.parse({ query: sentence(5), top_k: 1 });
   for (let round = 0; round < ROUNDS; round++) {
     const beganMs = performance.now();
-    const edit = SingleEdit.parse({ metadata: { team: `team-${round}` }, review_status: `round ${round}` });
+    const review_status = round % 2 === 0 ? 'approved' : 'rejected';
+    const edit = SingleEdit.parse({ metadata: { team: `team-${round}` }, review_status });
     const reply = await editDocument(appliance.metadata, operator, 'default', id, edit);
     if (!reply.reindex_queued) throw new Error('no job was queued');
     await until(
