@@ -52,7 +52,7 @@ export interface ApiService extends Service {
 export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   const { sql, embedding, config, projections } = appliance;
   const routes = [
-    ...embeddingRoutes(embedding.embedder, config.embeddings),
+    ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes }),
     ...imageRoutes(
       {
         embedder: embedding.embedder,
@@ -68,7 +68,7 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...usageRoutes(appliance.usage.summarize),
     ...meRoutes(sql),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
-    ...documentRoutes(appliance.ingest.uploads, purge),
+    ...documentRoutes(appliance.ingest.uploads, { threads: appliance.threads, purge }),
     ...documentTextRoutes(appliance.ingest.reading),
     ...documentPageRoutes(appliance.ingest.reading, appliance.keyRing),
     ...jobRoutes(sql),
@@ -119,6 +119,7 @@ export function apiService(
       abandon: (lock) => abandonIdempotent(sql, lock),
     },
     rates: appliance.usage.rates,
+    threads: appliance.threads,
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,

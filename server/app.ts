@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { Logger } from '../src/platform/logger.ts';
+import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
 import type { BodyLimits } from './body/body-limits.ts';
 import type { BodyMemory } from './body/body-memory.ts';
@@ -33,6 +34,8 @@ export interface AppSettings {
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
+  /** Threads that large bodies are parsed on. */
+  readonly threads: Threads;
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
@@ -71,13 +74,13 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     setRoute(route),
     writeReply(),
     route.access !== 'public' && route.access !== 'signature' && authorize(route.access, settings.resolveCaller),
-    (route.reads === 'json' || route.reads === 'signed') && reserveMemory(settings.bodyMemory, jsonBytesMax),
+    route.reads !== 'none' && reserveMemory(settings.bodyMemory),
     route.reads === 'json' && readJson(route, jsonBytesMax),
     route.reads === 'signed' && readSigned(jsonBytesMax),
     route.reads === 'upload' && readUpload(route, limits),
     validateUrl(route),
     route.idempotent && readIdempotencyKey(route),
-    (route.reads === 'json' || route.reads === 'upload') && validateBody(route),
+    (route.reads === 'json' || route.reads === 'upload') && validateBody(route, settings.threads),
     route.axis && limitRate(route.axis, settings.rates),
     route.idempotent && idempotency(settings.idempotency, logger),
     handle(route),

@@ -43,8 +43,8 @@ function refuseContradictions(route: Route): void {
   if (route.axis && !hasCaller) {
     throw new TypeError(`${name}: without a caller there is no rate to limit`);
   }
-  if (route.parse && route.reads !== 'json') {
-    throw new TypeError(`${name}: only a route that reads JSON can parse by itself`);
+  if (route.parse && route.reads === 'none') {
+    throw new TypeError(`${name}: only a route that reads a body can parse by itself`);
   }
   if (route.idempotent && !hasCaller) {
     throw new TypeError(`${name}: without a caller nothing can be idempotent`);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import { announcesBody } from './body/body-headers.ts';
+import type { BodyReservation } from './body/body-memory.ts';
 import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
 import { requestIdOf } from './request-id.ts';
 import type { OriginOf } from './request-origin.ts';
@@ -27,7 +28,9 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   route: Route | null = null;
   /** Caller (`authorize`); null if the access policy needs none. */
   caller: Caller | null = null;
-  /** Body as sent (`read-json`, `read-upload`), then the output of the route's schema (`validate-body`). */
+  /** Memory that the body takes (`reserve-memory`); null for a route without a body. */
+  memory: BodyReservation | null = null;
+  /** Body as sent (`read-json`, `read-upload`), in bytes if it is large, then the output of the route's schema (`validate-body`). */
   body: unknown = undefined;
   /** File of a multipart body (`read-upload`). */
   file: UploadedFile | null = null;

@@ -124,8 +124,8 @@ export interface Route<
   /** Axis on which a request counts towards the organization's request rate; 429 beyond the rate. */
   readonly axis?: (body: z.output<B>) => Axis;
   /**
-   * Parse the bytes of a body whose parsing would block the event loop. This replaces validation by the schema `body`:
-   * it refuses bytes that are not JSON and values that the schema refuses (AppError 400). It owns the bytes and may
+   * Parse the bytes of a JSON body whose parsing would block the event loop. This replaces validation by the schema
+   * `body`, which an upload as multipart still has: it refuses bytes that are not JSON and values that the schema refuses (AppError 400). It owns the bytes and may
    * transfer them to a thread. With `idempotent`, two requests are equal if all their bytes are equal.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;

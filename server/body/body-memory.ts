@@ -1,37 +1,73 @@
 import { AppError } from '../../src/platform/errors.ts';
 
 /** Size up to which bodies are not counted: small bodies are too many to refuse, and take little memory. */
-const LARGE_BYTES = 4 * 1024 * 1024;
+const SMALL_BYTES = 64 * 1024;
 
-/** Bound on the memory that the large bodies of all requests in progress take together. */
+/** Memory that one body takes; it grows while the body arrives. */
+export interface BodyReservation {
+  /** Count bytes that arrived. @throws AppError `server_busy` (503) */
+  add(bytes: number): void;
+  /** Give the memory back. Further bytes must not be added. */
+  release(): void;
+}
+
+/**
+ * Bound on the memory that the bodies of all requests in progress take together. Bytes are counted when they arrive,
+ * not when they are announced, so that a client that announces much and sends slowly takes no memory from others. An
+ * organization has at most three quarters of it, so that none can keep the others out.
+ */
 export class BodyMemory {
   readonly #bytesMax: number;
+  readonly #bytesOfOneMax: number;
+  readonly #byOrganization = new Map<string, number>();
   #reservedBytes = 0;
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  /** @param bodyBytesMax size of the largest body; one of this size fits while its organization sends no other */
+  constructor(bodyBytesMax: number) {
+    this.#bytesOfOneMax = bodyBytesMax;
+    this.#bytesMax = Math.ceil((bodyBytesMax * 4) / 3);
   }
 
-  /**
-   * Reserve memory for a body. A single body of any size always fits.
-   *
-   * @returns the function that releases the memory; null for a body that is too small to be counted
-   * @throws AppError `server_busy` (503)
-   */
-  reserve(bytes: number): (() => void) | null {
-    if (bytes <= LARGE_BYTES) return null;
-    if (this.#reservedBytes > 0 && this.#reservedBytes + bytes > this.#bytesMax) {
-      throw new AppError({
-        code: 'server_busy',
-        status: 503,
-        message: 'other large requests are being read; try again',
-        retryable: true,
-        retryAfterSeconds: 5,
-      });
-    }
-    this.#reservedBytes += bytes;
-    return () => {
-      this.#reservedBytes -= bytes;
+  /** Begin a reservation. @param orgId null for a request without a caller; those share one part */
+  open(orgId: string | null): BodyReservation {
+    const owner = orgId ?? '';
+    let arrivedBytes = 0;
+    let countedBytes = 0;
+    let isReleased = false;
+    return {
+      add: (bytes) => {
+        if (isReleased) return;
+        arrivedBytes += bytes;
+        if (arrivedBytes <= SMALL_BYTES) return;
+        const more = arrivedBytes - countedBytes;
+        this.#take(owner, more);
+        countedBytes += more;
+      },
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        if (countedBytes > 0) this.#take(owner, -countedBytes);
+      },
     };
   }
+
+  /** @throws AppError `server_busy` (503) */
+  #take(owner: string, bytes: number): void {
+    const own = (this.#byOrganization.get(owner) ?? 0) + bytes;
+    if (bytes > 0 && own > this.#bytesOfOneMax) throw busy('other large requests of your organization are');
+    if (bytes > 0 && this.#reservedBytes + bytes > this.#bytesMax) throw busy('other large requests are');
+    this.#reservedBytes += bytes;
+    if (own === 0) this.#byOrganization.delete(owner);
+    else this.#byOrganization.set(owner, own);
+  }
+}
+
+function busy(reason: string): AppError {
+  return new AppError({
+    code: 'server_busy',
+    status: 503,
+    message: `${reason} being read; try again`,
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
 }

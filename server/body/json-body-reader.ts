@@ -1,30 +1,27 @@
-import type { Context } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { bodyTooLarge, clientGone } from '../errors.ts';
+import type { RequestContext } from '../request-state.ts';
 import { announcesBody, checkBodyHeaders, continueIfExpected } from './body-headers.ts';
-import { parseJsonObject } from './parse-json.ts';
 
 export interface JsonBodySettings {
   /** Bound of the body, counted while it arrives. */
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string;
-  /** Return `undefined` for an empty body instead of failing. */
+  /** Return null for an empty body instead of failing. */
   readonly allowsEmpty: boolean;
-  /** Return the bytes without parsing them. */
-  readonly asBytes: boolean;
 }
 
 /**
  * Make a reader of JSON bodies for one route. koa-body reads the bytes in its text mode without a decoder, because its
  * JSON mode silently replaces bytes that are not UTF-8.
  *
- * The reader returns the object (see `parseJsonObject`) or the bytes. It throws AppError 400, 413, 415, or
- * `client_gone`.
+ * The reader returns the bytes, which are not parsed. It throws AppError 400, 413, 415, 503 if there is no memory for
+ * the body, or `client_gone`.
  */
-export function jsonBodyReader(settings: JsonBodySettings): (ctx: Context) => Promise<unknown> {
-  const { limitBytes, advice, allowsEmpty, asBytes } = settings;
+export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext) => Promise<Buffer | null> {
+  const { limitBytes, advice, allowsEmpty } = settings;
   const readBytes = koaBody({
     json: false,
     urlencoded: false,
@@ -38,22 +35,50 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: Context) => Pr
   return async (ctx) => {
     checkBodyHeaders(ctx.req, { limitBytes, advice });
     continueIfExpected(ctx.req, ctx.res);
+    const stopCounting = countArrivals(ctx);
     try {
       await readBytes(ctx, noNext);
     } catch (error) {
       throw faultOf(error, limitBytes, advice);
+    } finally {
+      stopCounting();
     }
     const bytes = takeBytes(ctx);
-    if (bytes !== null) return asBytes ? bytes : parseJsonObject(bytes);
-    if (allowsEmpty) return undefined;
+    if (bytes !== null || allowsEmpty) return bytes;
     throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
   };
 }
 
 const noNext = () => Promise.resolve();
 
+/**
+ * Reserve memory for the bytes of a body as they arrive. The listener is added right after that of koa-body: an earlier
+ * one would take bytes that koa-body then misses. Its error ends the reading of koa-body, unless that has ended already.
+ */
+function countArrivals({ req, state }: RequestContext): () => void {
+  const { memory } = state;
+  if (memory === null) return () => undefined;
+  const count = (chunk: Buffer) => {
+    try {
+      memory.add(chunk.length);
+    } catch (error) {
+      if (req.listenerCount('error') > 0) req.emit('error', error);
+    }
+  };
+  const onListener = (event: string | symbol) => {
+    if (event !== 'end') return;
+    req.off('newListener', onListener);
+    req.on('data', count);
+  };
+  req.on('newListener', onListener);
+  return () => {
+    req.off('newListener', onListener);
+    req.off('data', count);
+  };
+}
+
 /** Take the bytes that koa-body read and remove its reference to them; null for an empty body. */
-function takeBytes(ctx: Context): Buffer | null {
+function takeBytes(ctx: RequestContext): Buffer | null {
   const bytes: unknown = ctx.request.body;
   ctx.request.body = null;
   if (bytes === undefined && announcesBody(ctx.req)) {

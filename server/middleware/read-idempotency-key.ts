@@ -8,7 +8,7 @@ const KEY_CHARS_MAX = 255;
 
 /**
  * Read the `Idempotency-Key` of a request and compute the fingerprint of the request as it was sent: before a schema
- * fills in defaults, and before a route with its own parser consumes the bytes. Throws AppError 400 for a key of a
+ * fills in defaults, and before a parser consumes the bytes. Throws AppError 400 for a key of a
  * wrong length.
  */
 export function readIdempotencyKey(route: Route): RequestMiddleware {
@@ -29,13 +29,13 @@ function keyOf(header: string | string[] | undefined): string | null {
 
 /** Compute the SHA-256 of the operation, its parameters, the body with sorted keys, and the file. */
 async function fingerprintOf(route: Route, { params, query, body, file }: RequestState): Promise<Buffer> {
-  const sent = route.parse === undefined ? body : await digestOf(body as Buffer);
+  const sent = Buffer.isBuffer(body) ? await digestOf(body) : body;
   const upload = file === null ? '' : canonicalJson([file.fileName, file.contentType, file.sha256]);
   const parameters = canonicalJson([params ?? null, query ?? null]);
   return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), upload);
 }
 
-/** Hash outside the event loop, because bodies of routes with their own parser are large. */
+/** Hash outside the event loop, because bodies that are still in bytes are large. */
 async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
   const digest = await webcrypto.subtle.digest('SHA-256', bytes);
   return { sha256: Buffer.from(digest).toString('hex') };

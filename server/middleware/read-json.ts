@@ -1,23 +1,32 @@
 import { announcesBody, isJson, unsupportedType } from '../body/body-headers.ts';
 import { jsonBodyReader } from '../body/json-body-reader.ts';
+import { parseJsonObject } from '../body/parse-json.ts';
+import { INLINE_BYTES_MAX } from '../body/parse-on-thread.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
 
 /**
- * Check the announced type and size of a body, then read it: as JSON, or as bytes for a route with its own parser.
- * Throws AppError 400, 413, 415, `client_gone`.
+ * Check the announced type and size of a body, then read it. A small body is parsed; that of a route with its own
+ * parser, and a large one, stays as bytes until `validate-body` parses it on a thread. Throws AppError 400, 413, 415,
+ * 503, `client_gone`.
  *
  * @param limitBytes bound of the route's bodies
  */
 export function readJson(route: Route, limitBytes: number): RequestMiddleware {
   const allowsEmpty = acceptsNoBody(route);
-  const asBytes = route.parse !== undefined;
-  const read = jsonBodyReader({ limitBytes, asBytes, allowsEmpty: allowsEmpty && !asBytes });
+  const staysBytes = route.parse !== undefined;
+  const read = jsonBodyReader({ limitBytes, allowsEmpty: allowsEmpty && !staysBytes });
   return async (ctx, next) => {
     if (!allowsEmpty || announcesBody(ctx.req)) {
       if (!isJson(ctx.req.headers['content-type'])) throw unsupportedType('application/json');
-      ctx.state.body = await read(ctx);
+      const bytes = await read(ctx);
+      ctx.state.body = bytes === null ? undefined : staysBytes ? bytes : parsedIfSmall(bytes);
     }
     await next();
   };
+}
+
+/** @throws AppError 400 */
+export function parsedIfSmall(bytes: Buffer): unknown {
+  return bytes.length <= INLINE_BYTES_MAX ? parseJsonObject(bytes) : bytes;
 }

@@ -9,7 +9,7 @@ import type { RequestMiddleware } from '../request-state.ts';
  * @param limitBytes bound of the body
  */
 export function readSigned(limitBytes: number): RequestMiddleware {
-  const read = jsonBodyReader({ limitBytes, asBytes: true, allowsEmpty: false });
+  const read = jsonBodyReader({ limitBytes, allowsEmpty: false });
   return async (ctx, next) => {
     const { headers } = ctx.req;
     if (!isJson(headers['content-type'])) throw unsupportedType('application/json');

@@ -5,6 +5,7 @@ import { boundaryOf } from '../body/multipart.ts';
 import { MULTIPART_OVERHEAD_BYTES_MAX, receiveUpload, removeUpload } from '../body/receive-upload.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
+import { parsedIfSmall } from './read-json.ts';
 
 /** Bound of JSON on an upload route, which is held in memory. */
 const JSON_UPLOAD_BYTES_MAX = 64 * 1024 * 1024;
@@ -20,13 +21,13 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
     limitBytes: Math.min(fileBytesMax, JSON_UPLOAD_BYTES_MAX),
     advice: 'send the file as multipart/form-data',
     allowsEmpty: acceptsNoBody(route),
-    asBytes: false,
   });
   return async (ctx, next) => {
     const { req, state } = ctx;
     const contentType = req.headers['content-type'];
     if (isJson(contentType)) {
-      state.body = await readJson(ctx);
+      const bytes = await readJson(ctx);
+      state.body = bytes === null ? undefined : route.parse === undefined ? parsedIfSmall(bytes) : bytes;
       return next();
     }
     const boundary = multipartBoundary(contentType ?? '');

@@ -1,17 +1,29 @@
+import type { Threads } from '../../src/platform/threads.ts';
+import { parseJsonBody } from '../body/parse-on-thread.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 import { validate } from '../validate.ts';
 
-/** Replace the body as sent by the output of the route's schema, or of the route's own parser. */
-export function validateBody({ body: schema, parse }: Route): RequestMiddleware {
-  if (parse !== undefined) {
-    return async (ctx, next) => {
-      ctx.state.body = await parse(ctx.state.body as Buffer, ctx.state.signal);
-      await next();
-    };
-  }
+/**
+ * Replace the body as sent by the output of the route's schema, or of the route's own parser. A body that is still in
+ * bytes is parsed on a thread.
+ */
+export function validateBody({ body: schema, parse }: Route, threads: Threads): RequestMiddleware {
   return (ctx, next) => {
-    if (schema !== undefined) ctx.state.body = validate(schema, ctx.state.body);
+    const { body } = ctx.state;
+    if (Buffer.isBuffer(body)) return parseThenValidate(ctx, next, body);
+    if (schema !== undefined) ctx.state.body = validate(schema, body);
     return next();
   };
+
+  async function parseThenValidate(
+    ctx: Parameters<RequestMiddleware>[0],
+    next: Parameters<RequestMiddleware>[1],
+    bytes: Buffer,
+  ): Promise<void> {
+    const { signal } = ctx.state;
+    if (parse !== undefined) ctx.state.body = await parse(bytes, signal);
+    else if (schema !== undefined) ctx.state.body = validate(schema, await parseJsonBody(threads, bytes, signal));
+    await next();
+  }
 }

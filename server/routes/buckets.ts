@@ -18,6 +18,7 @@ import {
 } from '../../src/documents/schema.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -37,6 +38,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       access: 'buckets:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: CreateBucket,
       responses: { 201: { description: 'The bucket', schema: BucketView } },
@@ -87,6 +89,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       access: 'buckets:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: BucketParams,
       body: EditBucket,
       responses: { 200: { description: 'The bucket after the edit', schema: EditedBucket } },
@@ -174,6 +177,7 @@ function collectionRoutes(sql: Sql): Route[] {
       access: 'documents:write',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       params: BucketParams,
       body: CreateCollection,

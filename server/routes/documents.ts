@@ -2,14 +2,25 @@ import { z } from 'zod';
 import { deleteDocument, getDocument, listDocuments } from '../../src/documents/documents.ts';
 import { DocumentView, ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
-import { contentOfJson, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
+import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
+import type { Threads } from '../../src/platform/threads.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { parseUploadBody } from './parse-upload-body.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
 
-/** @param purge starts to remove data that was marked as deleted; the removal continues after the reply */
-export function documentRoutes(context: UploadContext, purge: () => void): Route[] {
+/** Fields of an upload; its content is in the file of a multipart body, or here. */
+const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; content: UploadContent | null } => ({
+  fields,
+  content: null,
+}));
+
+/** @param options.purge starts to remove data that was marked as deleted; the removal continues after the reply */
+export function documentRoutes(
+  context: UploadContext,
+  { threads, purge }: { threads: Threads; purge: () => void },
+): Route[] {
   const { sql } = context;
   return [
     defineRoute({
@@ -22,13 +33,15 @@ export function documentRoutes(context: UploadContext, purge: () => void): Route
       reads: 'upload',
       idempotent: true,
       params: BucketParams,
-      body: UploadRequest,
+      body: UploadBody,
+      parse: (bytes, signal) => parseUploadBody(threads, bytes, signal),
       responses: { 202: { description: 'Stored; a job will make it searchable', schema: UploadReply } },
       async handle({ caller, params, body, file }) {
+        const { fields } = body;
         const content = file
-          ? { file: file.path, fileName: file.fileName, contentType: body.content_type ?? file.contentType }
-          : contentOfJson(body);
-        return { status: 202, body: await uploadDocument(context, caller, params.bucket, content, body) };
+          ? { file: file.path, fileName: file.fileName, contentType: fields.content_type ?? file.contentType }
+          : (body.content as UploadContent);
+        return { status: 202, body: await uploadDocument(context, caller, params.bucket, content, fields) };
       },
     }),
     defineRoute({

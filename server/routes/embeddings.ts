@@ -20,7 +20,10 @@ const BATCH_IS_DEPRECATED = {
   Link: '</v1/embeddings>; rel="successor-version"',
 } as const;
 
-export function embeddingRoutes(embedder: Embedder, settings: { base64: 'auto' | 'always' | 'never' }): Route[] {
+export function embeddingRoutes(
+  embedder: Embedder,
+  settings: { base64: 'auto' | 'always' | 'never'; bodyBytes: number },
+): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -30,6 +33,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { base64: 'auto' |
       access: 'embed',
       errors: 'embedding',
       reads: 'json',
+      bodyLimitBytes: settings.bodyBytes,
       body: EmbeddingsRequest,
       axis: (body) => axisOf(body.input),
       responses: { 200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse } },
@@ -58,6 +62,7 @@ export function embeddingRoutes(embedder: Embedder, settings: { base64: 'auto' |
       access: 'embed',
       errors: 'embedding',
       reads: 'json',
+      bodyLimitBytes: settings.bodyBytes,
       body: EmbedBatchRequest,
       axis: () => 'embed_batch',
       headers: BATCH_IS_DEPRECATED,

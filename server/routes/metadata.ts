@@ -9,6 +9,7 @@ import {
   ReservedKeys,
   SingleEdit,
 } from '../../src/metadata/schema.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -41,6 +42,7 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: DocumentParams,
       body: SingleEdit,
       responses: { 200: { description: 'The document after the edit', schema: EditReply } },
@@ -56,6 +58,7 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: BucketParams,
       body: BulkEdit,
       responses: {

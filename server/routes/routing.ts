@@ -2,6 +2,7 @@ import type { Embedding } from '../../src/embedding/open-embedding.ts';
 import { RoutingRequest, RoutingView } from '../../src/embedding/routing.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { warnOfOtherModels } from '../../src/search/bucket-model.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, 'routing' | 'backends'>): Route[] {
@@ -27,6 +28,7 @@ export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, '
       access: 'routing:manage',
       errors: 'embedding',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: RoutingRequest,
       responses: { 200: { description: 'The stored routing, with warnings', schema: RoutingView } },
       async handle({ body, caller }) {

@@ -4,6 +4,7 @@ import { linkResults } from '../../src/search/link-results.ts';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -18,6 +19,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       access: 'search',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: SearchRequest,
       responses: { 200: { description: 'Chunks, best first', schema: SearchResponse } },
@@ -34,6 +36,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       access: 'search',
       errors: 'both',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: VectorStoreSearchRequest,
       responses: { 200: { description: 'Chunks, best first', schema: VectorStoreSearchPage } },

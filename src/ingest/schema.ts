@@ -11,10 +11,17 @@ export const FileName = z
   .refine((name) => name !== '.' && name !== '..', 'must be a name')
   .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path');
 
+/** Longest JSON text of a multipart field, many times what metadata can have. */
+const JSON_FIELD_CHARS_MAX = 64 * 1024;
+
 /** Accepts a field of a JSON request also as JSON text, since a multipart field is text. */
 function orJsonText<T extends z.ZodType>(schema: T) {
   return z.preprocess((value, context) => {
     if (typeof value !== 'string') return value;
+    if (value.length > JSON_FIELD_CHARS_MAX) {
+      context.addIssue({ code: 'custom', message: `must have at most ${JSON_FIELD_CHARS_MAX} characters` });
+      return z.NEVER;
+    }
     try {
       return JSON.parse(value) as unknown;
     } catch {

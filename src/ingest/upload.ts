@@ -40,7 +40,7 @@ export type UploadContent = { readonly fileName: string; readonly contentType: s
 );
 
 /** Content of a JSON upload. @throws AppError 400 unless there is exactly one kind of content and a name */
-export function contentOfJson(request: UploadRequest): UploadContent {
+export function contentOfJson(request: UploadRequest): UploadContent & { readonly bytes: Uint8Array } {
   const kinds = [request.text, request.content, request.content_base64].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) {
     throw invalidRequest('send exactly one of text, content or content_base64, or a multipart file', 'content');

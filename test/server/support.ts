@@ -14,6 +14,7 @@ import type { IdempotencyLock } from '../../src/access/idempotency.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
+import { openThreads, type Threads } from '../../src/platform/threads.ts';
 
 export interface TestServer extends Listening {
   readonly metrics: Metrics;
@@ -34,6 +35,7 @@ export async function startTestServer(
   const uploadDirectory = await mkdtemp(path.join(tmpdir(), 'server-'));
   const logger = overrides.logger ?? openLogger('silent');
   const metrics = openMetrics();
+  const threads = openThreads();
   const limits = {
     bodyBytes: overrides.bodyBytes ?? 64 * 1024,
     uploadBytes: overrides.uploadBytes ?? 256 * 1024,
@@ -48,6 +50,7 @@ export async function startTestServer(
     limits,
     rates: { take: () => null },
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
+    threads,
     trustProxy: false,
     ...overrides.settings,
   });
@@ -55,6 +58,7 @@ export async function startTestServer(
   const listening = await server.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
     await listening.close({ graceMs: 0 });
+    await threads.close();
     await rm(uploadDirectory, { recursive: true, force: true });
   });
   return { ...listening, metrics, uploadDirectory: limits.uploadDirectory };
@@ -78,6 +82,12 @@ async function resolveCaller(authorization: string | undefined): Promise<Caller>
     authLevel: 5,
   };
 }
+
+/** Threads of an application whose bodies are all small. */
+export const noThreads: Threads = {
+  run: () => Promise.reject(new Error('no body is large here')),
+  close: async () => undefined,
+};
 
 /** Make an `Idempotency` in memory, in place of that in PostgreSQL (`src/access/idempotency.ts`). */
 export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<string, unknown> } {

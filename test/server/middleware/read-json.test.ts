@@ -80,9 +80,9 @@ describe('a JSON body', () => {
     expect((await send(server, nested(10_000))).status).toBe(400);
     expect((await send(server, `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).status).toBe(400);
     expect((await send(server, `{"a":${'['.repeat(500_000)}`)).status).toBe(400);
-    expect((await send(server, JSON.stringify({ a: new Array(99_999).fill(0) }))).status).toBe(200);
-    const [status, , message] = await fault(await send(server, JSON.stringify({ a: new Array(100_000).fill(0) })));
-    expect([status, message]).toEqual([400, 'the body holds more than 100000 values']);
+    expect((await send(server, JSON.stringify({ a: new Array(9_999).fill(0) }))).status).toBe(200);
+    const [status, , message] = await fault(await send(server, JSON.stringify({ a: new Array(10_000).fill(0) })));
+    expect([status, message]).toEqual([400, 'the body holds more than 10000 values']);
   });
 
   test.each([

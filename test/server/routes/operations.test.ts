@@ -9,7 +9,7 @@ import { operationRoutes, type Readiness } from '../../../server/routes/operatio
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
-import { memoryIdempotency, startTestServer } from '../support.ts';
+import { memoryIdempotency, noThreads, startTestServer } from '../support.ts';
 
 function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
@@ -68,6 +68,7 @@ describe('operations', () => {
       limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
       rates: { take: () => null },
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
+      threads: noThreads,
       trustProxy: false,
     });
     const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });

@@ -1,0 +1,71 @@
+import { AppError } from '../../src/platform/errors.ts';
+import { type Threads, transferResult } from '../../src/platform/threads.ts';
+import { parseJsonObject } from './parse-json.ts';
+
+/** Size up to which bodies are parsed on the event loop; larger ones would block it for too long. */
+export const INLINE_BYTES_MAX = 256 * 1024;
+
+/** Result of parsing. Errors lose their class between threads, so a fault is passed as its fields. */
+export type ParsedOrFault<Value> =
+  | { readonly value: Value }
+  | { readonly fault: { code: string; message: string; param: string | null } };
+
+/** Run a parser, and return what it refuses as a fault. */
+export function parsedOrFault<Value>(parse: () => Value): ParsedOrFault<Value> {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { fault: { code: error.code, message: error.message, param: error.param } };
+  }
+}
+
+/** Return the value of an outcome. @throws AppError 400 for a fault */
+export function acceptedOf<Value>(outcome: ParsedOrFault<Value>): Value {
+  if ('value' in outcome) return outcome.value;
+  throw new AppError({ ...outcome.fault, status: 400 });
+}
+
+/** Parse bytes that came to a thread as a plain array. */
+export function parseBytes(bytes: Uint8Array): ParsedOrFault<Record<string, unknown>> {
+  return parsedOrFault(() => parseJsonObject(bufferOf(bytes)));
+}
+
+/** View bytes that lost their class between threads as a Buffer. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Parse a body (see `parseJsonObject`), on a thread if it is large. The bytes may be unusable afterwards: if possible
+ * they are transferred to the thread.
+ *
+ * @throws AppError 400
+ */
+export async function parseJsonBody(
+  threads: Threads,
+  bytes: Buffer,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  if (bytes.length <= INLINE_BYTES_MAX) return parseJsonObject(bytes);
+  const module = new URL(import.meta.url);
+  return acceptedOf(await runParser<Record<string, unknown>>(threads, { module, name: 'parseBytes' }, bytes, signal));
+}
+
+/** Run an exported parser of bytes on a thread. */
+export function runParser<Value>(
+  threads: Threads,
+  { module, name }: { readonly module: URL; readonly name: string },
+  bytes: Buffer,
+  signal: AbortSignal,
+): Promise<ParsedOrFault<Value>> {
+  // A large body has an ArrayBuffer of its own.
+  const isWhole = bytes.byteLength === bytes.buffer.byteLength;
+  const transfer = isWhole ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
+  return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transfer });
+}
+
+/** Return an outcome from a thread, and move the memory of `buffers` instead of copying it. */
+export function movedFromThread<Value>(outcome: ParsedOrFault<Value>, buffers: (value: Value) => ArrayBuffer[]) {
+  return 'value' in outcome ? transferResult(outcome, buffers(outcome.value)) : outcome;
+}

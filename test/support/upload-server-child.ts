@@ -1,0 +1,37 @@
+/**
+ * Process that serves the routes of documents without stores behind them, so that only requests which are refused
+ * before the handler can be sent. It prints its port.
+ */
+import { createApp } from '../../server/app.ts';
+import { BodyMemory } from '../../server/body/body-memory.ts';
+import { createHttpServer } from '../../server/http-server.ts';
+import { documentRoutes } from '../../server/routes/documents.ts';
+import type { UploadContext } from '../../src/ingest/upload.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { openMetrics } from '../../src/platform/metrics.ts';
+import { openThreads } from '../../src/platform/threads.ts';
+
+const MIB = 1024 * 1024;
+const logger = openLogger('silent');
+const threads = openThreads();
+const app = createApp({
+  routes: documentRoutes({} as UploadContext, { threads, purge: () => undefined }),
+  resolveCaller: async () => ({
+    ...{ kind: 'api_key', actor: 'key:test', orgId: 'org_test', plan: 'free', userId: null, role: null },
+    ...{ department: null, scopes: new Set(['documents:write']), authLevel: 1 },
+  }),
+  idempotency: {
+    begin: () => Promise.reject(new Error('not asked')),
+    finish: async () => undefined,
+    abandon: async () => undefined,
+  },
+  rates: { take: () => null },
+  bodyMemory: new BodyMemory(280 * MIB),
+  threads,
+  logger,
+  metrics: openMetrics(),
+  limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },
+  trustProxy: false,
+});
+const { port } = await createHttpServer(app.callback, { logger }).listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write(`${port}\n`);
