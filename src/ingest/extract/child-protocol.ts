@@ -5,7 +5,7 @@ import { PART_CATEGORIES } from './errors.ts';
 import type { OcrStrategy } from './reader.ts';
 
 /** Formats with a parser of their own, each read in a child process. */
-export type ChildFormat = Extract<FileFormat, 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
+export type ChildFormat = Extract<FileFormat, 'md' | 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
 
 /** Task of a child: the document to read and its bounds. It is a line of JSON on stdin, before the file. */
 export interface ChildTask {

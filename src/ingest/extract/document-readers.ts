@@ -47,7 +47,10 @@ const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loade
     const { decodeText } = await import('./decode-text.ts');
     const { readMarkdown } = await import('./read-markdown.ts');
     return async (bytes, { sink }, { charset }) => {
-      for (const block of readMarkdown(decodeText(bytes, charset).text)) sink.add(block);
+      for (const block of readMarkdown(decodeText(bytes, charset).text)) {
+        sink.add(block);
+        await sink.flush();
+      }
       return resultOf('md');
     };
   },

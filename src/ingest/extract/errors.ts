@@ -28,8 +28,11 @@ export function isPartCategory(category: ExtractCategory): category is PartCateg
   return (PART_CATEGORIES as readonly ExtractCategory[]).includes(category);
 }
 
-/** Categories of which a retry may succeed: a slow host, a child that died for an internal reason. */
-const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['timeout', 'internal']);
+/**
+ * Categories of which a retry may succeed: a child that died for an internal reason. A document that took too long or
+ * too much memory would do so again.
+ */
+const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['internal']);
 
 /**
  * Error for a document that could not be read. `message` is safe to show to the uploader: it never contains a path or a
@@ -40,10 +43,10 @@ export class ExtractError extends Error {
   readonly category: ExtractCategory;
   readonly retryable: boolean;
 
-  constructor(category: ExtractCategory, message: string, cause?: unknown) {
+  constructor(category: ExtractCategory, message: string, cause?: unknown, retryable = RETRYABLE.has(category)) {
     super(message, cause === undefined ? undefined : { cause });
     this.category = category;
-    this.retryable = RETRYABLE.has(category);
+    this.retryable = retryable;
   }
 }
 
@@ -73,6 +76,12 @@ export function outOfMemory(cause?: unknown): ExtractError {
 /** Error for a stored file with more or fewer bytes than the record of the document says. */
 export function wrongSize(): ExtractError {
   return new ExtractError('internal', 'the stored file does not have the size that was recorded');
+}
+
+/** Error for a store that did not deliver the file before the deadline; unlike the document, it may be faster later. */
+export function storeTooSlow(deadlineMs: number): ExtractError {
+  const message = `the store did not deliver the file within ${Math.ceil(deadlineMs / 1000)} s`;
+  return new ExtractError('timeout', message, undefined, true);
 }
 
 /** Error for a document that was not read before its deadline. */

@@ -4,9 +4,9 @@ import type { ChildPool } from './child-pool.ts';
 import type { ChildTask } from './child-protocol.ts';
 import { Deadline } from './deadline.ts';
 import { detectFormat, type FileFormat, HEAD_BYTES, isPictureFormat } from './detect-format.ts';
-import { ExtractError, PicturesDoNotFit, tooSlow } from './errors.ts';
+import { ExtractError, PicturesDoNotFit, storeTooSlow, tooSlow } from './errors.ts';
 import { type ImageReading, ImageTexts, type UnsurePicture } from './image-texts.ts';
-import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits } from './limits.ts';
+import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits, limitsFor } from './limits.ts';
 import { isTextFormat, readInWorker } from './read-in-worker.ts';
 import { pagesOfPicture, readPicture } from './read-picture.ts';
 import { type ReadResult, resultOf } from './reader.ts';
@@ -74,7 +74,7 @@ export async function extractWindows(
   take: (window: TextWindow) => Promise<void>,
   windowChars: number = WINDOW_CHARS,
 ): Promise<ExtractSummary> {
-  const limits = { ...DEFAULT_EXTRACT_LIMITS, ...file.limits };
+  const limits = limitsFor(file.sizeBytes, { ...DEFAULT_EXTRACT_LIMITS, ...file.limits });
   const { signal, sizeBytes, withSlot = (run) => run(), pictures = null } = file;
   signal?.throwIfAborted();
   if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
@@ -83,7 +83,7 @@ export async function extractWindows(
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   // This deadline is for a store that stalls; a child process has its own.
-  const deadlineError = () => tooSlow(limits.deadlineMs);
+  const deadlineError = () => (stream.readableEnded ? tooSlow : storeTooSlow)(limits.deadlineMs);
   const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(deadlineError()));
   let deadline = newDeadline();
   let texts: ImageTexts | null = null;

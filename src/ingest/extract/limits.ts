@@ -1,6 +1,6 @@
 /** Bounds on the reading of one document. */
 export interface ExtractLimits {
-  /** Bytes of txt and md files, which are in the worker's memory twice: as bytes and as text. */
+  /** Bytes of txt and md files, which are in memory twice: as bytes and as text. */
   readonly textBytesMax: number;
   /**
    * Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may
@@ -44,6 +44,27 @@ export interface ExtractLimits {
 }
 
 const MIB = 1024 * 1024;
+
+/**
+ * Amplification that a document may have: bytes unpacked, and characters of text, per byte of the file. XML packs to a
+ * tenth, repeated cells of a sheet to a hundredth; far beyond that is a file that was made to be expensive.
+ */
+const UNPACKED_BYTES_PER_BYTE = 200;
+const TEXT_CHARS_PER_BYTE = 100;
+/** Amounts that every file may have, however small it is. */
+const UNPACKED_BYTES_FREE = 16 * MIB;
+const TEXT_CHARS_FREE = MIB;
+
+/** Lower the bounds for a small file, in proportion to its size. */
+export function limitsFor(sizeBytes: number, limits: ExtractLimits): ExtractLimits {
+  const textCharsMax = TEXT_CHARS_FREE + sizeBytes * TEXT_CHARS_PER_BYTE;
+  return {
+    ...limits,
+    unpackedBytesMax: Math.min(limits.unpackedBytesMax, UNPACKED_BYTES_FREE + sizeBytes * UNPACKED_BYTES_PER_BYTE),
+    textCharsMax: Math.min(limits.textCharsMax, textCharsMax),
+    dataCharsMax: Math.min(limits.dataCharsMax, textCharsMax),
+  };
+}
 
 export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
   textBytesMax: 64 * MIB,

@@ -22,9 +22,12 @@ const BLOCK: ReadonlySet<string> = new Set(
 );
 const HEADING = /^h[1-6]$/;
 const CHARSET_SCAN_BYTES = 4096;
-/** Elements that XHTML may write as `<title/>`, which HTML parses as a start tag. */
+/**
+ * Elements that XHTML may write as `<title/>`, which HTML parses as a start tag. The second lookahead keeps the search
+ * from trying every shorter name, which takes quadratic time.
+ */
 const SELF_CLOSED =
-  /<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z][\w:-]*)([^<>]*?)\/>/g;
+  /<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z][\w:-]*)(?![\w:-])([^<>]*?)\/>/g;
 
 export interface HtmlOptions {
   /** True if the page follows the rules of XML. */

@@ -4,14 +4,13 @@ import { readJson } from './data/read-json.ts';
 import { decodeText } from './decode-text.ts';
 import type { DocumentFormat, FileFormat } from './detect-format.ts';
 import { wrongSize } from './errors.ts';
-import { readMarkdown } from './read-markdown.ts';
 import { readText } from './read-text.ts';
 import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
 
-/** Formats that need no complex parser and are therefore read without a child process. */
-export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'md' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
+/** Formats without a grammar of their own, which are read in bounded windows and without a child process. */
+export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
 
-const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'md', 'csv', 'tsv', 'json', 'jsonl']);
+const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'csv', 'tsv', 'json', 'jsonl']);
 
 export function isTextFormat(format: FileFormat): format is TextFormat {
   return TEXT_FORMATS.has(format);
@@ -40,7 +39,7 @@ export async function readInWorker(
       break;
     default: {
       const { text } = decodeText(await collectBytes(source, sizeBytes), charset);
-      for (const block of format === 'md' ? readMarkdown(text) : readText(text)) {
+      for (const block of readText(text)) {
         sink.add(block);
         await sink.flush();
       }

@@ -5,7 +5,7 @@ import type { BlockDraft } from './blocks.ts';
 import type { ChildPool } from './child-pool.ts';
 import { ChildLine, type ChildTask } from './child-protocol.ts';
 import { Deadline } from './deadline.ts';
-import { ExtractError, outOfMemory, tooSlow, wrongSize } from './errors.ts';
+import { ExtractError, outOfMemory, storeTooSlow, tooSlow, wrongSize } from './errors.ts';
 import type { ExtractLimits } from './limits.ts';
 import type { ReadResult } from './reader.ts';
 import { type Child, startChild } from './start-child.ts';
@@ -65,7 +65,10 @@ export async function runChild(
 
   const onAbort = () => kill(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  const deadline = new Deadline(limits.deadlineMs, () => kill(tooSlow(limits.deadlineMs)));
+  let isSent = false;
+  const deadline = new Deadline(limits.deadlineMs, () =>
+    kill(isSent ? tooSlow(limits.deadlineMs) : storeTooSlow(limits.deadlineMs)),
+  );
   let imageExtensionMs = limits.imagesMs;
   const take = (line: PartLine) => {
     if (line.type === 'image') {
@@ -83,7 +86,9 @@ export async function runChild(
   });
   child.stdin.on('error', () => {}); // The child died before it read everything; its exit status is evaluated below.
   try {
-    const sending = sendFile(child, task, source, closed).catch(kill);
+    const sending = sendFile(child, task, source, closed).then(() => {
+      isSent = true;
+    }, kill);
     const last = await collect(child.stdout, { ...limits, imagesMax: task.imagesMax }, take).catch((error: unknown) => {
       kill(error);
       return null;

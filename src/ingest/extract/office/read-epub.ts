@@ -15,7 +15,8 @@ const OBFUSCATION: ReadonlySet<string> = new Set([
 
 /**
  * Reads the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
- * headings of the chapters below it. A chapter without a heading gets its entry of the table of contents as heading.
+ * headings of the chapters below it. A chapter without a heading gets its entry of the table of contents as heading. A
+ * chapter that the spine lists again is read once.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
   const { sink, htmlBytesMax } = reading;
@@ -25,10 +26,12 @@ export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> 
   const labels = await readLabels(zip, book.contents, htmlBytesMax);
   const shift = book.title === null ? 0 : 1;
   if (book.title !== null) sink.add({ kind: 'heading', level: 1, text: book.title });
+  const read = new Set<string>();
   for (const { part, mediaType, isContents } of book.spine) {
-    if (isContents || !zip.has(part) || !/html|^text\/x-oeb/.test(mediaType)) continue;
+    if (isContents || read.has(part) || !zip.has(part) || !/html|^text\/x-oeb/.test(mediaType)) continue;
     if (encrypted.has(part))
       throw new ExtractError('encrypted', 'the book is protected by encryption; upload a copy without protection');
+    read.add(part);
     const blocks = readHtml(await zip.bytes(part, htmlBytesMax), null, { isXhtml: true, title: 'never' });
     const label = labels.get(part);
     if (label !== undefined && blocks.length > 0 && !blocks.some(({ kind }) => kind === 'heading')) {
