@@ -4,6 +4,7 @@ import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/acc
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
+import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
@@ -42,6 +43,9 @@ const GRACE_MS = 10_000;
 const IDEMPOTENCY_LOCK_MS = 60_000;
 /** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
+
+/** Bounds on the searches in progress; each keeps a thread of LanceDB busy for milliseconds. */
+const SEARCHES = { runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 };
 
 export interface ApiService extends Service {
   /** URL at which the API listens; it is known once the service has started. */
@@ -120,6 +124,7 @@ export function apiService(
     },
     rates: appliance.usage.rates,
     threads: appliance.threads,
+    capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES) },
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
+import type { FairGate } from '../src/platform/fair-gate.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
@@ -19,6 +20,7 @@ import { refuseUnmatched } from './middleware/refuse-unmatched.ts';
 import { renderErrors } from './middleware/render-errors.ts';
 import { reserveMemory } from './middleware/reserve-memory.ts';
 import { setRoute } from './middleware/set-route.ts';
+import { shareCapacity } from './middleware/share-capacity.ts';
 import { startRequest } from './middleware/start-request.ts';
 import { validateBody } from './middleware/validate-body.ts';
 import { validateUrl } from './middleware/validate-url.ts';
@@ -36,6 +38,8 @@ export interface AppSettings {
   readonly bodyMemory: BodyMemory;
   /** Threads that large bodies are parsed on. */
   readonly threads: Threads;
+  /** Shares of the organizations in what requests need. */
+  readonly capacity: Readonly<Record<'queries' | 'search', FairGate>>;
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
@@ -69,6 +73,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
 /** List the middleware of a route in the order of execution. Steps that the route does not declare are left out. */
 function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] {
   const { limits, logger } = settings;
+  const { capacity = 'queries' } = route;
   const jsonBytesMax = route.bodyLimitBytes ?? limits.bodyBytes;
   const steps = [
     setRoute(route),
@@ -82,6 +87,7 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     route.idempotent && readIdempotencyKey(route),
     (route.reads === 'json' || route.reads === 'upload') && validateBody(route, settings.threads),
     route.axis && limitRate(route.axis, settings.rates),
+    capacity !== 'none' && shareCapacity(settings.capacity[capacity]),
     route.idempotent && idempotency(settings.idempotency, logger),
     handle(route),
   ];

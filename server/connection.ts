@@ -9,6 +9,12 @@ import { requestIdOf } from './request-id.ts';
 export interface ConnectionBounds {
   readonly bodyWindowMs: number;
   readonly bodyBytesPerSecondMin: number;
+  /** Time that every body may take, however small it is. */
+  readonly bodyFreeMs: number;
+  /** Rate at which the rest of the time of an announced body is counted: the more is announced, the faster it must be. */
+  readonly announcedBytesPerSecond: number;
+  /** Time that a body may take at most, also one of unknown length. */
+  readonly bodyMsMax: number;
   readonly lingerMs: number;
 }
 
@@ -29,6 +35,9 @@ export class Connection {
   #res: ServerResponse | null = null;
   /** Window in which the body must make progress; null while the server itself does not read. */
   #window: { startedAtMs: number; bytesRead: number } | null = null;
+  /** Time for which the server has waited for the body, and when it last began to. */
+  #waitedMs = 0;
+  #waitingSinceMs: number | null = null;
   #isRefused = false;
   #lingering: NodeJS.Timeout | null = null;
 
@@ -48,6 +57,8 @@ export class Connection {
     this.#req = req;
     this.#res = res;
     this.#window = null;
+    this.#waitedMs = 0;
+    this.#waitingSinceMs = null;
   }
 
   /**
@@ -63,6 +74,14 @@ export class Connection {
     // The stream does not flow: no code has asked for the body yet, or the disk is slower than the client.
     if (wasPaused || req.readableFlowing !== true || !announcesBody(req)) {
       this.#window = null;
+      this.#waitingSinceMs = null;
+      return;
+    }
+    if (this.#waitingSinceMs !== null) this.#waitedMs += nowMs - this.#waitingSinceMs;
+    this.#waitingSinceMs = nowMs;
+    const dueMs = this.#bodyMs(req);
+    if (this.#waitedMs > dueMs) {
+      this.refuse(requestTimeout(`the body did not arrive within ${Math.ceil(dueMs / 1000)} s`));
       return;
     }
     const { bytesRead } = this.#socket;
@@ -74,6 +93,14 @@ export class Connection {
     } else {
       this.#window = { startedAtMs: nowMs, bytesRead };
     }
+  }
+
+  /** Return the time in which a body must arrive: the more is announced, the higher is the rate that this needs. */
+  #bodyMs(req: IncomingMessage): number {
+    const { bodyFreeMs, announcedBytesPerSecond, bodyMsMax } = this.#bounds;
+    const announced = req.headers['content-length'];
+    if (announced === undefined) return bodyMsMax;
+    return Math.min(bodyMsMax, bodyFreeMs + (Number(announced) / announcedBytesPerSecond) * 1000);
   }
 
   /**

@@ -21,6 +21,10 @@ const DEFAULT_BOUNDS: HttpServerBounds = {
   // In every such window a body must be complete or have arrived at this rate on average.
   bodyWindowMs: 15_000,
   bodyBytesPerSecondMin: 1024,
+  // A body of 1 MB must arrive at 26 kB a second on average, one of 512 MB at 298 kB a second.
+  bodyFreeMs: 30_000,
+  announcedBytesPerSecond: 128 * 1024,
+  bodyMsMax: 30 * 60_000,
   // After a response that did not wait for the body, the rest of the body is discarded for this time.
   lingerMs: 2_000,
   // Longer than the 60 s of common proxies, which would otherwise reuse a connection that this server is closing.

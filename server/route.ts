@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller, Scope } from '../src/access/caller.ts';
-import type { Axis } from '../src/usage/schema.ts';
+import type { RateAxis } from '../src/usage/schema.ts';
 import type { ClientSdk } from './client-sdk.ts';
 
 /**
@@ -119,10 +119,15 @@ export interface Route<
   readonly bodyLimitBytes?: number;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
+  /**
+   * Capacity of the server that a request takes part in: `queries` (default), `search`, or `none` for a route that
+   * mostly waits for others. Each organization has a share of it.
+   */
+  readonly capacity?: 'queries' | 'search' | 'none';
   /** Headers of every response of this route, refusals included. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Axis on which a request counts towards the organization's request rate; 429 beyond the rate. */
-  readonly axis?: (body: z.output<B>) => Axis;
+  readonly axis?: (body: z.output<B>) => RateAxis;
   /**
    * Parse the bytes of a JSON body whose parsing would block the event loop. This replaces validation by the schema
    * `body`, which an upload as multipart still has: it refuses bytes that are not JSON and values that the schema refuses (AppError 400). It owns the bytes and may

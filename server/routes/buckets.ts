@@ -18,8 +18,9 @@ import {
 } from '../../src/documents/schema.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { reportQueries } from '../report-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -63,9 +64,10 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
           }),
         },
       },
-      async handle({ caller }) {
+      async handle({ caller, signal }) {
+        const data = await listBuckets(reportQueries(sql, signal), caller);
         return {
-          body: { object: 'list', data: await listBuckets(sql, caller), has_more: false, next_cursor: null },
+          body: { object: 'list', data, has_more: false, next_cursor: null },
         };
       },
     }),

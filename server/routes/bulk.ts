@@ -29,6 +29,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       errors: 'embedding',
       reads: 'json',
       bodyLimitBytes: settings.bodyBytes,
+      capacity: 'none',
       idempotent: true,
       body: BulkRequest,
       parse: (bytes, signal) => parseBulkBody(threads, bytes, signal),

@@ -4,6 +4,7 @@ import { DocumentView, ListDocumentsQuery } from '../../src/documents/schema.ts'
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
 import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
 import type { Threads } from '../../src/platform/threads.ts';
+import { reportQueries } from '../report-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { parseUploadBody } from './parse-upload-body.ts';
 
@@ -65,8 +66,8 @@ export function documentRoutes(
           }),
         },
       },
-      handle: async ({ caller, params, query }) => ({
-        body: { object: 'list', ...(await listDocuments(sql, caller, params.bucket, query)) },
+      handle: async ({ caller, params, query, signal }) => ({
+        body: { object: 'list', ...(await listDocuments(reportQueries(sql, signal), caller, params.bucket, query)) },
       }),
     }),
     defineRoute({

@@ -16,6 +16,7 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
       errors: 'embedding',
       reads: 'json',
       bodyLimitBytes: settings.bodyBytes,
+      capacity: 'none',
       body: EmbedImageRequest,
       parse: (bytes, signal) => parseImageBody(settings.threads, bytes, signal),
       axis: () => 'embed_image',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { getVisibleJob, listVisibleJobs } from '../../src/documents/job-documents.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { reportQueries } from '../report-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
@@ -18,7 +19,9 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
-      handle: async ({ caller, query }) => ({ body: await listVisibleJobs(sql, caller, query) }),
+      handle: async ({ caller, query, signal }) => ({
+        body: await listVisibleJobs(reportQueries(sql, signal), caller, query),
+      }),
     }),
     defineRoute({
       method: 'GET',

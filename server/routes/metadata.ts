@@ -65,8 +65,8 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
         200: { description: 'The documents that matched, and the result for each', schema: BulkEditReply },
         202: { description: 'HARDDELETE: a job removes the documents that matched', schema: BulkEditReply },
       },
-      async handle({ caller, params, body }) {
-        const reply = await editDocuments(context, caller, params.bucket, body);
+      async handle({ caller, params, body, signal }) {
+        const reply = await editDocuments(context, caller, params.bucket, body, signal);
         return { status: reply.status === 'queued' ? 202 : 200, body: reply };
       },
     }),

@@ -15,6 +15,7 @@ const Period = z.object({
 export type Summarize = (
   account: { orgId: string; plan: ReturnType<typeof accountOf>['plan'] },
   period: z.output<typeof Period>,
+  signal?: AbortSignal,
 ) => Promise<UsageSummary>;
 
 export function usageRoutes(summarize: Summarize): Route[] {
@@ -29,8 +30,8 @@ export function usageRoutes(summarize: Summarize): Route[] {
       reads: 'none',
       query: Period,
       responses: { 200: { description: 'The summary', schema: UsageSummary } },
-      async handle({ caller, query }) {
-        return { body: await summarize(accountOf(caller), query) };
+      async handle({ caller, query, signal }) {
+        return { body: await summarize(accountOf(caller), query, signal) };
       },
     }),
   ];

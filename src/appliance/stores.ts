@@ -9,13 +9,14 @@ import { ballastFile, releaseBallastIfFull } from '../platform/ballast.ts';
 import type { Config } from '../platform/config.ts';
 import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
 import { AppError } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type Metrics, openMetrics } from '../platform/metrics.ts';
 import { migrate } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import { guardDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import { checkServer, openPostgres, type PostgresTarget, type Sql } from '../platform/postgres.ts';
+import { checkServer, openPostgres, type PostgresTarget, QUERY_MS, type Sql } from '../platform/postgres.ts';
 import { openRedis, type RedisConnection } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
 import {
@@ -35,6 +36,8 @@ export interface Stores {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly sql: Sql;
+  /** Shares of the organizations in the connections of `sql`. */
+  readonly queryShares: FairGate;
   /** Connection for LISTEN and advisory locks, never through a transaction pooler. */
   readonly direct: Sql;
   readonly redis: RedisConnection | null;
@@ -58,7 +61,8 @@ export async function openStores(
   makeDataDir(config.dataDir);
   await releaseBallastAtStart(config.dataDir, logger);
   const database = await findDatabase(config, logger, opened);
-  const sql = openSql(database.pooled, { poolMax, applicationName: 'service', logger }, opened);
+  const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
+  const sql = openSql(database.pooled, pool, opened);
   const direct = openSql(database.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
   await checkServers(config, direct, sql);
   await migrate(direct, { directory: MIGRATIONS });
@@ -67,7 +71,24 @@ export async function openStores(
   const threads = opened.add(openThreads());
   const redis = config.redisUrl ? opened.add(openRedis({ url: config.redisUrl }, logger)) : null;
   const notifier = openNotifier({ sql, direct, redis, logger });
-  return { logger, metrics: openMetrics(), sql, direct, redis, objects, threads, keyRing, notifier };
+  return {
+    logger,
+    metrics: openMetrics(),
+    sql,
+    queryShares: sharesOf(poolMax),
+    direct,
+    redis,
+    objects,
+    threads,
+    keyRing,
+    notifier,
+  };
+}
+
+/** Give each organization half of the connections at most, and leave some to what no request waits for. */
+function sharesOf(poolMax: number): FairGate {
+  const runningMax = Math.max(1, poolMax - 2);
+  return new FairGate({ runningMax, runningOfOneMax: Math.ceil(runningMax / 2), waitingOfOneMax: 1_000 });
 }
 
 /**

@@ -5,7 +5,7 @@ import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
-import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { mapPostgresError, QUERY_MS, type Sql } from '../platform/postgres.ts';
 import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { requireMetadataManager } from './authorize.ts';
 import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
@@ -41,18 +41,21 @@ export async function editDocuments(
   caller: Caller,
   bucketRef: string,
   body: BulkEdit,
+  signal?: AbortSignal,
 ): Promise<BulkEditReply> {
   const request = readBulkRequest(body);
   if (request.kind !== 'select') requireMetadataManager(caller);
   if (request.kind === 'harddelete') requireOrgAdmin(caller);
   const bucket = await findBucket(context.sql, caller.orgId, bucketRef);
-  if (request.kind === 'select') return previewSelect(context.sql, caller, bucket, request);
+  // The matches are only read, so that their query can end when the client is gone; a change goes on.
+  const sql = context.sql.limited({ ms: QUERY_MS.edit, signal });
+  if (request.kind === 'select') return previewSelect(sql, caller, bucket, request);
   const isHardDelete = request.kind === 'harddelete';
   if (isHardDelete && !body.dry_run && body.confirm !== `HARDDELETE ${bucket.id}`) {
     throw invalidRequest(`confirm: must be "HARDDELETE ${bucket.id}"`, 'confirm');
   }
   const run = new BulkRun(context, caller, bucket, request, body);
-  const ids = await selectMatchIds(context.sql, run.scope, request.limit + 1);
+  const ids = await selectMatchIds(sql, run.scope, request.limit + 1);
   run.warnIfLimited(ids);
   const taken = ids.slice(0, request.limit);
   if (isHardDelete) return run.hardDelete(taken);

@@ -2,7 +2,7 @@ import type { RemovalContext } from '../documents/remove-documents.ts';
 import type { JobDefinition } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { BulkEditContext } from './edit-documents.ts';
 import { queueHardDelete } from './hard-delete.ts';
 import { hardDeleteHandler } from './hard-delete-handler.ts';
@@ -19,7 +19,8 @@ export function openMetadata(context: {
   readonly logger: Logger;
   readonly removal: RemovalContext;
 }): Metadata {
-  const { sql, notifier, logger, removal } = context;
+  const { notifier, logger, removal } = context;
+  const sql = context.sql.limited({ ms: QUERY_MS.edit });
   return {
     ...{ sql, notifier, logger },
     queueHardDelete: (request) => queueHardDelete({ sql, notifier, logger }, request),

@@ -11,6 +11,7 @@ export { checkServer } from './postgres/check-server.ts';
 export { isUniqueViolation, mapPostgresError } from './postgres/errors.ts';
 export { listenChannel } from './postgres/listen.ts';
 export type { Database, Sql } from './postgres/pool.ts';
+export { QUERY_MS } from './postgres/query-limit.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 
 /** Fragment of SQL with its parameters, for use in a query: `sql`… AND ${fragment}``. */
@@ -24,6 +25,8 @@ const INT8_OID = 20;
 export interface PostgresOptions {
   /** Maximum number of connections, not counting those of locks and LISTEN. */
   readonly poolMax: number;
+  /** Time after which a query is cancelled; null (default) for no bound. */
+  readonly queryMsMax?: number | null;
   /** Name shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly logger?: Logger;
@@ -64,7 +67,8 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
     useDial(client.options as unknown as DialOptions);
     return client as unknown as ReturnType<Connect>;
   };
-  const database = openPool(() => connect({}));
+  const { queryMsMax = null } = options;
+  const database = openPool(() => connect({}), queryMsMax === null ? null : { ms: queryMsMax });
   rememberFactory(database, connect);
   return database;
 }

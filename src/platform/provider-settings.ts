@@ -192,16 +192,18 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
 }
 
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
+const RATE_AXES = [...AXES, 'search'] as const;
 const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
+const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
   quotas: perAxis.default({}),
-  requests_per_minute: z.partialRecord(z.enum(AXES), z.int().min(1)).default({}),
+  requests_per_minute: perRateAxis.default({}),
 });
 
 interface PlanSettings {
   readonly quotas: z.output<typeof perAxis>;
-  readonly requestsPerMinute: z.output<typeof perAxis>;
+  readonly requestsPerMinute: z.output<typeof perRateAxis>;
 }
 
 const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;

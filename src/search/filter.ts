@@ -6,8 +6,10 @@ const scalar = z.union([z.string().max(512).refine(wellFormed), z.number(), z.bo
 type Scalar = z.output<typeof scalar>;
 const key = z.string().min(1).max(64).refine(wellFormed);
 
-const DEPTH_MAX = 8;
+/** Bounds on a whole filter; each condition and each value takes time for every document of the bucket. */
+const DEPTH_MAX = 20;
 const CONDITIONS_MAX = 50;
+const VALUES_MAX = 1_000;
 
 type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
 type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
@@ -17,24 +19,26 @@ type Condition = Comparison | Membership | Compound;
 const Condition: z.ZodType<Condition> = z.lazy(() =>
   z.union([
     z.object({ type: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), key, value: scalar }),
-    z.object({ type: z.enum(['in', 'nin']), key, value: z.array(scalar).min(1).max(1000) }),
-    z.object({ type: z.enum(['and', 'or']), filters: z.array(Condition).min(1).max(CONDITIONS_MAX) }),
+    z.object({ type: z.enum(['in', 'nin']), key, value: z.array(scalar).min(1) }),
+    z.object({ type: z.enum(['and', 'or']), filters: z.array(Condition).min(1) }),
   ]),
 );
 
-const Plain = z.record(key, z.union([scalar, z.array(scalar).min(1).max(1000)]));
+const Plain = z.record(key, z.union([scalar, z.array(scalar).min(1)]));
 
 /**
  * Filter of documents: `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}`
  * / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters` is of the second shape.
+ * Altogether it has at most 50 conditions, 1,000 values and 20 levels.
  */
 export const Filter = z
   .unknown()
   .transform((value, context): Condition => {
     const compound =
       typeof value === 'object' && value !== null && 'type' in value && ('key' in value || 'filters' in value);
-    if (compound && depthOf(value) > DEPTH_MAX) {
-      context.addIssue({ code: 'custom', message: `must not be nested deeper than ${DEPTH_MAX}` });
+    const fault = sizeFault(value, compound);
+    if (fault !== null) {
+      context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;
     }
     const parsed = compound ? Condition.safeParse(value) : Plain.safeParse(value);
@@ -59,17 +63,30 @@ function fromPlain(plain: z.output<typeof Plain>): Condition {
   return { type: 'and', filters };
 }
 
-function depthOf(value: unknown): number {
-  let depth = 0;
-  let level: unknown[] = [value];
-  while (level.length > 0 && depth <= DEPTH_MAX) {
-    depth++;
+/** Find a bound that a filter exceeds, level by level and without recursion; null if it exceeds none. */
+function sizeFault(filter: unknown, isCompound: boolean): string | null {
+  let conditions = 0;
+  let values = 0;
+  const count = (value: unknown) => {
+    conditions++;
+    values += Array.isArray(value) ? value.length : 1;
+  };
+  if (!isCompound && typeof filter === 'object' && filter !== null) Object.values(filter).forEach(count);
+  let level: unknown[] = isCompound ? [filter] : [];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) return `must not be nested deeper than ${DEPTH_MAX} levels`;
     level = level.flatMap((node) => {
-      const filters = (node as { filters?: unknown } | null)?.filters;
-      return Array.isArray(filters) ? filters : [];
+      const { filters, value } = (node ?? {}) as { filters?: unknown; value?: unknown };
+      if (Array.isArray(filters)) return filters;
+      count(value);
+      return [];
     });
+    if (conditions > CONDITIONS_MAX || level.length > CONDITIONS_MAX) break;
   }
-  return depth;
+  if (conditions > CONDITIONS_MAX || level.length > CONDITIONS_MAX) {
+    return `must not have more than ${CONDITIONS_MAX} conditions`;
+  }
+  return values > VALUES_MAX ? `must not have more than ${VALUES_MAX.toLocaleString('en')} values` : null;
 }
 
 /** Fields of a document that a filter may name beside user metadata. */

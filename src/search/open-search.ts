@@ -2,6 +2,7 @@ import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
+import type { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -29,13 +30,14 @@ export function openSearch(context: {
   readonly objects: Objects;
   readonly logger: Logger;
   readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
+  readonly queryShares: FairGate;
 }): Search {
-  const { config, sql, direct, objects, logger, embedding } = context;
+  const { config, sql, direct, objects, logger, embedding, queryShares } = context;
   const tables = openTables(config);
   const index = new IndexWriter({ sql, direct, tables, logger });
   const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
   return {
-    ...{ sql, tables, embedder: embedding.embedder, reranker, lastSeen: new LastSeenIndexes(), index },
+    ...{ sql, tables, embedder: embedding.embedder, reranker, lastSeen: new LastSeenIndexes(), index, queryShares },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),

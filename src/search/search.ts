@@ -1,4 +1,6 @@
 import type { Caller } from '../access/caller.ts';
+import type { FairGate } from '../platform/fair-gate.ts';
+import { QUERY_MS } from '../platform/postgres.ts';
 import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
@@ -10,6 +12,8 @@ import type { SearchRequest, SearchResponse } from './schema.ts';
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly lastSeen: LastSeenIndexes;
+  /** Shares of the organizations in the connections to PostgreSQL. */
+  readonly queryShares: FairGate;
 }
 
 /**
@@ -29,7 +33,9 @@ export async function searchBucket(
 ): Promise<SearchResponse> {
   const rerankTopK = (request.rerank ? request.rerank_top_k : undefined) ?? request.top_k;
   const wanted = Math.max(request.top_k, rerankTopK);
-  const input: SearchInput = { context, caller, bucketRef, request, signal, wanted };
+  const share = { gate: context.queryShares, owner: caller.orgId };
+  const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
+  const input: SearchInput = { context: { ...context, sql }, caller, bucketRef, request, signal, wanted };
   const attempt = await beginSearch(input, context.lastSeen);
   const found = await finishAttempt(input, attempt);
   const warnings = [...found.warnings];

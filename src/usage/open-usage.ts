@@ -1,6 +1,6 @@
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import { type Account, type Meter, openMeter } from './meter.ts';
 import { openRateLimiter, type RateLimiter } from './rates.ts';
@@ -12,7 +12,11 @@ export interface Usage {
   readonly meter: Meter;
   readonly rates: RateLimiter;
   /** Summarize the usage of an organization in a period, by default this month. */
-  summarize(account: Account, period: { from?: string | undefined; to?: string | undefined }): Promise<UsageSummary>;
+  summarize(
+    account: Account,
+    period: { from?: string | undefined; to?: string | undefined },
+    signal?: AbortSignal,
+  ): Promise<UsageSummary>;
   close(): Promise<void>;
 }
 
@@ -29,7 +33,8 @@ export async function openUsage(context: {
   return {
     meter,
     rates: openRateLimiter({ plans, redis, logger }),
-    summarize: (account, period) => summarizeUsage(sql, meter, plans, account, period),
+    summarize: (account, period, signal) =>
+      summarizeUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, plans, account, period),
     close: () => meter.service.stop(),
   };
 }

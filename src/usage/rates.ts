@@ -10,7 +10,7 @@ import {
   type WindowAnswer,
 } from './rate-window.ts';
 import { openRedisRateWindow } from './redis-rate-window.ts';
-import type { Axis } from './schema.ts';
+import type { RateAxis } from './schema.ts';
 
 export type { RateState } from './rate-window.ts';
 
@@ -19,7 +19,7 @@ export interface RateLimiter {
    * Count one request of the organization on the axis, unless it is not allowed. Returns null if the plan has no limit
    * there. It is synchronous unless Redis is used, and never rejects.
    */
-  take(account: Required<Account>, axis: Axis): RateState | null | Promise<RateState>;
+  take(account: Required<Account>, axis: RateAxis): RateState | null | Promise<RateState>;
 }
 
 /** Maximum time that a request waits for Redis. */

@@ -6,6 +6,9 @@ export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
 
+/** Axes on which only the rate of requests is limited, beside those of quotas. */
+export type RateAxis = Axis | 'search';
+
 const amount = z.int().min(0);
 
 const AxisUsage = z.object({

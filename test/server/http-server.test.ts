@@ -148,7 +148,28 @@ describe('slow clients', () => {
       .toEqual([{ value: 2, labels: { operation: 'echo', status: 408 } }]);
   });
 
-  test('a body that arrives at the required rate is read to its end in any time', async () => {
+  test.each([
+    [
+      'that announces much and sends little',
+      'Content-Length: 900000',
+      { bodyFreeMs: 300, announcedBytesPerSecond: 1e6 },
+    ],
+    ['of unknown length that does not end', 'Transfer-Encoding: chunked', { bodyMsMax: 500 }],
+  ])('a body %s is refused with 408 after the time that it may take', async (_, length, times) => {
+    const server = await startTestServer([echo], {
+      bounds: { ...bounds, bodyBytesPerSecondMin: 10, ...times },
+      bodyBytes: 1e6,
+    });
+    const client = await RawClient.connect(server.port);
+    client.write(`${HEAD}${length}\r\n\r\n`);
+    const drip = setInterval(() => client.write('5\r\n     \r\n'), 20);
+    const raw = await client.closedByServer();
+    clearInterval(drip);
+    expectError(raw, 408);
+    expect(raw).toContain('did not arrive within');
+  });
+
+  test('a body that arrives at the required rate is read to its end', async () => {
     const server = await startTestServer([echo], { bounds: { ...bounds, bodyBytesPerSecondMin: 10 }, bodyBytes: 1e6 });
     const client = await RawClient.connect(server.port);
     client.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`);

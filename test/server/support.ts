@@ -12,6 +12,7 @@ import type { Route } from '../../server/route.ts';
 import type { Caller, Scope } from '../../src/access/caller.ts';
 import type { IdempotencyLock } from '../../src/access/idempotency.ts';
 import { AppError } from '../../src/platform/errors.ts';
+import { FairGate } from '../../src/platform/fair-gate.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
 import { openThreads, type Threads } from '../../src/platform/threads.ts';
@@ -51,6 +52,7 @@ export async function startTestServer(
     rates: { take: () => null },
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     threads,
+    capacity: enoughCapacity(),
     trustProxy: false,
     ...overrides.settings,
   });
@@ -81,6 +83,12 @@ async function resolveCaller(authorization: string | undefined): Promise<Caller>
     scopes: new Set(scopes.split(',') as Scope[]),
     authLevel: 5,
   };
+}
+
+/** Make capacity that no test uses up. */
+export function enoughCapacity(): AppSettings['capacity'] {
+  const gate = () => new FairGate({ runningMax: 1000, runningOfOneMax: 1000, waitingOfOneMax: 1 });
+  return { queries: gate(), search: gate() };
 }
 
 /** Threads of an application whose bodies are all small. */

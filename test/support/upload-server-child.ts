@@ -7,6 +7,7 @@ import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer } from '../../server/http-server.ts';
 import { documentRoutes } from '../../server/routes/documents.ts';
 import type { UploadContext } from '../../src/ingest/upload.ts';
+import { FairGate } from '../../src/platform/fair-gate.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { openThreads } from '../../src/platform/threads.ts';
@@ -14,6 +15,7 @@ import { openThreads } from '../../src/platform/threads.ts';
 const MIB = 1024 * 1024;
 const logger = openLogger('silent');
 const threads = openThreads();
+const gate = new FairGate({ runningMax: 10, runningOfOneMax: 10, waitingOfOneMax: 10 });
 const app = createApp({
   routes: documentRoutes({} as UploadContext, { threads, purge: () => undefined }),
   resolveCaller: async () => ({
@@ -28,6 +30,7 @@ const app = createApp({
   rates: { take: () => null },
   bodyMemory: new BodyMemory(280 * MIB),
   threads,
+  capacity: { queries: gate, search: gate },
   logger,
   metrics: openMetrics(),
   limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },

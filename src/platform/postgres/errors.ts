@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { AppError, dependencyDown, invalidRequest } from '../errors.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
+import { isCanceled, queryTimeout } from './query-limit.ts';
 
 /** Codes of postgres.js and of Node's sockets for a connection that was lost or could not be opened. */
 const CONNECTION_CODES = new Set([
@@ -68,7 +69,7 @@ const REFUSED_STATES = new Set(['28000', '28P01', '3D000']); // login, password,
 /**
  * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a fault of ours:
  * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong
- * settings); or if a caller sent U+0000: `text_not_storable` (400). Any other error is returned unchanged.
+ * settings), `query_timeout` (503); or if a caller sent U+0000: `text_not_storable` (400). Any other error is returned unchanged.
  */
 export function mapPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -89,6 +90,7 @@ export function mapPostgresError(error: unknown): unknown {
     if (REFUSED_STATES.has(error.code)) {
       return refused('PostgreSQL refused the login: check user, password and database name in DATABASE_URL', error);
     }
+    if (isCanceled(error)) return queryTimeout(null, error);
     if (NOT_STORABLE_STATES.has(error.code))
       return invalidRequest('text must not contain U+0000', null, 'text_not_storable');
     return error;

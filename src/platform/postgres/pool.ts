@@ -1,6 +1,7 @@
 import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
 import { isConnectionLoss } from './errors.ts';
+import { bothLimits, inShare, limitQuery, type QueryLimit } from './query-limit.ts';
 
 /**
  * Executor of SQL: `sql`select …``, and the helpers of postgres.js. It is either the pool or a transaction on it, so
@@ -21,6 +22,12 @@ export interface Sql extends postgres.ISql<Record<never, never>> {
    * Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string.
    */
   json(value: unknown): postgres.Parameter;
+
+  /**
+   * Make an executor whose queries are cancelled at the end of their time or when the signal aborts (AppError
+   * `query_timeout`, the signal's reason). A transaction keeps the limit with which it began.
+   */
+  limited(limit: QueryLimit): Sql;
 }
 
 export interface Database extends Sql {
@@ -35,11 +42,18 @@ export interface Database extends Sql {
  */
 const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
+/** Return the statements that begin a transaction: its limits, which PostgreSQL itself keeps. */
+function guardOf(limit: QueryLimit | null): string {
+  return limit === null ? GUARD : `${GUARD}; set local statement_timeout = ${Math.ceil(limit.ms)}`;
+}
+
 type Client = postgres.Sql<Record<never, never>>;
 type AnyClient = postgres.ISql<Record<never, never>>;
 
 /** Members of postgres.js's Query (src/query.js) that this file relies on; the tests pin them. */
 interface PendingQuery {
+  cancel(): Promise<unknown> | null | undefined;
+  cancelled: unknown;
   handler: (query: PendingQuery) => void;
   reject: (error: unknown) => void;
 }
@@ -59,8 +73,10 @@ interface Generation {
  * connection that is lost at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
  * Here a transaction whose connection is lost stays unsettled for postgres.js and refuses every further statement, and
  * the first query that loses its connection moves the pool to a new client.
+ *
+ * @param defaultLimit bound on each query that is not limited otherwise; null for none
  */
-export function openPool(connect: () => Client): Database {
+export function openPool(connect: () => Client, defaultLimit: QueryLimit | null = null): Database {
   let current = newGeneration(connect());
   let ended: Promise<void> | undefined;
   const retiring = new Set<Generation>();
@@ -79,30 +95,35 @@ export function openPool(connect: () => Client): Database {
     void generation.client.end({ timeout: 1 }).finally(() => retiring.delete(generation));
   };
 
-  const facade = makeFacade(
-    () => current.client,
-    (query) => {
-      const generation = current;
-      generation.pending++;
-      onSettled(query, () => settle(generation, -1));
-      onReject(query, (error) => {
-        if (isConnectionLoss(error)) retire(generation);
-      });
-      generation.submit(query);
-    },
-  );
-  const begin = async <T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T> => {
+  const submit = (query: PendingQuery, limit: QueryLimit | null) => {
+    const generation = current;
+    generation.pending++;
+    onSettled(query, () => settle(generation, -1));
+    onReject(query, (error) => {
+      if (isConnectionLoss(error)) retire(generation);
+    });
+    if (limit !== null) limitQuery(query, limit);
+    if (limit?.signal?.aborted === true) return;
+    if (limit?.share === undefined) return generation.submit(query);
+    const run = () => {
+      // It may have been cancelled while it waited.
+      if (query.cancelled !== true) generation.submit(query);
+      return settled(query);
+    };
+    inShare(limit, run).catch((error) => query.reject(error));
+  };
+  const begin = async <T>(limit: QueryLimit | null, options: string, fn: (tx: Sql) => Promise<T>): Promise<T> => {
     const generation = current;
     generation.pending++;
     try {
       return await runTransaction(
         (callback) =>
           generation.client.begin(options, (raw) => {
-            raw.unsafe(GUARD).catch(() => undefined); // sent together with the first statement
+            raw.unsafe(guardOf(limit)).catch(() => undefined); // sent together with the first statement
             return callback(raw);
           }),
         fn,
-        newTransaction(),
+        newTransaction(limit),
       );
     } catch (error) {
       if (isConnectionLoss(error)) retire(generation);
@@ -111,8 +132,18 @@ export function openPool(connect: () => Client): Database {
       settle(generation, -1);
     }
   };
-  return Object.assign(facade, {
-    begin: overloaded(begin),
+  const executorOf = (limit: QueryLimit | null): Sql =>
+    Object.assign(
+      makeFacade(
+        () => current.client,
+        (query) => submit(query, limit),
+      ),
+      {
+        begin: overloaded((options, fn) => inShare(limit, () => begin(limit, options, fn))),
+        limited: (inner: QueryLimit) => executorOf(bothLimits(limit, inner)),
+      },
+    );
+  return Object.assign(executorOf(defaultLimit), {
     end: (options?: { timeout?: number }): Promise<void> => {
       ended ??= Promise.all([current, ...retiring].map(({ client }) => client.end(options))).then(() => undefined);
       return ended;
@@ -126,16 +157,19 @@ function newGeneration(client: Client): Generation {
 }
 
 interface Transaction {
+  /** Limit of each statement; PostgreSQL itself knows its time. */
+  readonly limit: QueryLimit | null;
   /** Reason why the transaction accepts no more statements; null while it accepts them. */
   refusal: Error | null;
   readonly lost: Promise<never>;
   lose(error: unknown): void;
 }
 
-function newTransaction(): Transaction {
+function newTransaction(limit: QueryLimit | null): Transaction {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
   const transaction: Transaction = {
+    limit,
     refusal: null,
     lost: promise,
     lose: (error) => {
@@ -196,14 +230,17 @@ function toTransactionSql(
       onReject(query, (error) => {
         if (isConnectionLoss(error)) transaction.lose(error);
       });
-      submit(query);
+      if (transaction.limit !== null) limitQuery(query, transaction.limit);
+      if (transaction.limit?.signal?.aborted !== true) submit(query);
     },
   );
-  return Object.assign(facade, {
+  const tx: Sql = Object.assign(facade, {
+    limited: () => tx,
     begin: overloaded(<T>(_options: string, fn: (tx: Sql) => Promise<T>) =>
       runTransaction((callback) => raw.savepoint(callback), fn, transaction),
     ),
   });
+  return tx;
 }
 
 /** Implement `ISql` so that each query is passed to `submit` when it is to run. */
@@ -242,6 +279,11 @@ function onReject(query: PendingQuery, callback: (error: unknown) => void): void
 
 function onSettled(query: PendingQuery, done: () => void): void {
   Promise.prototype.then.call(query as unknown as Promise<unknown>, done, done);
+}
+
+/** Wait until a query has succeeded or failed. */
+function settled(query: PendingQuery): Promise<void> {
+  return new Promise((resolve) => onSettled(query, resolve));
 }
 
 function overloaded(begin: <T>(options: string, fn: (tx: Sql) => Promise<T>) => Promise<T>): Sql['begin'] {

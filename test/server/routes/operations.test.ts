@@ -9,7 +9,7 @@ import { operationRoutes, type Readiness } from '../../../server/routes/operatio
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
-import { memoryIdempotency, noThreads, startTestServer } from '../support.ts';
+import { enoughCapacity, memoryIdempotency, noThreads, startTestServer } from '../support.ts';
 
 function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
@@ -69,6 +69,7 @@ describe('operations', () => {
       rates: { take: () => null },
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
       threads: noThreads,
+      capacity: enoughCapacity(),
       trustProxy: false,
     });
     const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });
