@@ -53,7 +53,7 @@ export default class JobsWatch extends BaseCommand {
         const { sql } = appliance;
         const operator = await appliance.access.operator(flags.org);
         const { findBucket } = await import('../../src/documents/buckets.ts');
-        const { jobVisibleTo } = await import('../../src/documents/store.ts');
+        const { jobVisibleTo } = await import('../../src/documents/visibility.ts');
         const { countTexts } = await import('../../src/bulk/store.ts');
         const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
         const run = {

@@ -1,5 +1,5 @@
 import { forbidden } from '../platform/errors.ts';
-import { type Caller, hasScope, type Role, SCOPES, type Scope } from './caller.ts';
+import { type Caller, hasScope, type Role, requireScope, SCOPES, type Scope } from './caller.ts';
 
 const ALL: ReadonlySet<Scope> = new Set(SCOPES);
 const ALL_OF_THE_ORGANIZATION: ReadonlySet<Scope> = new Set(SCOPES.filter((scope) => scope !== 'platform_admin'));
@@ -34,6 +34,19 @@ export function isOrgAdminRole(role: Role | null): boolean {
  */
 export function requireOrgAdmin(caller: Caller): void {
   if (caller.kind === 'api_key' || !isOrgAdminRole(caller.role)) {
+    throw forbidden('this needs a user with role admin, owner, org_admin or platform_admin', 'role_missing');
+  }
+}
+
+/**
+ * Check that the caller may change metadata and make documents public (contract 5.4): an API key with
+ * `buckets:manage`, a user with an administrator role, or the operator.
+ *
+ * @throws AppError `scope_missing`, `role_missing` (403)
+ */
+export function requireMetadataManager(caller: Caller): void {
+  if (caller.kind === 'api_key') requireScope(caller, 'buckets:manage');
+  else if (!isOrgAdminRole(caller.role)) {
     throw forbidden('this needs a user with role admin, owner, org_admin or platform_admin', 'role_missing');
   }
 }

@@ -3,7 +3,7 @@ import { openBackup } from '../backup/open-backup.ts';
 import { openBulk } from '../bulk/open-bulk.ts';
 import { openChannels } from '../channels/open-channels.ts';
 import { createDefaultBucket, openDocuments } from '../documents/open-documents.ts';
-import { jobVisibleTo } from '../documents/store.ts';
+import { jobVisibleTo } from '../documents/visibility.ts';
 import { openEmbedding } from '../embedding/open-embedding.ts';
 import { openIngest } from '../ingest/open-ingest.ts';
 import { openJobs } from '../jobs/open-jobs.ts';

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { isOrgAdminRole } from '../access/roles.ts';
 import { forbidden } from '../platform/errors.ts';
 import { type BucketPolicy, CLASSIFICATIONS } from './schema.ts';
+import { COMMON_SCOPE, type Reader, readsScope } from './visibility.ts';
 
 export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
-
-/** Department that every caller belongs to, as the `scope` of a document. */
-export const COMMON_SCOPE = 'common';
 
 /** The access-policy values that callers may ask for; the others are written by the service alone (contract 2.7). */
 export const AccessChange = z.object({
@@ -22,16 +19,7 @@ export type AccessChange = z.output<typeof AccessChange> & {
 };
 
 /** Fields of a caller that the access rules depend on. */
-export type AccessCaller = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'userId'>;
-
-/** Return true if documents of every department are open to the caller, which holds for administrators only. */
-export function seesEveryScope(caller: AccessCaller): boolean {
-  return isOrgAdminRole(caller.role) || caller.scopes.has('platform_admin');
-}
-
-function seesScope(caller: AccessCaller, scope: string | null): boolean {
-  return scope === null || scope === COMMON_SCOPE || scope === caller.department || seesEveryScope(caller);
-}
+export type AccessCaller = Reader & Pick<Caller, 'userId'>;
 
 /**
  * Check that the caller may set this scope. A member, or a key of a user, can set the user's own department or all, but
@@ -41,7 +29,7 @@ function seesScope(caller: AccessCaller, scope: string | null): boolean {
  * @throws AppError `scope_not_yours` (403)
  */
 export function requireOwnDepartment(caller: AccessCaller, scope: string | null): void {
-  if (caller.userId === null || seesScope(caller, scope)) return;
+  if (caller.userId === null || readsScope(caller, scope)) return;
   const own = caller.department === null ? 'you belong to none' : `yours is "${caller.department}"`;
   throw forbidden(
     `scope: "${scope}" is not your department (${own}); leave it out or set it to "common"`,
@@ -93,7 +81,7 @@ export function clampAccess(
     public_accessible: isRequested ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
     scope: clampScope(current.scope, wanted.scope, bucket, warnings),
   };
-  if (access.scope !== current.scope && !seesScope(caller, access.scope)) {
+  if (access.scope !== current.scope && !readsScope(caller, access.scope)) {
     warnings.push(`scope "${access.scope}" is not your department, so you can no longer find the document`);
   }
   return { access, warnings };

@@ -1,7 +1,8 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
+import { requireOrgAdmin } from '../access/roles.ts';
 import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { markBucketDeleting, markBucketDocuments } from './deletion-store.ts';
@@ -56,10 +57,14 @@ export async function createCollection(
 }
 
 /**
- * Delete a bucket: it is gone at once for every caller, and its documents are removed right after (`purgeDeleted`),
+ * Delete a bucket, under the rule of HARDDELETE: a user with an administrating role or the operator may, if nothing in it
+ * is hidden from them. It is gone at once for every caller, and its documents are removed right after (`purgeDeleted`),
  * also if the process dies in between. `confirm` must be the bucket's name.
+ *
+ * @throws AppError `role_missing`, `out_of_reach` (403), `bucket_not_found` (404), 400
  */
 export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, confirm: string): Promise<string> {
+  requireOrgAdmin(caller);
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
   if (confirm !== bucket.name) {
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
@@ -67,6 +72,7 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   await sql.begin(async (tx) => {
     // Lock the bucket first, as uploads do; then jobs before documents, in the order of a job that finishes.
     await markBucketDeleting(tx, caller.orgId, bucket.id);
+    if (await store.holdsHidden(tx, caller, bucket.id)) throw outOfReach();
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
     await markBucketDocuments(tx, caller.orgId, bucket.id);
     await recordAudit(tx, {
@@ -78,4 +84,10 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
     });
   });
   return bucket.id;
+}
+
+/** Create the error for a bucket that holds what the caller may not see; it tells neither what nor how much. */
+function outOfReach(): AppError {
+  const message = 'something in the bucket is out of your reach; an administrator of a higher auth level can delete it';
+  return forbidden(message, 'out_of_reach');
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
-import { seesEveryScope } from './access-policy.ts';
+import { readsEveryScope } from './visibility.ts';
 
 /** Lifetime of a link to the page of a document. */
 const LINK_SECONDS = 3600;
@@ -42,7 +42,7 @@ export function documentUrl(
   // Whole minutes, so that searches of one minute give the same address for the same document.
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
-    ...[documentId, caller.orgId, caller.authLevel, caller.department, seesEveryScope(caller), expires],
+    ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires],
   ] as z.input<typeof LinkClaims>;
   const signed = Buffer.from(JSON.stringify(claims)).toString('base64url');
   const token = `${signed}.${signatureOf(keys, signed).toString('base64url')}`;

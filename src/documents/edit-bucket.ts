@@ -9,17 +9,12 @@ import * as store from './store.ts';
 /**
  * Change the name and the policy of a bucket. No document becomes more visible: a document that is public beyond the
  * new policy becomes private at once; one whose privacy level or department exceeds it keeps them and is counted in
- * `warnings`. Concurrent uploads and edits see the policy either before or after the change; documents that those
+ * `warnings`, which count what the caller may see. Concurrent uploads and edits see the policy either before or after the change; documents that those
  * before it made public become private too.
  *
  * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
  */
-export async function editBucket(
-  sql: Sql,
-  caller: Pick<Caller, 'orgId' | 'actor'>,
-  bucketRef: string,
-  edit: EditBucket,
-): Promise<EditedBucket> {
+export async function editBucket(sql: Sql, caller: Caller, bucketRef: string, edit: EditBucket): Promise<EditedBucket> {
   const { id } = await store.findBucket(sql, caller.orgId, bucketRef);
   try {
     return await sql.begin((tx) => applyEdit(tx, caller, id, edit));
@@ -30,27 +25,23 @@ export async function editBucket(
   }
 }
 
-async function applyEdit(
-  tx: Sql,
-  { orgId, actor }: Pick<Caller, 'orgId' | 'actor'>,
-  id: string,
-  edit: EditBucket,
-): Promise<EditedBucket> {
+async function applyEdit(tx: Sql, caller: Caller, id: string, edit: EditBucket): Promise<EditedBucket> {
+  const { orgId, actor } = caller;
   const before = await store.lockBucket(tx, orgId, id);
   const bucket = { id, name: edit.name ?? before.name, policy: mergePolicy(before.policy, edit.policy ?? {}) };
   const after = await store.updateBucket(tx, orgId, bucket);
-  const madePrivate = await withdrawPublic(tx, orgId, id, after.policy);
-  const { aboveLevel, otherDepartments } = await countBeyondPolicy(tx, orgId, id, after.policy);
+  const madePrivate = await withdrawPublic(tx, caller, id, after.policy);
+  const { aboveLevel, otherDepartments } = await countBeyondPolicy(tx, caller, id, after.policy);
   const shown = ({ name, policy }: { name: string; policy: BucketPolicy }) => ({ name, policy });
   await recordAudit(tx, {
     orgId,
     actor,
     action: 'bucket.edit',
     target: id,
-    detail: { before: shown(before), after: shown(after), made_private: madePrivate },
+    detail: { before: shown(before), after: shown(after), made_private: madePrivate.all },
   });
   const findings: [count: number, what: string][] = [
-    [madePrivate, 'that were public beyond the policy are private now'],
+    [madePrivate.visible, 'that were public beyond the policy are private now'],
     [aboveLevel, `with a privacy_level above ${after.policy.max_privacy_level} keep it`],
     [otherDepartments, 'of departments that are not listed keep their department'],
   ];

@@ -8,7 +8,7 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { mediaTypeOf } from './content-types.ts';
 import { findDocumentOfJob, jobInBucket } from './job-store.ts';
-import { jobVisibleTo } from './store.ts';
+import { jobVisibleTo } from './visibility.ts';
 
 /** List jobs that the caller may see, newest first. */
 export async function listVisibleJobs(sql: Sql, caller: Caller, query: ListJobsQuery): Promise<JobView[]> {

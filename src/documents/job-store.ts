@@ -1,7 +1,8 @@
 import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { DocumentView } from './schema.ts';
-import { toDocument, visibleTo } from './store.ts';
+import { toDocument } from './store.ts';
+import { visibleTo } from './visibility.ts';
 
 /** Find the document of a job, with the key of its bytes; null if it is gone or the caller may not see it. */
 export async function findDocumentOfJob(

@@ -1,6 +1,7 @@
+import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { COMMON_SCOPE } from './access-policy.ts';
 import type { BucketPolicy } from './schema.ts';
+import { COMMON_SCOPE, visibleTo } from './visibility.ts';
 
 /** Number of documents of a bucket that exceed its policy. */
 export interface BeyondPolicy {
@@ -10,9 +11,10 @@ export interface BeyondPolicy {
   readonly otherDepartments: number;
 }
 
+/** Count documents that exceed a policy, among those that the caller may see. */
 export async function countBeyondPolicy(
   sql: Sql,
-  orgId: string,
+  caller: Caller,
   bucketId: string,
   policy: BucketPolicy,
 ): Promise<BeyondPolicy> {
@@ -21,16 +23,33 @@ export async function countBeyondPolicy(
     SELECT count(*) FILTER (WHERE privacy_level > ${policy.max_privacy_level})::int AS above_level,
            count(*) FILTER (WHERE ${policy.departments !== undefined}
                               AND scope <> ALL(${sql.array(departments)}::text[]))::int AS other_departments
-    FROM documents WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND status <> 'deleting'`;
+    FROM documents WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
   return { aboveLevel: row?.['above_level'] as number, otherDepartments: row?.['other_departments'] as number };
 }
 
-/** Make documents private that the policy does not allow to be public. Return their number. */
-export async function withdrawPublic(sql: Sql, orgId: string, bucketId: string, policy: BucketPolicy): Promise<number> {
+/** Number of documents that a policy made private. */
+export interface MadePrivate {
+  readonly all: number;
+  /** Those that the caller may see. */
+  readonly visible: number;
+}
+
+/** Make all documents private that the policy does not allow to be public. */
+export async function withdrawPublic(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  policy: BucketPolicy,
+): Promise<MadePrivate> {
   const levelMax = policy.allow_public ? policy.public_max_privacy_level : 0;
-  const result = await sql`
+  const isVisible = sql`(${visibleTo(sql, caller)}) IS TRUE`;
+  const rows = await sql`
+    WITH withdrawn AS (
+      SELECT id, ${isVisible} AS is_visible FROM documents
+      WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND public_accessible AND privacy_level > ${levelMax}
+        AND status <> 'deleting' FOR UPDATE)
     UPDATE documents SET public_accessible = false, updated_at = now()
-    WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND public_accessible AND privacy_level > ${levelMax}
-      AND status <> 'deleting'`;
-  return result.count;
+    FROM withdrawn WHERE documents.id = withdrawn.id
+    RETURNING withdrawn.is_visible`;
+  return { all: rows.length, visible: rows.filter((row) => row['is_visible'] === true).length };
 }

@@ -1,8 +1,7 @@
 import type { Caller } from '../access/caller.ts';
-import { isOrgAdminRole } from '../access/roles.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import { type AccessPolicy, seesEveryScope } from './access-policy.ts';
+import type { AccessPolicy } from './access-policy.ts';
 import type {
   BucketPolicy,
   BucketView,
@@ -12,6 +11,7 @@ import type {
   IngestOptions,
   ListDocumentsQuery,
 } from './schema.ts';
+import { readableBy, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
 
@@ -211,69 +211,13 @@ export async function findDocument(
   return toDocument(row as Row);
 }
 
-/**
- * Access rule as a condition on a row of `documents`: its privacy level is within the caller's auth level, its
- * department scope is open to the caller, and its classification is open to a caller outside the organization.
- *
- * @param table name of the row in the query
- */
-function allowedTo(sql: Sql, caller: Caller, table: string) {
-  const d = sql(table);
-  return sql`
-    ${d}.privacy_level <= ${caller.authLevel}
-    ${caller.outside === undefined ? sql`` : sql`AND ${d}.classification NOT IN ('restricted', 'confidential')`}
-    ${caller.outside === 'public' ? sql`AND ${d}.public_accessible` : sql``}
-    ${seesEveryScope(caller) ? sql`` : sql`AND (${d}.scope IS NULL OR ${d}.scope = 'common' OR ${d}.scope = ${caller.department})`}`;
-}
-
-/**
- * Condition on a row of `documents`: the caller may see it and it is not being deleted. Every read of documents uses
- * it.
- */
-export function visibleTo(sql: Sql, caller: Caller, table = 'documents') {
-  return sql`${sql(table)}.status <> 'deleting' AND ${allowedTo(sql, caller, table)}`;
-}
-
-/**
- * Condition on a row of `jobs`: the caller may see its document, whose name and metadata the job contains, and the source
- * that it synchronises.
- */
-export function jobVisibleTo(sql: Sql, caller: Caller) {
-  return sql`
-    NOT EXISTS (SELECT 1 FROM documents
-                WHERE documents.id = jobs.document_id AND (${allowedTo(sql, caller, 'documents')}) IS NOT TRUE)
-    AND ${syncJobVisibleTo(sql, caller)}`;
-}
-
-/** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */
-function seesEveryOwner({ role, scopes }: Caller): boolean {
-  return isOrgAdminRole(role) || scopes.has('platform_admin') || scopes.has('sources:manage');
-}
-
-/**
- * Condition on a row of `sources`: the caller may see it. The caller must be able to see its documents too, since its
- * counts and errors tell of them.
- */
-export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
-  const { orgId, authLevel, userId } = caller;
-  return sql`
-    sources.org_id = ${orgId} AND sources.privacy_level <= ${authLevel}
-    ${seesEveryOwner(caller) ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}`;
-}
-
-/**
- * Condition on a row of `jobs`: it is no synchronisation of a source that is hidden from the caller. The job of a deleted
- * source is shown to those who see the sources of every owner.
- */
-function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
-  const own = sql`SELECT 1 FROM sources WHERE sources.id = jobs.source_entry_id`;
-  const isVisible = sourceVisibleTo(sql, caller);
-  return sql`
-    (jobs.kind <> 'sync' OR ${
-      seesEveryOwner(caller)
-        ? sql`NOT EXISTS (${own} AND (${isVisible}) IS NOT TRUE)`
-        : sql`EXISTS (${own} AND ${isVisible})`
-    })`;
+/** Return true if a bucket holds a document that the caller may not read. */
+export async function holdsHidden(sql: Sql, caller: Caller, bucketId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND status <> 'deleting'
+      AND (${readableBy(sql, caller)}) IS NOT TRUE LIMIT 1`;
+  return rows.length > 0;
 }
 
 /** Filter ids to those of existing documents of any organization. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import type { IngestOptions } from '../documents/schema.ts';
-import { visibleTo } from '../documents/store.ts';
+import { visibleTo } from '../documents/visibility.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
+import { requireMetadataManager } from '../access/roles.ts';
 import { ACCESS_AT_UPLOAD, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
 import { originalKey } from '../documents/documents.ts';
 import type { BucketView } from '../documents/schema.ts';
@@ -58,8 +59,8 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
  * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between leaves
  * unreferenced bytes, but never a document without bytes or without a job.
  *
- * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`
- *   (403), 400
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
+ *   `scope_missing`, `role_missing` (403), 400
  */
 export async function uploadDocument(
   context: UploadContext,
@@ -72,6 +73,7 @@ export async function uploadDocument(
   const name = FileName.safeParse(content.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
   requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
+  if (request.public_accessible) requireMetadataManager(caller);
   const bucket = await findBucket(sql, caller.orgId, bucketRef);
   const collection = request.collection_id
     ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)

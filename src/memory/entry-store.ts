@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { visibleTo } from '../documents/store.ts';
+import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** Entry of a source as the last synchronisation left it. */

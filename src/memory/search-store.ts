@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { visibleTo } from '../documents/store.ts';
+import { visibleTo } from '../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type MemorySearchRequest, metadataOfTags, type SourceType } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { sourceVisibleTo, visibleTo } from '../documents/store.ts';
+import { sourceVisibleTo, visibleTo } from '../documents/visibility.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';

@@ -1,11 +1,12 @@
 import type { Caller } from '../access/caller.ts';
+import { requireMetadataManager } from '../access/roles.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
+import { hindranceOf } from '../documents/visibility.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { applyEdits } from './apply-edits.ts';
-import { requireMetadataManager } from './authorize.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import { planEdit } from './plan-edit.ts';
 import type { EditReply, SingleEdit } from './schema.ts';
@@ -44,7 +45,7 @@ export async function editDocument(
     await lockDocuments(tx, scope, [documentId]);
     const [document] = await readEditable(tx, scope, [documentId], null);
     if (!document || document.status === 'deleting') throw notFound('document', documentId);
-    if (document.access.privacy_level > caller.authLevel) {
+    if (hindranceOf(caller, document.access) === 'level') {
       throw forbidden(
         `your auth level ${caller.authLevel} is below the document's privacy_level`,
         'auth_level_too_low',

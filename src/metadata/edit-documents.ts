@@ -1,5 +1,6 @@
+import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { requireOrgAdmin } from '../access/roles.ts';
+import { requireMetadataManager, requireOrgAdmin } from '../access/roles.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
@@ -7,7 +8,6 @@ import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { mapPostgresError, QUERY_MS, type Sql } from '../platform/postgres.ts';
 import { type AppliedEdit, applyEdits } from './apply-edits.ts';
-import { requireMetadataManager } from './authorize.ts';
 import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
@@ -97,7 +97,8 @@ function moreThan(limit: number, lastId: string | undefined): string {
 }
 
 const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
-  hidden: 'are above your auth level or of another department',
+  // Those that were hidden from the caller meanwhile count as changed: nothing tells that they are there.
+  hidden: 'no longer match',
   unchanged: 'already have these values',
   deleting: 'are being deleted',
   limits: 'would have more metadata than a document can',
@@ -114,6 +115,7 @@ class BulkRun {
   readonly #request: BulkRequest;
   readonly #reindex: boolean;
   readonly #isDry: boolean;
+  readonly #where: BulkEdit['where'] | null;
   readonly #items: BulkEditItem[] = [];
   readonly #skipped = new Map<keyof typeof SKIPPED, number>();
   readonly #warnings: string[];
@@ -126,6 +128,7 @@ class BulkRun {
     // Documents that are taken out of search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = body.dry_run;
+    this.#where = request.statement === null ? body.where : null;
     this.#warnings = [...request.advice];
     this.scope = { caller, bucketId: bucket.id, where: request.where };
   }
@@ -154,18 +157,18 @@ class BulkRun {
     }
     if (this.#items.some((item) => item.reindex_job_id !== null))
       await notifyIngestWorkers(this.#context.notifier, this.#context.logger);
-    return this.#reply(ids.length);
+    return this.#isDry ? this.#auditedPreview(ids.length) : this.#reply(ids.length);
   }
 
   async hardDelete(ids: readonly string[]): Promise<BulkEditReply> {
     const documents = await readEditable(this.#context.sql, this.scope, ids, this.scope.where);
     this.#skip('changed', ids.length - documents.length);
     for (const document of documents) {
-      if (document.status === 'deleting') this.#skip('deleting');
-      else if (!document.isVisible) this.#skip('hidden');
+      if (!document.isReadable) this.#skip('changed');
+      else if (document.status === 'deleting') this.#skip('deleting');
       else this.#items.push(itemOf(document.id, document.metadata, document.searchable));
     }
-    if (this.#isDry) return this.#reply(ids.length);
+    if (this.#isDry) return this.#auditedPreview(ids.length);
     const { jobId, requestedAt, documentIds } = await this.#context.queueHardDelete({
       caller: this.#caller,
       bucketId: this.#bucket.id,
@@ -219,7 +222,7 @@ class BulkRun {
     if (jobs.length === 0) return [];
     const inJobs = [...new Set(jobs.map(({ documentId }) => documentId))];
     const documents = await readEditable(tx, this.scope, inJobs, this.scope.where);
-    const own = new Map(documents.filter(({ isVisible }) => isVisible).map(({ id, status }) => [id, status]));
+    const own = new Map(documents.filter(({ isReadable }) => isReadable).map(({ id, status }) => [id, status]));
     const jobsToCancel = jobs.filter(({ documentId }) => own.has(documentId));
     await cancelJobs(
       tx,
@@ -249,6 +252,19 @@ class BulkRun {
       skip(result.skip, 1);
       return [];
     });
+  }
+
+  /** Record a preview: many of them could search for values that the caller may guess but not read. */
+  async #auditedPreview(matched: number): Promise<BulkEditReply> {
+    const { statement, kind } = this.#request;
+    await recordAudit(this.#context.sql, {
+      orgId: this.#caller.orgId,
+      actor: this.#caller.actor,
+      action: kind === 'harddelete' ? 'document.preview_hard_delete' : 'document.preview_edit',
+      target: this.#bucket.id,
+      detail: { statement, where: this.#where, matched },
+    });
+    return this.#reply(matched);
   }
 
   #skip(reason: keyof typeof SKIPPED, times = 1): void {

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import type { DocumentStatus } from '../documents/schema.ts';
-import { visibleTo } from '../documents/store.ts';
+import { readableBy } from '../documents/visibility.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { EditableDocument, PlannedEdit } from './plan-edit.ts';
@@ -33,7 +33,7 @@ export async function readEditable(
   const rows = await unprepared(sql`
     SELECT id, collection_id, status, searchable, metadata, privacy_level, classification, review_status,
            public_accessible, scope, object_key, file_name, size_bytes, source_path,
-           (${visibleTo(sql, caller)}) IS TRUE AS is_visible,
+           (${readableBy(sql, caller)}) IS TRUE AS is_readable,
            (SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation) AS indexed_vectors
     FROM documents
     WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}
@@ -54,7 +54,7 @@ export async function readEditable(
       scope: row['scope'] as string | null,
     },
     indexedVectors: (row['indexed_vectors'] as number | null) ?? 0,
-    isVisible: row['is_visible'] as boolean,
+    isReadable: row['is_readable'] as boolean,
     file: {
       objectKey: row['object_key'] as string,
       fileName: row['file_name'] as string,

@@ -53,7 +53,7 @@ export async function queueHardDelete(
     const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
     await lockDocuments(tx, scope, documentIds);
     const found = await readEditable(tx, scope, documentIds, where);
-    const documents = found.filter((document) => document.isVisible && document.status !== 'deleting');
+    const documents = found.filter((document) => document.isReadable && document.status !== 'deleting');
     const ids = documents.map(({ id }) => id);
     const taken = new Set(ids);
     const jobsToCancel = jobs.filter((job) => taken.has(job.documentId));

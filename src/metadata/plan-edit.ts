@@ -14,8 +14,8 @@ export interface EditableDocument {
   readonly access: AccessPolicy;
   /** Number of vectors that searches find. */
   readonly indexedVectors: number;
-  /** True if the caller may see it. */
-  readonly isVisible: boolean;
+  /** True if the caller may read it, even while it is being deleted. */
+  readonly isReadable: boolean;
   readonly file: { objectKey: string; fileName: string; sizeBytes: number; sourcePath: string | null };
 }
 
@@ -49,8 +49,8 @@ export function planEdit(
   document: EditableDocument,
   { edit, reindex, caller, bucket }: EditRequest,
 ): { plan: PlannedEdit } | { skip: SkipReason; fault?: string } {
+  if (!document.isReadable) return { skip: 'hidden' };
   if (document.status === 'deleting') return { skip: 'deleting' };
-  if (!document.isVisible) return { skip: 'hidden' };
   const { scope, ...patch } = edit.metadata ?? {};
   const metadata = merge(document.metadata, patch);
   const fault = Object.keys(patch).length > 0 ? mergedMetadataFault(metadata, document.metadata) : null;

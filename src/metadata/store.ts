@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { DocumentView } from '../documents/schema.ts';
-import { toDocument, visibleTo } from '../documents/store.ts';
+import { toDocument } from '../documents/store.ts';
+import { readableBy, visibleTo } from '../documents/visibility.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
@@ -33,15 +34,16 @@ export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: numbe
 }
 
 /**
- * Find the ids of the bucket's documents for which the condition is true, in order, also of documents that the caller
- * may not see: changes report how many they skipped.
+ * Find the ids of the documents that the caller may read and for which the condition is true, in order, also of those
+ * that are being deleted: changes report how many they skipped.
  *
  * @throws AppError `statement_timeout` (400)
  */
 export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope, rowsMax: number): Promise<string[]> {
   return inMatchingTime(sql, async (tx) => {
-    const all = tx`documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}`;
-    const rows = await unprepared(firstMatches(tx, bucketId, all, where, rowsMax));
+    const readable = tx`
+      documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${readableBy(tx, caller)}`;
+    const rows = await unprepared(firstMatches(tx, bucketId, readable, where, rowsMax));
     return rows.map((row) => row['id'] as string);
   });
 }

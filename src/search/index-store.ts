@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
-import { bucketNamed, visibleTo } from '../documents/store.ts';
+import { bucketNamed } from '../documents/store.ts';
+import { visibleTo } from '../documents/visibility.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';

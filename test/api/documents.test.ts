@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
 let test: TestApi;
@@ -221,9 +222,12 @@ describe('buckets, collections, jobs', () => {
     });
     expect(book.body.collection_id).toBe(collection.body.id);
     await ready(book.body.job_id);
-    expect((await test.call('DELETE', '/v1/buckets/shelf', { key: admin })).status).toBe(400);
-    expect((await test.call('DELETE', '/v1/buckets/shelf?confirm=shelf', { key })).status).toBe(403);
-    expect((await test.call('DELETE', '/v1/buckets/shelf?confirm=shelf', { key: admin })).status).toBe(200);
+    const session = await makeUserToken(test.appliance, { role: 'admin' });
+    expect((await test.call('DELETE', '/v1/buckets/shelf', { key: session })).status).toBe(400);
+    for (const other of [key, admin]) {
+      expect((await test.call('DELETE', '/v1/buckets/shelf?confirm=shelf', { key: other })).status).toBe(403);
+    }
+    expect((await test.call('DELETE', '/v1/buckets/shelf?confirm=shelf', { key: session })).status).toBe(200);
     expect((await test.call('GET', '/v1/buckets/shelf', { key })).status).toBe(404);
     expect((await test.call('POST', '/v1/buckets', { key: admin, json: { name: 'shelf' } })).status).toBe(201);
     await until(

@@ -150,7 +150,7 @@ describe('bounds of edits', () => {
 
   it.each([
     ['a statement of 4,001 characters', { statement: ofLength(4001) }, /4000/],
-    ['a statement of a megabyte', { statement: ofLength(1_000_000) }, /4000/],
+    ['a statement of 200,000 characters', { statement: ofLength(200_000) }, /4000/],
     ['parentheses 21 deep', { statement: nested(21) }, /line 1, column 44/],
     ['51 conditions', { statement: `SELECT documents WHERE ${Array(51).fill('a=1').join(' OR ')}` }, /50/],
     ['a limit of 0', { statement: 'SELECT documents', limit: 0 }, /limit/],

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** File of the only condition on the documents that a caller may see. */
-const FILTER = 'src/documents/store.ts';
+const FILTER = 'src/documents/visibility.ts';
 
 /**
  * Files that query documents without the condition, since they work for the service itself or on documents that were read
@@ -14,7 +14,6 @@ const FILTER = 'src/documents/store.ts';
  */
 const FOR_THE_SERVICE = [
   'src/documents/deletion-store.ts',
-  'src/documents/policy-store.ts',
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',
   'src/ingest/store.ts',
@@ -33,13 +32,13 @@ const having = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(te
 
 it('levels and departments of callers and documents are compared in one query only', () => {
   expect(having(/privacy_level\s*<=/)).toEqual([FILTER]);
-  expect(having(/scope\s*=\s*\$\{caller/)).toEqual([FILTER]);
+  expect(having(/scope\s*=\s*(?:\$\{caller|ANY)/)).toEqual([FILTER]);
   expect(having(/scope IS NULL/)).toEqual([FILTER]);
 });
 
 it('every read of documents uses the access condition', () => {
   const querying = having(/\b(sql|tx)`[^`]*\b(FROM|JOIN|UPDATE) documents\b/);
-  const using = new Set(having(/\b(jobVisibleTo|visibleTo)\(/));
+  const using = new Set(having(/\b(jobVisibleTo|visibleTo|readableBy)\(/));
   expect(querying).toContain(FILTER);
   expect(querying.filter((file) => !using.has(file) && !FOR_THE_SERVICE.includes(file))).toEqual([]);
   expect(FOR_THE_SERVICE.filter((file) => !querying.includes(file))).toEqual([]);

@@ -105,9 +105,9 @@ describe('documents beyond a new policy', () => {
     const secret = await upload({ privacy_level: 9 });
     const sales = await upload({ metadata: { scope: 'sales' } });
     const common = await upload({ metadata: { scope: 'common' } });
-    const strict = await edit({
-      policy: { max_privacy_level: 5, public_max_privacy_level: 1, departments: ['legal'] },
-    });
+    const policy = { max_privacy_level: 5, public_max_privacy_level: 1, departments: ['legal'] };
+    const owner = await makeUserToken(test.appliance, { role: 'owner', authLevel: 10 });
+    const strict = await edit({ policy }, bucketId, owner);
     expect(strict.body.warnings).toEqual([
       'documents that were public beyond the policy are private now: 1',
       'documents with a privacy_level above 5 keep it: 1',

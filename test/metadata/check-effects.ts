@@ -18,7 +18,7 @@ import {
   storedForm,
 } from './interpreter.ts';
 import { DOCUMENTS, type Sample } from './sample.ts';
-import { BUCKET_ID, CALLER, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
+import { BUCKET_ID, CALLER, isReadable, isVisible, makeDocuments, ORG_ID, USER_KEYS } from './sample-documents.ts';
 
 /** Caller like CALLER that may edit metadata. */
 const MANAGER: Caller = {
@@ -109,7 +109,7 @@ export async function checkEffects(
         .begin(async (tx) => {
           const body = BulkEdit.parse({ statement: model.text, reindex: false });
           const matched = all
-            .filter((document) => evaluate(model.tree, document) === true)
+            .filter((document) => isReadable(document) && evaluate(model.tree, document) === true)
             .slice(0, model.limit ?? 500);
           const wanted = new Map(
             matched.filter(isVisible).map((document) => [document.id, apply(document, model.assignments)]),

@@ -141,10 +141,14 @@ export function makeDocuments(count: number): PlainDocument[] {
   });
 }
 
-export function isVisible({ fields }: PlainDocument): boolean {
+export function isVisible(document: PlainDocument): boolean {
+  return document.fields['status'] !== 'deleting' && isReadable(document);
+}
+
+/** Return true if CALLER may read a document, even while it is being deleted. */
+export function isReadable({ fields }: PlainDocument): boolean {
   const scope = fields['scope'];
   return (
-    fields['status'] !== 'deleting' &&
     (fields['privacy_level'] as number) <= CALLER.authLevel &&
     (scope === null || scope === 'common' || scope === CALLER.department)
   );

@@ -1,0 +1,131 @@
+import type { Caller } from '../access/caller.ts';
+import { isOrgAdminRole } from '../access/roles.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+
+/** Department that every caller belongs to, as the `scope` of a document. */
+export const COMMON_SCOPE = 'common';
+
+/** Classifications of documents that no caller outside the organization may read. */
+const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
+
+/** Fields of a caller that decide what it may read. */
+export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside'>;
+
+/** Fields of a document that decide who may read it. */
+export interface ReadableFields {
+  readonly privacy_level: number;
+  readonly scope: string | null;
+  readonly classification: string;
+  readonly public_accessible: boolean;
+}
+
+/** Reason why a caller may not read a document. */
+export type Hindrance = 'level' | 'department' | 'classification' | 'not_public';
+
+/**
+ * Rule of what a caller may read, as data. It is the only one: the condition of SQL and the check of one document are
+ * both made of it, so that they cannot differ.
+ */
+interface ReadRule {
+  readonly levelMax: number;
+  /** Departments whose documents the caller may read, beside those of none; null for all departments. */
+  readonly scopes: readonly string[] | null;
+  readonly classificationsNot: readonly string[];
+  readonly publicOnly: boolean;
+}
+
+function ruleOf(reader: Reader): ReadRule {
+  const ownScopes = reader.department === null ? [COMMON_SCOPE] : [COMMON_SCOPE, reader.department];
+  return {
+    levelMax: reader.authLevel,
+    scopes: readsEveryScope(reader) ? null : ownScopes,
+    classificationsNot: reader.outside === undefined ? [] : INSIDE_CLASSIFICATIONS,
+    publicOnly: reader.outside === 'public',
+  };
+}
+
+/** Return true if the caller may read documents of every department, which holds for administrators only. */
+export function readsEveryScope(reader: Reader): boolean {
+  return isOrgAdminRole(reader.role) || reader.scopes.has('platform_admin');
+}
+
+/** Find the reason why a caller may not read a document with these fields; null if it may. */
+export function hindranceOf(reader: Reader, document: ReadableFields): Hindrance | null {
+  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(reader);
+  if (document.privacy_level > levelMax) return 'level';
+  if (document.scope !== null && scopes !== null && !scopes.includes(document.scope)) return 'department';
+  if (classificationsNot.includes(document.classification)) return 'classification';
+  return publicOnly && !document.public_accessible ? 'not_public' : null;
+}
+
+/** Return true if the caller may read documents of a department; null for those of none. */
+export function readsScope(reader: Reader, scope: string | null): boolean {
+  const { scopes } = ruleOf(reader);
+  return scope === null || scopes === null || scopes.includes(scope);
+}
+
+/**
+ * Condition on a row of `documents`: the caller may read it, even if it is being deleted. It is the rule of
+ * `hindranceOf`.
+ *
+ * @param table name of the row in the query
+ */
+export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
+  const row = sql(table);
+  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(caller);
+  return sql`
+    ${row}.privacy_level <= ${levelMax}
+    ${scopes === null ? sql`` : sql`AND (${row}.scope IS NULL OR ${row}.scope = ANY(${sql.array([...scopes])}::text[]))`}
+    ${classificationsNot.length === 0 ? sql`` : sql`AND ${row}.classification <> ALL(${sql.array([...classificationsNot])}::text[])`}
+    ${publicOnly ? sql`AND ${row}.public_accessible` : sql``}`;
+}
+
+/**
+ * Condition on a row of `documents`: the caller may read it and it is not being deleted. Every read of documents uses
+ * it.
+ */
+export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
+  return sql`${sql(table)}.status <> 'deleting' AND ${readableBy(sql, caller, table)}`;
+}
+
+/**
+ * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, and may see
+ * the source that it synchronises.
+ */
+export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
+  return sql`
+    NOT EXISTS (SELECT 1 FROM documents
+                WHERE documents.id = jobs.document_id AND (${readableBy(sql, caller)}) IS NOT TRUE)
+    AND ${syncJobVisibleTo(sql, caller)}`;
+}
+
+/** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */
+function seesEveryOwner({ role, scopes }: Caller): boolean {
+  return isOrgAdminRole(role) || scopes.has('platform_admin') || scopes.has('sources:manage');
+}
+
+/**
+ * Condition on a row of `sources`: the caller may see it. The caller must be able to see its documents too, since its
+ * counts and errors tell of them.
+ */
+export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
+  const { orgId, authLevel, userId } = caller;
+  return sql`
+    sources.org_id = ${orgId} AND sources.privacy_level <= ${authLevel}
+    ${seesEveryOwner(caller) ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}`;
+}
+
+/**
+ * Condition on a row of `jobs`: it is no synchronisation of a source that is hidden from the caller. The job of a deleted
+ * source is shown to those who see the sources of every owner.
+ */
+function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
+  const own = sql`SELECT 1 FROM sources WHERE sources.id = jobs.source_entry_id`;
+  const isVisible = sourceVisibleTo(sql, caller);
+  return sql`
+    (jobs.kind <> 'sync' OR ${
+      seesEveryOwner(caller)
+        ? sql`NOT EXISTS (${own} AND (${isVisible}) IS NOT TRUE)`
+        : sql`EXISTS (${own} AND ${isVisible})`
+    })`;
+}

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { makeUserToken } from '../support/tokens.ts';
+
+// Whatever a caller sends, the answer is the same whether hidden documents are there or not.
+
+let test: TestApi;
+/** Key that may edit, with auth level 3. */
+let low: string;
+let operator: string;
+beforeAll(async () => {
+  test = await openTestApi({ worker: false });
+  low = await test.key({ scopes: ['documents:write', 'search', 'buckets:manage'], authLevel: 3 });
+  operator = await test.key({ scopes: ['documents:write', 'search', 'buckets:manage'], authLevel: 10 });
+});
+afterAll(() => test.close());
+
+let buckets = 0;
+/** Make a bucket with two visible documents, and with `hidden` documents of level 9. */
+async function fill(hidden: number): Promise<string> {
+  const name = `b${++buckets}`;
+  await test.call('POST', '/v1/buckets', { key: operator, json: { name } });
+  for (let n = 0; n < 2 + hidden; n++) {
+    const json = {
+      ...{ filename: `${n}.txt`, text: `text ${n}`, on_duplicate: 'allow', privacy_level: n < 2 ? 1 : 9 },
+      metadata: { team: 'a', salary: n < 2 ? 'low' : '90210', scope: 'common' },
+    };
+    expect((await test.call('POST', `/v1/buckets/${name}/documents`, { key: operator, json })).status).toBe(202);
+  }
+  return name;
+}
+
+const withoutIds = (body: unknown, name: string) =>
+  JSON.stringify(body)
+    .replace(/(?:doc|bkt|job)_[a-z0-9]{26}|\d{4}-\d\d-\d\dT[^"]*/g, 'x')
+    .replaceAll(name, 'name');
+
+it.each<[string, (name: string) => { method: string; path: string; json?: object }]>([
+  ...[
+    `UPDATE documents SET x = '1' WHERE salary LIKE '9%'`,
+    `UPDATE documents SET x = '1' WHERE team = 'a'`,
+    `UPDATE documents SET x = '1' WHERE team = 'a' LIMIT 1`,
+    `UPDATE documents SET x = '1' WHERE privacy_level > 3`,
+    `SOFTDELETE FROM documents WHERE salary = '90210'`,
+    `SELECT documents WHERE salary = '90210'`,
+    `SELECT documents LIMIT 2`,
+  ].map((statement): [string, (name: string) => { method: string; path: string; json: object }] => [
+    `the preview of ${statement}`,
+    (name) => ({
+      ...{ method: 'PATCH', path: `/v1/buckets/${name}/documents/metadata/bulk` },
+      json: { statement, dry_run: true, reindex: false },
+    }),
+  ]),
+  [
+    'an edit by fields',
+    (name) => ({
+      ...{ method: 'PATCH', path: `/v1/buckets/${name}/documents/metadata/bulk` },
+      json: { where: { salary: '90210' }, metadata: { x: '1' }, reindex: false },
+    }),
+  ],
+  [
+    'an edit with a limit, and its advice for the next page',
+    (name) => ({
+      ...{ method: 'PATCH', path: `/v1/buckets/${name}/documents/metadata/bulk` },
+      json: { where: { team: 'a' }, metadata: { x: '1' }, reindex: false, limit: 2 },
+    }),
+  ],
+  [
+    'an edit of the policy',
+    (name) => ({
+      ...{ method: 'PATCH', path: `/v1/buckets/${name}` },
+      json: { policy: { max_privacy_level: 2, departments: ['sales'], allow_public: false } },
+    }),
+  ],
+  ['a list of documents', (name) => ({ method: 'GET', path: `/v1/buckets/${name}/documents?limit=2` })],
+])('%s tells nothing of hidden documents', async (_, requestTo) => {
+  const answers: unknown[] = [];
+  for (const hidden of [0, 3]) {
+    const name = await fill(hidden);
+    const { method, path, ...options } = requestTo(name);
+    const { status, body } = await test.call(method, path, { key: low, ...options });
+    expect(status).toBe(200);
+    answers.push(withoutIds(body, name).replace(/"(size_bytes|sha256)":("[^"]*"|\d+)/g, ''));
+  }
+  expect(answers[1]).toBe(answers[0]);
+});
+
+it('a bucket that holds something hidden is not deleted, and the refusal tells neither what nor how much', async () => {
+  const owner = await makeUserToken(test.appliance, { role: 'owner', authLevel: 3 });
+  const key = await test.key({ scopes: ['buckets:manage'], authLevel: 10 });
+  for (const [hidden, credential, status] of [
+    [0, key, 403],
+    [1, owner, 403],
+    [3, owner, 403],
+    [0, owner, 200],
+    [3, await makeUserToken(test.appliance, { role: 'owner', authLevel: 9 }), 200],
+  ] as const) {
+    const name = await fill(hidden);
+    const answer = await test.call('DELETE', `/v1/buckets/${name}?confirm=${name}`, { key: credential });
+    expect([hidden, answer.status]).toEqual([hidden, status]);
+    if (hidden > 0 && status === 403) {
+      expect(answer.body).toEqual({
+        detail: 'something in the bucket is out of your reach; an administrator of a higher auth level can delete it',
+      });
+    }
+    const left = await test.call('GET', `/v1/buckets/${name}/documents`, { key: operator });
+    expect(left.status).toBe(status === 200 ? 404 : 200);
+  }
+});
+
+it('an upload that asks to be public needs the scope that the edit needs', async () => {
+  const writer = await test.key({ scopes: ['documents:write'] });
+  const member = await makeUserToken(test.appliance, { role: 'member' });
+  const upload = (key: string, public_accessible: boolean) =>
+    test.call('POST', '/v1/buckets/default/documents', {
+      key,
+      json: { filename: 'a.txt', text: 'open', on_duplicate: 'allow', public_accessible },
+    });
+  for (const key of [writer, member]) {
+    expect((await upload(key, true)).status).toBe(403);
+    expect((await upload(key, false)).status).toBe(202);
+  }
+  expect((await upload(low, true)).status).toBe(202);
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROLES, type Scope } from '../../src/access/caller.ts';
+import { hindranceOf, type Reader, visibleTo } from '../../src/documents/visibility.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ isEmpty: true });
+});
+afterAll(() => database.drop());
+
+const READERS: Reader[] = [null, ...ROLES].flatMap((role) =>
+  [null, 'sales'].flatMap((department) =>
+    ([undefined, 'unrestricted', 'public'] as const).flatMap((outside) =>
+      [1, 5].map((authLevel) => {
+        const reader = { role, department, authLevel, scopes: new Set<Scope>(['search']) };
+        return outside === undefined ? reader : { ...reader, outside };
+      }),
+    ),
+  ),
+);
+
+const DOCUMENTS = [1, 3, 9].flatMap((privacy_level) =>
+  [null, 'common', 'sales', 'legal'].flatMap((scope) =>
+    ['internal', 'public', 'restricted', 'confidential'].flatMap((classification) =>
+      [true, false].map((public_accessible) => ({ privacy_level, scope, classification, public_accessible })),
+    ),
+  ),
+);
+
+test('the condition of SQL and the check of one document agree for every caller and every document', async () => {
+  const { sql } = database;
+  const rows = DOCUMENTS.map((document, id) => ({ id, status: 'ready', ...document }));
+  await sql`
+    CREATE TABLE documents AS SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS d
+      (id int, status text, privacy_level int, scope text, classification text, public_accessible boolean)`;
+  for (const reader of READERS) {
+    const found = await sql`SELECT id FROM documents WHERE ${visibleTo(sql, reader)} ORDER BY id`;
+    const expected = rows.filter((document) => hindranceOf(reader, document) === null).map(({ id }) => ({ id }));
+    expect(found).toEqual(expected);
+  }
+});
+
+test('a caller outside the organization finds nothing restricted or confidential, or only what is public', () => {
+  const ordinary: Reader = { role: null, department: null, authLevel: 1, scopes: new Set() };
+  const outside: Reader = { ...ordinary, outside: 'unrestricted' };
+  const plain = { privacy_level: 1, scope: null, classification: 'internal', public_accessible: false };
+  expect(hindranceOf(outside, plain)).toBe(null);
+  for (const classification of ['restricted', 'confidential']) {
+    expect(hindranceOf(outside, { ...plain, classification, public_accessible: true })).toBe('classification');
+    expect(hindranceOf(ordinary, { ...plain, classification })).toBe(null);
+  }
+  const publicOnly: Reader = { ...ordinary, outside: 'public' };
+  expect(hindranceOf(publicOnly, plain)).toBe('not_public');
+  expect(hindranceOf(publicOnly, { ...plain, public_accessible: true })).toBe(null);
+  expect(hindranceOf(publicOnly, { ...plain, classification: 'restricted', public_accessible: true })).toBe(
+    'classification',
+  );
+});
