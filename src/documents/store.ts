@@ -11,7 +11,7 @@ import type {
   IngestOptions,
   ListDocumentsQuery,
 } from './schema.ts';
-import { readableBy, visibleTo } from './visibility.ts';
+import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
 
@@ -157,6 +157,16 @@ export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): P
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/${sha256.toString('hex')}`}, 0))`;
 }
 
+/**
+ * Sum the bytes of all documents of an organization, and keep other callers of this function from summing them until the
+ * transaction ends.
+ */
+export async function lockStoredBytes(tx: Sql, orgId: string): Promise<number> {
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/stored bytes`}, 0))`;
+  const [row] = await tx`SELECT coalesce(sum(size_bytes), 0)::text AS bytes FROM documents WHERE org_id = ${orgId}`;
+  return Number(row?.['bytes']);
+}
+
 /** Find the oldest document of the bucket with these bytes that the caller may see and that has not failed. */
 export async function findByContent(
   sql: Sql,
@@ -213,11 +223,9 @@ export async function findDocument(
 
 /** Return true if a bucket holds a document that the caller may not read. */
 export async function holdsHidden(sql: Sql, caller: Caller, bucketId: string): Promise<boolean> {
-  const rows = await sql`
-    SELECT 1 FROM documents
-    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND status <> 'deleting'
-      AND (${readableBy(sql, caller)}) IS NOT TRUE LIMIT 1`;
-  return rows.length > 0;
+  if (readsEverything(caller)) return false;
+  const [row] = await sql`SELECT ${hidesFrom(sql, caller, { orgId: caller.orgId, id: bucketId })} AS hides`;
+  return row?.['hides'] === true;
 }
 
 /** Filter ids to those of existing documents of any organization. */

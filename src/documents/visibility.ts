@@ -8,6 +8,9 @@ export const COMMON_SCOPE = 'common';
 /** Classifications of documents that no caller outside the organization may read. */
 const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
 
+/** Highest privacy level of a document (contract 2.7). */
+const LEVEL_MAX = 10;
+
 /** Fields of a caller that decide what it may read. */
 export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside'>;
 
@@ -88,15 +91,49 @@ export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFra
   return sql`${sql(table)}.status <> 'deleting' AND ${readableBy(sql, caller, table)}`;
 }
 
+/** Return true if a caller may read every document of its organization. */
+export function readsEverything(reader: Reader): boolean {
+  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(reader);
+  return levelMax >= LEVEL_MAX && scopes === null && classificationsNot.length === 0 && !publicOnly;
+}
+
+/**
+ * Expression of SQL that is true if a bucket holds a document that the caller may not read: the opposite of
+ * `readableBy`, in parts that an index answers each. A document that is being deleted counts until it is gone, because
+ * the index holds it until then.
+ *
+ * @param bucket ids, or columns of the query around it
+ */
+export function hidesFrom(
+  sql: Sql,
+  caller: Reader,
+  bucket: { orgId: string | SqlFragment; id: string | SqlFragment },
+): SqlFragment {
+  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(caller);
+  const exists = (condition: SqlFragment) => sql`
+    EXISTS (SELECT 1 FROM documents
+            WHERE documents.org_id = ${bucket.orgId} AND documents.bucket_id = ${bucket.id}
+              AND ${condition})`;
+  return sql`(
+    ${exists(sql`documents.privacy_level > ${levelMax}`)}
+    ${scopes === null ? sql`` : sql`OR ${exists(sql`documents.scope <> ALL(${sql.array([...scopes])}::text[])`)}`}
+    ${classificationsNot.length === 0 ? sql`` : sql`OR ${exists(sql`documents.classification = ANY(${sql.array([...classificationsNot])}::text[])`)}`}
+    ${publicOnly ? sql`OR ${exists(sql`NOT documents.public_accessible`)}` : sql``})`;
+}
+
 /**
  * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, and may see
- * the source that it synchronises.
+ * the source that it synchronises. Another job of a whole bucket, which contains counts and costs of all its documents,
+ * needs that none of them is hidden.
  */
 export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
-  return sql`
+  if (readsEverything(caller)) return sql`true`;
+  return sql`(
     NOT EXISTS (SELECT 1 FROM documents
                 WHERE documents.id = jobs.document_id AND (${readableBy(sql, caller)}) IS NOT TRUE)
-    AND ${syncJobVisibleTo(sql, caller)}`;
+    AND (jobs.document_id IS NOT NULL OR jobs.bucket_id IS NULL OR jobs.kind = 'sync'
+         OR NOT ${hidesFrom(sql, caller, { orgId: sql`jobs.org_id`, id: sql`jobs.bucket_id` })})
+    AND ${syncJobVisibleTo(sql, caller)})`;
 }
 
 /** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */

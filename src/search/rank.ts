@@ -9,6 +9,8 @@ export interface Candidates {
   readonly keyword: readonly Candidate[];
   readonly vector: readonly Candidate[];
   readonly live: ReadonlyMap<string, LiveDocument>;
+  /** True if the bucket holds documents that the caller may not see. */
+  readonly hides: boolean;
 }
 
 /** Part of the stored locator of a table of contents, a menu or a running title; no text can contain it unescaped. */
@@ -29,7 +31,7 @@ export interface RankedChunk extends Candidate {
  * Return true if a found document has another active generation by now, and none of its chunks was found. That
  * generation may have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
  */
-export function hasStaleDocument({ keyword, vector, live }: Candidates): boolean {
+export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'keyword' | 'vector' | 'live'>): boolean {
   const candidates = [...keyword, ...vector];
   const present = new Set(
     candidates
@@ -42,13 +44,20 @@ export function hasStaleDocument({ keyword, vector, live }: Candidates): boolean
   });
 }
 
-/** Fuse the visible chunks of both legs, best first. */
-export function rank({ keyword, vector, live }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
+/**
+ * Fuse the visible chunks of both legs, best first. BM25 counts words in all documents of the index, so that its value
+ * would tell words of hidden ones: where there are any, `bm25` is the reciprocal of the rank among the visible chunks
+ * (docs/decisions/0023-scores-beside-hidden-documents.md).
+ */
+export function rank({ keyword, vector, live, hides }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
   const byVector = new Map(
     vector.filter((each) => visible(each) && hasVector(each)).map((candidate) => [candidate.chunkId, candidate]),
+  );
+  const bm25 = new Map(
+    [...byKeyword.values()].map(({ chunkId, score }, at) => [chunkId, hides ? 1 / (at + 1) : score]),
   );
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
   const ranked = fused.map(({ id, score, rrf }) => {
@@ -57,7 +66,7 @@ export function rank({ keyword, vector, live }: Candidates, { weights, mode }: P
     return {
       ...candidate,
       ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
-      ...{ bm25: byKeyword.get(id)?.score ?? null, cosine: byVector.get(id)?.score ?? null },
+      ...{ bm25: bm25.get(id) ?? null, cosine: byVector.get(id)?.score ?? null },
     };
   });
   return ranked.sort((a, b) => b.rrf - a.rrf);

@@ -54,7 +54,10 @@ export const SearchResult = z
     score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
     scores: z.object({
       vector_score: z.number().nullable(),
-      bm25_score: z.number().nullable(),
+      bm25_score: z
+        .number()
+        .nullable()
+        .describe('BM25; 1 / rank in the keyword leg if the bucket holds documents that the caller may not see'),
       rrf_score: z.number().nullable(),
       rerank_score: z.number().nullable(),
     }),

@@ -1,5 +1,6 @@
 import type { Table } from '@lancedb/lancedb';
 import type { Caller } from '../access/caller.ts';
+import { holdsHidden } from '../documents/store.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
@@ -62,6 +63,8 @@ export async function searchIndex(
   const preparing = awaitLater(
     embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.origin ?? null)),
   );
+  // It is asked while the index is searched, so that it takes no time of its own.
+  const hides = awaitLater(holdsHidden(sql, caller, scope.bucketId));
   const finish = async (chunks: readonly RankedChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
     return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isStale };
@@ -75,7 +78,7 @@ export async function searchIndex(
     const vector = withinLimit(found.vector, limit);
     const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
     const live = await findLiveDocuments(sql, caller, scope, [...ids]);
-    const candidates = { keyword, vector, live };
+    const candidates = { keyword, vector, live, hides: await hides };
     const perDocumentMax = request.max_per_document ?? null;
     const chunks = collapse(rank(candidates, await preparing), { wanted, perDocumentMax });
     const isStale = hasStaleDocument(candidates);
@@ -88,7 +91,7 @@ export async function searchIndex(
     documentIds = await listLiveDocumentIds(sql, caller, scope, VISIBLE_DOCUMENTS_MAX);
     if (documentIds === null) {
       const warning =
-        'too many matches are hidden from you, so some visible results may be missing; narrow the search by a filter';
+        'not every match could be looked at, so some results may be missing; narrow the search by a filter';
       return finish(chunks, isStale, warning);
     }
     if (documentIds.length === 0) return finish([], false);

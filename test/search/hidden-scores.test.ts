@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let operator: string;
+let low: string;
+beforeAll(async () => {
+  api = await openTestApi();
+  operator = await api.key({
+    scopes: ['documents:write', 'search', 'buckets:manage', 'platform_admin'],
+    authLevel: 10,
+  });
+  low = await api.key({ scopes: ['search'], authLevel: 1 });
+});
+afterAll(() => api.close());
+
+/** Make a bucket with visible documents, and with hidden ones of these texts. */
+async function fill(name: string, hidden: readonly string[]): Promise<void> {
+  await api.call('POST', '/v1/buckets', { key: operator, json: { name } });
+  const visible = [
+    'The harbour is open.',
+    'The merger of the harbour offices was announced.',
+    'A ferry leaves at noon.',
+  ];
+  for (const [at, text] of [...visible, ...hidden].entries()) {
+    const privacy_level = at < visible.length ? 1 : 9;
+    const json = { filename: `${at}.txt`, text, privacy_level, on_duplicate: 'allow' };
+    expect((await api.call('POST', `/v1/buckets/${name}/documents`, { key: operator, json })).status).toBe(202);
+  }
+  const settled = await until(async () => {
+    const rows = await api.appliance.sql`SELECT status FROM documents WHERE status NOT IN ('ready')`;
+    return rows.length === 0;
+  });
+  expect(settled).toBe(true);
+}
+
+const scoresFor = async (name: string, query: string, key: string) => {
+  const answer = await api.call('POST', `/v2/buckets/${name}/search`, { key, json: { query } });
+  expect(answer.status).toBe(200);
+  return answer.body.results.map((result: { text: string; score: number; scores: object }) => [
+    result.text,
+    result.score,
+    result.scores,
+  ]);
+};
+
+it('no score of a search tells a word of a hidden document', async () => {
+  const filler = Array.from({ length: 20 }, (_, n) => `A secret letter of number ${n}.`);
+  await fill('with', [...filler.slice(1), 'The merger failed.']);
+  await fill('without', filler);
+  for (const query of ['merger', 'merger harbour', 'harbour open', 'failed merger ferry']) {
+    expect(await scoresFor('with', query, low)).toEqual(await scoresFor('without', query, low));
+  }
+  // To whom nothing is hidden the scores are those of BM25, which differ.
+  const [first] = await scoresFor('with', 'merger', operator);
+  const [second] = await scoresFor('without', 'merger', operator);
+  expect(first?.[2].bm25_score).not.toBe(second?.[2].bm25_score);
+});
+
+it('a caller from whom nothing in the bucket is hidden gets the scores of BM25', async () => {
+  await fill('open', []);
+  expect(await scoresFor('open', 'harbour', low)).toEqual(await scoresFor('open', 'harbour', operator));
+  const [[, , scores]] = (await scoresFor('open', 'ferry', low)) as [[string, number, { bm25_score: number }]];
+  expect(scores.bm25_score).not.toBe(1);
+});
