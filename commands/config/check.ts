@@ -16,7 +16,9 @@ export default class ConfigCheck extends BaseCommand {
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });
-    checkEmbeddingSettings(loadConfig({ overrides }));
+    const config = loadConfig({ overrides });
+    checkEmbeddingSettings(config);
+    for (const warning of config.warnings) this.warn(warning);
     await this.showTable('settings', settings, [
       ['setting', (setting) => setting.name],
       ['value', (setting) => (setting.value === null ? null : String(setting.value)), 'may be cut'],

@@ -26,14 +26,14 @@ export default class TokensCreate extends BaseCommand {
     return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
       const { issueToken } = await import('../../src/access/tokens.ts');
       const { parseDuration } = await import('../../src/platform/duration.ts');
-      const { token, expires_at } = await issueToken(sql, keyRing, operator, {
+      const { token, id, expires_at } = await issueToken(sql, keyRing, operator, {
         email: flags.user,
         ttlMs: parseDuration(flags.ttl, 'ttl'),
         ...(flags.role === undefined ? {} : { role: flags.role }),
       });
       this.log(token.reveal());
-      this.logToStderr(`created a token for ${flags.user}; it is valid until ${expires_at}`);
-      return { token: token.reveal(), expires_at };
+      this.logToStderr(`created the token ${id} for ${flags.user}; it is valid until ${expires_at}`);
+      return { token: token.reveal(), id, expires_at };
     });
   }
 }

@@ -1,5 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Plan, Role, Scope } from './caller.ts';
+import type { OidcClaims } from './oidc.ts';
+import type { OwnTokenClaims } from './own-token.ts';
 
 /** Facts about a user that the resolver needs. */
 export interface UserFacts {
@@ -104,21 +106,53 @@ function toUserFacts(row: UserFactsRow): UserFacts {
   };
 }
 
-export async function selectUserFacts(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
+/** Select the user of an own token; null also if the token was revoked. */
+export async function selectUserFacts(
+  sql: Sql,
+  { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
+): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
     SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id
-    WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
+    WHERE u.org_id = ${orgId} AND u.id = ${userId} AND u.token_generation = ${generation}
+      AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.id = ${tokenId})`;
   return row ? toUserFacts(row) : null;
 }
 
-/** Select a user by the identity at the issuer alone: the organization comes from our record, never from the token. */
-export async function selectUserFactsByOidc(sql: Sql, issuer: string, subject: string): Promise<UserFacts | null> {
+/**
+ * Select a user by the identity at the issuer alone: the organization comes from our record, never from the token. Null
+ * also if all tokens of the user were revoked after this one was issued.
+ */
+export async function selectUserFactsByOidc(
+  sql: Sql,
+  { issuer, subject, issuedAtMs }: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>,
+): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
     SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id
-    WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}`;
+    WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}
+      AND (u.tokens_revoked_at IS NULL OR u.tokens_revoked_at < ${new Date(issuedAtMs)})`;
   return row ? toUserFacts(row) : null;
+}
+
+/**
+ * Return true if the key (`key:<id>`) or user (`user:<id>`) of an organization is still accepted, without a credential of
+ * it. Other actors, such as the operator, only need that the organization is not suspended.
+ */
+export async function isActorAccepted(sql: Sql, orgId: string, actor: string): Promise<boolean> {
+  const [, kind, id = ''] = /^(key|user):(.+)$/.exec(actor) ?? [];
+  const [row] = await sql`
+    SELECT o.suspended_at IS NULL AND CASE ${kind ?? 'other'}
+      WHEN 'user' THEN EXISTS (
+        SELECT 1 FROM users u WHERE u.org_id = o.id AND u.id = ${id} AND u.suspended_at IS NULL)
+      WHEN 'key' THEN EXISTS (
+        SELECT 1 FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+        WHERE k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
+          AND (k.expires_at IS NULL OR k.expires_at > now())
+          AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL)))
+      ELSE true END AS is_accepted
+    FROM organizations o WHERE o.id = ${orgId}`;
+  return row?.['is_accepted'] === true;
 }

@@ -10,12 +10,20 @@ export interface OidcSettings {
   readonly audience: string;
   /** Algorithm that the issuer signs with; no other one is accepted. */
   readonly algorithm: string;
+  /**
+   * Type that tokens must have in their header: `at+jwt` for access tokens of RFC 9068, `JWT`; null accepts any, since
+   * many issuers set none.
+   */
+  readonly tokenType?: string | null;
+  /** Clients (`azp`, or `client_id`) whose tokens are accepted; null accepts those of every client. */
+  readonly authorizedParties?: readonly string[] | null;
 }
 
 export interface OidcClaims {
   readonly issuer: string;
   readonly subject: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; 0 if the token does not say when it was issued. */
+  readonly issuedAtMs: number;
   readonly expiresAtMs: number;
 }
 
@@ -62,7 +70,7 @@ const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
  * @throws AppError `config_invalid` if the algorithm is not a signature by a key pair
  */
 export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
-  const { issuer, audience, algorithm } = settings;
+  const { issuer, audience, algorithm, tokenType = null, authorizedParties = null } = settings;
   if (!ALGORITHMS.includes(algorithm)) {
     throw new AppError({
       code: 'config_invalid',
@@ -81,12 +89,16 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
           audience,
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
           requiredClaims: ['sub', 'exp'],
+          ...(tokenType === null ? {} : { typ: tokenType }),
         });
-        const { sub, exp } = payload;
+        const party = payload['azp'] ?? payload['client_id'];
+        if (authorizedParties !== null && (typeof party !== 'string' || !authorizedParties.includes(party)))
+          throw invalidCredentials();
+        const { sub, exp, iat = 0 } = payload;
         if (typeof sub !== 'string' || sub.length > SUBJECT_CHARS_MAX || sub.includes('\0') || exp === undefined) {
           throw invalidCredentials();
         }
-        return { issuer, subject: sub, expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000 };
+        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000 };
       } catch (error) {
         // The errors of the library contain the claims of the token, so they are not kept as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();

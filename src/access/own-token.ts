@@ -12,17 +12,23 @@ const ALGORITHM = 'HS256';
 export interface OwnTokenClaims {
   readonly orgId: string;
   readonly userId: string;
+  /** Id by which this token alone can be revoked; null in tokens of earlier versions. */
+  readonly tokenId: string | null;
+  /** Generation of the user's tokens when it was made. */
+  readonly generation: number;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
 }
 
-/** Sign a user token: a JWT (RFC 7519) with `sub` (user id), `org_id`, `iss`, `aud`, `iat`, `exp`. */
+/** Sign a user token: a JWT (RFC 7519) with `sub` (user id), `org_id`, `jti`, `gen`, `iss`, `aud`, `iat`, `exp`. */
 export async function signOwnToken(keyRing: KeyRing, claims: OwnTokenClaims): Promise<Secret> {
   const token = await new SignJWT({
     iss: OWN_ISSUER,
     aud: OWN_ISSUER,
     sub: claims.userId,
     org_id: claims.orgId,
+    gen: claims.generation,
+    ...(claims.tokenId === null ? {} : { jti: claims.tokenId }),
     iat: Math.floor(Date.now() / 1000),
     exp: Math.floor(claims.expiresAtMs / 1000),
   })
@@ -34,16 +40,17 @@ export async function signOwnToken(keyRing: KeyRing, claims: OwnTokenClaims): Pr
 /** @throws AppError `invalid_credentials` or `expired_credentials` (401) */
 export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<OwnTokenClaims> {
   try {
-    const { payload } = await jwtVerify<{ org_id?: unknown }>(token, keyRing.tokenSigning, {
+    const { payload } = await jwtVerify<{ org_id?: unknown; gen?: unknown }>(token, keyRing.tokenSigning, {
       algorithms: [ALGORITHM],
       issuer: OWN_ISSUER,
       audience: OWN_ISSUER,
       typ: TYPE,
       requiredClaims: ['sub', 'org_id', 'iat', 'exp'],
     });
-    const { sub, org_id: orgId, exp } = payload;
+    const { sub, org_id: orgId, exp, jti = null, gen = 0 } = payload;
     if (typeof sub !== 'string' || typeof orgId !== 'string' || typeof exp !== 'number') throw invalidCredentials();
-    return { orgId, userId: sub, expiresAtMs: exp * 1000 };
+    if (typeof gen !== 'number' || (jti !== null && typeof jti !== 'string')) throw invalidCredentials();
+    return { orgId, userId: sub, tokenId: jti, generation: gen, expiresAtMs: exp * 1000 };
   } catch (error) {
     // The errors of the library contain the claims of the token, so they are not kept as cause.
     if (error instanceof errors.JWTExpired) throw expiredCredentials();

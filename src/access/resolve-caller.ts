@@ -94,12 +94,12 @@ export function openCallerResolver(settings: {
   async function readToken(token: string): Promise<{ user: UserFacts | null; expiresAtMs: number }> {
     const claimedIssuer = issuerOf(token);
     if (claimedIssuer === OWN_ISSUER) {
-      const { orgId, userId, expiresAtMs } = await verifyOwnToken(keyRing, token);
-      return { user: await selectUserFacts(sql, orgId, userId), expiresAtMs };
+      const claims = await verifyOwnToken(keyRing, token);
+      return { user: await selectUserFacts(sql, claims), expiresAtMs: claims.expiresAtMs };
     }
     if (oidc && claimedIssuer === oidc.issuer) {
-      const { issuer, subject, expiresAtMs } = await oidc.verify(token);
-      return { user: await selectUserFactsByOidc(sql, issuer, subject), expiresAtMs };
+      const claims = await oidc.verify(token);
+      return { user: await selectUserFactsByOidc(sql, claims), expiresAtMs: claims.expiresAtMs };
     }
     throw invalidCredentials();
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { PLANS, ROLES, SCOPES } from './caller.ts';
 
 /** Maximum number of rows in one list of organizations, users or keys, newest first. */
@@ -47,15 +48,7 @@ export const ApiKey = z.object({
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it rejects
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
-
-const label = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((text) => !CONTROL_CHARACTERS.test(text), 'must not contain control characters');
+const label = z.string().trim().min(1).max(100).refine(isPlainName, PLAIN_NAME_RULE);
 
 export const NewOrganization = z.object({
   // A name that looks like an id could shadow another organization's id wherever both are accepted.

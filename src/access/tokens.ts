@@ -1,4 +1,5 @@
-import { conflict, invalidRequest } from '../platform/errors.ts';
+import { conflict, invalidRequest, notFound } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
@@ -7,14 +8,17 @@ import type { Caller, Role } from './caller.ts';
 import { signOwnToken } from './own-token.ts';
 import { requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from './roles.ts';
 import type { User } from './schema.ts';
-import { selectUser } from './user-store.ts';
+import { insertRevokedToken, revokeTokensOf, selectTokenGeneration } from './token-store.ts';
+import { lockUser, selectUser } from './user-store.ts';
 import { createUser } from './users.ts';
 
-/** Maximum lifetime of a token, which cannot be revoked by itself (suspending its user refuses it). */
+/** Maximum lifetime of a token. */
 const TTL_DAYS_MAX = 30;
 
 export interface CreatedToken {
   readonly token: Secret;
+  /** Id by which the token can be revoked; it is no secret. */
+  readonly id: string;
   /** Time in ISO 8601. */
   readonly expires_at: string;
 }
@@ -38,10 +42,14 @@ export async function createToken(
   if (user.suspended_at !== null) throw conflict(`the user ${user.email} is suspended`, 'user_suspended');
   const expiresAtMs = Math.floor((Date.now() + ttlMs) / 1000) * 1000;
   const expires_at = new Date(expiresAtMs).toISOString();
-  const token = await signOwnToken(keyRing, { orgId: by.orgId, userId: user.id, expiresAtMs });
-  const detail = { expires_at };
+  const generation = await selectTokenGeneration(sql, by.orgId, user.id);
+  if (generation === null) throw notFound('user', user.id);
+  const id = newId('tok');
+  const claims = { orgId: by.orgId, userId: user.id, tokenId: id, generation, expiresAtMs };
+  const token = await signOwnToken(keyRing, claims);
+  const detail = { token_id: id, expires_at };
   await recordAudit(sql, { orgId: by.orgId, actor: by.actor, action: 'token.create', target: user.id, detail });
-  return { token, expires_at };
+  return { token, id, expires_at };
 }
 
 /**
@@ -62,5 +70,38 @@ export async function issueToken(
     }
     const user = known ?? (await createUser(tx, by, { email, role }));
     return createToken(tx, keyRing, by, { user, ttlMs });
+  });
+}
+
+/**
+ * Revoke one token by its id; it is refused everywhere within 1 s. Revoking it again changes nothing.
+ *
+ * @throws AppError `role_missing` (403), `token_not_found` (404) for an id that no token can have
+ */
+export async function revokeToken(sql: Sql, by: Caller, id: string): Promise<void> {
+  requireOrgAdmin(by);
+  if (!/^tok_[0-9a-z]{26}$/.test(id)) throw notFound('token', id);
+  await inTransaction(sql, async (tx) => {
+    const expiresAtMs = Date.now() + TTL_DAYS_MAX * 86_400_000;
+    if (!(await insertRevokedToken(tx, { id, orgId: by.orgId, expiresAtMs }))) return;
+    await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'token.revoke', target: id });
+  });
+}
+
+/**
+ * Revoke all tokens of a user, those of an OIDC issuer included; they are refused everywhere within 1 s. Keys of the user
+ * stay as they are.
+ *
+ * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
+ */
+export async function revokeUserTokens(sql: Sql, by: Caller, idOrEmail: string): Promise<User> {
+  requireOrgAdmin(by);
+  return inTransaction(sql, async (tx) => {
+    const user = await lockUser(tx, by.orgId, idOrEmail);
+    if (!user) throw notFound('user', idOrEmail);
+    requireAtLeast(by, SCOPES_BY_ROLE[user.role], user.auth_level);
+    await revokeTokensOf(tx, user);
+    await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'token.revoke_all', target: user.id });
+    return user;
   });
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parse as parseYaml } from 'yaml';
@@ -44,7 +44,11 @@ const ConfigFile = z.strictObject({
     .min(32, 'must have at least 32 characters')
     .transform((value) => new Secret(value))
     .optional(),
-  cron_secret: secret.optional(),
+  cron_secret: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .transform((value) => new Secret(value))
+    .optional(),
   trust_proxy: z.boolean().default(false),
   oidc: z
     .strictObject({
@@ -53,6 +57,8 @@ const ConfigFile = z.strictObject({
       algorithm: z
         .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])
         .default('RS256'),
+      token_type: z.enum(['at+jwt', 'JWT']).optional(),
+      authorized_parties: z.array(z.string().min(1)).min(1).optional(),
     })
     .optional(),
   ...storageSettings,
@@ -100,6 +106,7 @@ const ConfigFile = z.strictObject({
         .int()
         .min(128 * MIB)
         .default(512 * MIB),
+      failed_logins_per_minute: z.number().int().min(1).default(60),
       document_seconds: z.number().int().min(1).max(3600).default(60),
     })
     .prefault({}),
@@ -136,7 +143,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,
-  oidc: file.oidc ?? null,
+  oidc: file.oidc === undefined ? null : oidcOf(file.oidc),
   ...storageConfigOf(file),
   ...embeddingConfigOf(file),
   channels: channelConfigOf(file),
@@ -156,6 +163,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
     imageBodyBytes: file.limits.image_body_bytes,
     documentMemoryBytes: file.limits.document_memory_bytes,
     documentMs: file.limits.document_seconds * 1000,
+    failedLoginsPerMinute: file.limits.failed_logins_per_minute,
   },
   bulk: {
     callsInFlight: file.bulk.calls_in_flight,
@@ -170,8 +178,16 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   },
 }));
 
+function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
+  const { token_type: tokenType, authorized_parties: authorizedParties, ...others } = oidc;
+  return { ...others, tokenType: tokenType ?? null, authorizedParties: authorizedParties ?? null };
+}
+
 /** Effective settings of this process: validated, with units in names, frozen. */
-export type Config = z.output<typeof ConfigSchema>;
+export type Config = z.output<typeof ConfigSchema> & {
+  /** Sentences about settings that work but should be changed. */
+  readonly warnings: readonly string[];
+};
 
 /** Environment variables and the keys that they set. The environment takes precedence over the file. */
 const ENVIRONMENT = {
@@ -203,7 +219,7 @@ const ENVIRONMENT = {
  * @throws AppError `config_invalid` with one line per fault; the message never contains values
  */
 export function loadConfig(options: LoadOptions = {}): Config {
-  const { tree, faults } = collectSettings(options);
+  const { tree, faults, file } = collectSettings(options);
   const parsed = ConfigSchema.safeParse(tree);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
@@ -215,7 +231,15 @@ export function loadConfig(options: LoadOptions = {}): Config {
       message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     });
   }
-  return deepFreeze(parsed.data);
+  return deepFreeze({ ...parsed.data, warnings: warningsOf(file) });
+}
+
+/** Warn of a file that every user of this machine can read: it may hold keys of vendors and passwords. */
+function warningsOf(file: string): string[] {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  // Modes mean nothing on Windows.
+  if (process.platform === 'win32' || (mode & 0o004) === 0) return [];
+  return [`${file} can be read by every user of this machine; close it by: chmod o-rwx ${file}`];
 }
 
 /** Setting in force, with its name in service.yaml (`limits.body_bytes`) and its origin. A value of null is not set. */
@@ -271,17 +295,21 @@ function collectSettings(options: LoadOptions): {
   tree: Tree;
   layers: (readonly [EffectiveSetting['from'], Tree])[];
   faults: string[];
+  /** Path of service.yaml, which may be missing. */
+  file: string;
 } {
   const env = options.env ?? processEnvironment();
   const faults: string[] = [];
   const fromEnvironment = readEnvironment(env);
   const overrides = options.overrides ?? {};
   const dataDir = String(overrides['data_dir'] ?? fromEnvironment['data_dir'] ?? defaultDataDir(env));
-  const file = readConfigFile(env, dataDir, faults);
+  const file = env['SERVICE_CONFIG'] || path.join(dataDir, 'service.yaml');
+  const fromFile = readConfigFile(env, file, faults);
   return {
-    tree: merge({ data_dir: dataDir }, file, fromEnvironment, overrides),
+    file,
+    tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
     layers: [
-      ['service.yaml', file],
+      ['service.yaml', fromFile],
       ['environment', fromEnvironment],
       ['command line', overrides],
     ],
@@ -310,9 +338,8 @@ function readEnvironment(env: NodeJS.ProcessEnv): Tree {
   return tree;
 }
 
-function readConfigFile(env: NodeJS.ProcessEnv, dataDir: string, faults: string[]): Tree {
+function readConfigFile(env: NodeJS.ProcessEnv, file: string, faults: string[]): Tree {
   const explicit = env['SERVICE_CONFIG'];
-  const file = explicit || path.join(dataDir, 'service.yaml');
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

@@ -3,6 +3,19 @@ const UNPRINTABLE = String.raw`\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e
 const RUNS = new RegExp(`[${UNPRINTABLE}]+`, 'gu');
 const ALL_BUT_LINES = new RegExp(`(?![\\n\\r\\t])[${UNPRINTABLE}]`, 'gu');
 
+const ANY = new RegExp(`[${UNPRINTABLE}]`, 'u');
+
+/** Message for a name that `isPlainName` refuses. */
+export const PLAIN_NAME_RULE = 'must not contain control characters or marks that change the direction of text';
+
+/**
+ * Return true for a text that looks like what it holds: well-formed Unicode without control characters and without
+ * bidirectional marks, which can make one name look like another.
+ */
+export function isPlainName(text: string): boolean {
+  return text.isWellFormed() && !ANY.test(text);
+}
+
 /** Put untrusted text on one line and remove all that controls a terminal. */
 export function oneLine(text: string): string {
   return text.replace(RUNS, ' ');

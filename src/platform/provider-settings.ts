@@ -192,18 +192,21 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
 }
 
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
-const RATE_AXES = [...AXES, 'search'] as const;
+const RATE_AXES = [...AXES, 'search', 'upload'] as const;
 const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
   quotas: perAxis.default({}),
   requests_per_minute: perRateAxis.default({}),
+  storage_bytes: z.int().min(0).optional(),
 });
 
 interface PlanSettings {
   readonly quotas: z.output<typeof perAxis>;
   readonly requestsPerMinute: z.output<typeof perRateAxis>;
+  /** Bound on the bytes of all documents of an organization, as they were uploaded; absent for none. */
+  readonly storageBytes?: number | undefined;
 }
 
 const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
@@ -232,6 +235,7 @@ export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
     plans: mapValues<Plan, z.output<typeof PlanLimits>, PlanSettings>(file.plans, (plan) => ({
       quotas: plan.quotas,
       requestsPerMinute: plan.requests_per_minute,
+      storageBytes: plan.storage_bytes,
     })),
   };
 }

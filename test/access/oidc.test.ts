@@ -3,10 +3,11 @@ import { SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
-import { openOidcVerifier } from '../../src/access/oidc.ts';
+import { type OidcSettings, openOidcVerifier } from '../../src/access/oidc.ts';
 import { signOwnToken } from '../../src/access/own-token.ts';
 import { type CallerResolver, openCallerResolver } from '../../src/access/resolve-caller.ts';
 import type { Organization, User } from '../../src/access/schema.ts';
+import { revokeUserTokens } from '../../src/access/tokens.ts';
 import { createUser, setRole, suspendUser } from '../../src/access/users.ts';
 import { makeKeyRing, makeOrg } from '../support/access.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -42,8 +43,8 @@ afterEach(async () => {
   await issuer.close();
 });
 
-function openResolver(): CallerResolver {
-  const oidc = { issuer: issuer.url, audience: issuer.audience, algorithm: 'RS256' };
+function openResolver(more: Partial<OidcSettings> = {}): CallerResolver {
+  const oidc = { issuer: issuer.url, audience: issuer.audience, algorithm: 'RS256', ...more };
   return openCallerResolver({ sql: db.sql, keyRing, oidc, logger: pino({ level: 'silent' }), cacheMs: 0 });
 }
 
@@ -135,7 +136,10 @@ test("another issuer's token is refused without a request to it or to an address
 
 test("the appliance's own tokens need no issuer", async () => {
   issuer.mode = 'drop';
-  const token = await signOwnToken(keyRing, { orgId: org.id, userId: user.id, expiresAtMs: Date.now() + 60_000 });
+  const token = await signOwnToken(keyRing, {
+    ...{ orgId: org.id, userId: user.id, tokenId: null, generation: 0 },
+    expiresAtMs: Date.now() + 60_000,
+  });
   expect(await resolver.resolve(`Bearer ${token.reveal()}`)).toMatchObject({ userId: user.id });
   expect(issuer.requests).toEqual([]);
 });
@@ -204,4 +208,38 @@ test('foreign tokens are refused if no OIDC issuer is configured', async () => {
   await expect(closed.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
   const ours = await new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'HS256' }).sign(keyRing.tokenSigning);
   await expect(closed.resolve(`Bearer ${ours}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
+});
+
+test('only tokens of the configured type and of the configured clients are accepted', async () => {
+  const accepts = async (settings: Partial<OidcSettings>, claims: object, header: Record<string, unknown> = {}) => {
+    const token = await issuer.sign({ sub: 'ada', ...claims }, header);
+    return openResolver(settings)
+      .resolve(`Bearer ${token}`)
+      .then(
+        () => true,
+        () => false,
+      );
+  };
+  const access = { tokenType: 'at+jwt' };
+  expect(await accepts(access, {}, { typ: 'at+jwt' })).toBe(true);
+  expect(await accepts(access, {}, { typ: 'application/at+jwt' })).toBe(true);
+  for (const header of [{}, { typ: 'JWT' }]) expect(await accepts(access, {}, header)).toBe(false);
+  const parties = { authorizedParties: ['console', 'mobile'] };
+  expect(await accepts(parties, { azp: 'mobile' })).toBe(true);
+  expect(await accepts(parties, { client_id: 'console' })).toBe(true);
+  for (const claims of [{}, { azp: 'other' }, { azp: 'other', client_id: 'console' }, { azp: ['console'] }]) {
+    expect(await accepts(parties, claims)).toBe(false);
+  }
+});
+
+test('revoking all tokens of a user refuses those that the issuer made before', async () => {
+  const before = await issuer.sign({ sub: 'ada', iat: nowSeconds() - 10 });
+  const undated = await issuer.sign({ sub: 'ada' });
+  expect(await resolver.resolve(`Bearer ${before}`)).toMatchObject({ userId: user.id });
+  await revokeUserTokens(db.sql, operator, user.id);
+  for (const token of [before, undated]) {
+    await expect(resolver.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
+  }
+  const after = await issuer.sign({ sub: 'ada', iat: nowSeconds() + 2 });
+  expect(await resolver.resolve(`Bearer ${after}`)).toMatchObject({ userId: user.id });
 });

@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signOwnToken } from '../../src/access/own-token.ts';
-import { createToken, issueToken } from '../../src/access/tokens.ts';
+import { openCallerResolver } from '../../src/access/resolve-caller.ts';
+import { createToken, issueToken, revokeToken, revokeUserTokens } from '../../src/access/tokens.ts';
 import { createUser, findUser, setRole, suspendUser } from '../../src/access/users.ts';
 import { makeKeyRing, makeOrg, makeResolver } from '../support/access.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 
 const keyRing = makeKeyRing();
 const HOUR_MS = 3_600_000;
@@ -30,6 +33,8 @@ test('a token contains sub, org_id and exp, and all other facts come from the re
     aud: 'service',
     sub: user.id,
     org_id: org.id,
+    gen: 0,
+    jti: created.id,
     iat: expect.any(Number),
     exp: Date.parse(created.expires_at) / 1000,
   });
@@ -152,6 +157,40 @@ test('an own token with any fault is refused', async () => {
       status: 401,
     });
   }
-  const expired = await signOwnToken(keyRing, { orgId: org.id, userId: user.id, expiresAtMs: Date.now() - 1000 });
+  const expired = await signOwnToken(keyRing, {
+    ...{ orgId: org.id, userId: user.id, tokenId: null, generation: 0 },
+    expiresAtMs: Date.now() - 1000,
+  });
   await expect(resolver.resolve(`Bearer ${expired.reveal()}`)).rejects.toMatchObject({ code: 'expired_credentials' });
+});
+
+test('one token, or all tokens of a user, are revoked in every process, and later tokens are accepted', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  const user = await createUser(db.sql, operator, { email: 'ida@example.com', role: 'member' });
+  const make = async () => createToken(db.sql, keyRing, operator, { user, ttlMs: HOUR_MS });
+  const [one, two, three] = [await make(), await make(), await make()];
+  // As in two processes: each keeps what it found for half a second.
+  const open = () => openCallerResolver({ sql: db.sql, keyRing, oidc: null, logger: pino({ level: 'silent' }) });
+  const [here, elsewhere] = [open(), open()];
+  const accepted = async ({ token }: { token: { reveal(): string } }) => {
+    const answers = [here, elsewhere].map((resolver) => resolver.resolve(`Bearer ${token.reveal()}`));
+    return (await Promise.allSettled(answers)).every(({ status }) => status === 'fulfilled');
+  };
+  expect(await Promise.all([one, two, three].map(accepted))).toEqual([true, true, true]);
+  await revokeToken(db.sql, operator, one.id);
+  await revokeToken(db.sql, operator, one.id);
+  await until(async () => !(await accepted(one)));
+  expect(await Promise.all([two, three].map(accepted))).toEqual([true, true]);
+  await revokeUserTokens(db.sql, operator, 'ida@example.com');
+  await until(async () => !(await accepted(two)) && !(await accepted(three)));
+  expect(await accepted(await make())).toBe(true);
+  const log = await db.sql`
+    SELECT action, target FROM audit_log WHERE org_id = ${operator.orgId} AND action LIKE 'token.revoke%' ORDER BY id`;
+  expect(log).toEqual([
+    { action: 'token.revoke', target: one.id },
+    { action: 'token.revoke_all', target: user.id },
+  ]);
+  await expect(revokeToken(db.sql, operator, 'tok_x')).rejects.toMatchObject({ code: 'token_not_found' });
+  const member = { ...operator, kind: 'api_key', role: null } as const;
+  await expect(revokeToken(db.sql, member, one.id)).rejects.toMatchObject({ code: 'role_missing' });
 });

@@ -47,6 +47,20 @@ test('organizations are created and listed, and their plan is changed', async ()
   });
 });
 
+test('users and organizations are suspended and resumed', async () => {
+  await json('orgs', 'create', 'paused', '--plan', 'free');
+  await json('users', 'create', 'eve@example.com', '--org', 'paused');
+  const suspended = await json('users', 'suspend', 'eve@example.com', '--org', 'paused', '--yes');
+  expect(suspended.suspended_at).toEqual(expect.any(String));
+  const resumed = await json('users', 'resume', suspended.id, '--org', 'paused');
+  expect(resumed).toEqual({ ...suspended, suspended_at: null });
+  expect((await json('orgs', 'suspend', 'paused', '--yes')).suspended_at).toEqual(expect.any(String));
+  expect((await json('orgs', 'resume', 'paused')).suspended_at).toBe(null);
+  expect(await service('users', 'suspend', 'nobody@example.com', '--yes')).toMatchObject({ code: 3, stdout: '' });
+  expect(await service('orgs', 'suspend', 'nothing', '--yes')).toMatchObject({ code: 3, stdout: '' });
+  expect(await service('orgs', 'suspend', 'paused')).toMatchObject({ code: 2, stdout: '' });
+});
+
 test('users are created and listed, and their role is changed', async () => {
   const user = await json('users', 'create', 'Ana@Example.com', '--role', 'admin', '--department', 'sales');
   expect(user).toMatchObject({ email: 'ana@example.com', role: 'admin', auth_level: 7, department: 'sales' });
@@ -110,7 +124,18 @@ test('API keys are rotated and revoked', async () => {
 
 test('a token is created for a user, who is added if there is none', async () => {
   const token = await json('tokens', 'create', '--user', 'ben@example.com', '--role', 'owner', '--ttl', '2h');
-  expect(token).toEqual({ token: expect.stringMatching(/^\S+\.\S+\.\S+$/), expires_at: expect.any(String) });
+  expect(token).toEqual({
+    token: expect.stringMatching(/^\S+\.\S+\.\S+$/),
+    id: expect.stringMatching(/^tok_/),
+    expires_at: expect.any(String),
+  });
+  expect(await json('tokens', 'revoke', token.id, '--yes')).toEqual({ revoked: true });
+  expect(await json('tokens', 'revoke', '--user', 'ben@example.com', '--yes')).toEqual({ revoked: true });
+  for (const args of [[], [token.id, '--user', 'ben@example.com']]) {
+    expect(await service('tokens', 'revoke', '--yes', ...args)).toMatchObject({ code: 2, stdout: '' });
+  }
+  expect(await service('tokens', 'revoke', 'tok_x', '--yes')).toMatchObject({ code: 3 });
+  expect(await audited('token.revoke')).toMatchObject([{ target: token.id }]);
   expect((await json('users', 'list')).data).toContainEqual(
     expect.objectContaining({ email: 'ben@example.com', role: 'owner' }),
   );

@@ -67,8 +67,9 @@ describe('settings', () => {
 
   it('environment variables are replaced inside the file', () => {
     yaml(`cron_secret: \${CRON}\n`);
-    expect(load({ CRON: 'tick' }).cronSecret?.reveal()).toBe('tick');
+    expect(load({ CRON: 'tick-tick-tick-tick' }).cronSecret?.reveal()).toBe('tick-tick-tick-tick');
     expect(faultsOf(() => load())).toContain('CRON');
+    expect(faultsOf(() => load({ CRON: 'tick' }))).toContain('must have at least 16 characters');
   });
 
   it('the settings are deeply frozen', () => {

@@ -1,0 +1,30 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { yesFlag } from '../../src/cli/flags.ts';
+
+export default class OrgsSuspend extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Suspend an organization: every key and token of it is refused within a second, until it is resumed. Its data and its jobs stay.';
+  static override examples = [
+    '<%= config.bin %> orgs suspend acme',
+    '<%= config.bin %> orgs suspend acme --yes --json',
+  ];
+  static override args = {
+    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
+  };
+  static override flags = { yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(OrgsSuspend);
+    return this.withAppliance(flags, async ({ sql, access }, signal) => {
+      const { findOrganization, suspendOrganization } = await import('../../src/access/organizations.ts');
+      const { id } = await findOrganization(sql, args.organization);
+      await confirm(`All requests of ${args.organization} will be refused. Suspend it?`, flags.yes, signal);
+      const organization = await suspendOrganization(sql, access.operatorActor, id);
+      this.log(`suspended ${organization.name} (${id})`);
+      return organization;
+    });
+  }
+}

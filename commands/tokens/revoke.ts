@@ -1,0 +1,41 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class TokensRevoke extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Revoke one token by its id, or all tokens of a user: they are refused within a second. Keys are not affected.';
+  static override examples = [
+    '<%= config.bin %> tokens revoke tok_01h8xk3v9e7m2q4r6s8t0v1w2x',
+    '<%= config.bin %> tokens revoke --user ana@example.com --yes --json',
+  ];
+  static override args = {
+    id: Args.string({ description: 'id of the token, as "tokens create" prints it', ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    user: Flags.string({ description: 'email or id of the user whose tokens are all revoked', env: 'SERVICE_USER' }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(TokensRevoke);
+    const { id } = args;
+    const { user } = flags;
+    if ((id === undefined) === (user === undefined)) {
+      throw invalidRequest('give either the id of a token, or --user for all tokens of a user', 'id');
+    }
+    return this.withOperator(flags, async ({ sql }, operator, signal) => {
+      const { revokeToken, revokeUserTokens } = await import('../../src/access/tokens.ts');
+      const what = id === undefined ? `all tokens of ${user}` : `the token ${id}`;
+      await confirm(`Requests with ${what} will be refused. Revoke?`, flags.yes, signal);
+      if (id === undefined) await revokeUserTokens(sql, operator, user as string);
+      else await revokeToken(sql, operator, id);
+      this.log(`revoked ${what}`);
+      return { revoked: true };
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class UsersResume extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'End the suspension of a user: tokens and keys that are still valid are accepted again.';
+  static override examples = [
+    '<%= config.bin %> users resume ana@example.com',
+    '<%= config.bin %> users resume ana@example.com --org acme --json',
+  ];
+  static override args = {
+    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(UsersResume);
+    return this.withOperator(flags, async ({ sql }, operator) => {
+      const { unsuspendUser } = await import('../../src/access/users.ts');
+      const user = await unsuspendUser(sql, operator, args.user);
+      this.log(`${user.email} (${user.id}) is not suspended any more`);
+      return user;
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class UsersSuspend extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Suspend a user: all tokens and keys of the user are refused within a second, until the user is resumed.';
+  static override examples = [
+    '<%= config.bin %> users suspend ana@example.com',
+    '<%= config.bin %> users suspend ana@example.com --org acme --yes --json',
+  ];
+  static override args = {
+    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(UsersSuspend);
+    return this.withOperator(flags, async ({ sql }, operator, signal) => {
+      const { suspendUser } = await import('../../src/access/users.ts');
+      await confirm(`Requests of ${args.user} will be refused. Suspend the user?`, flags.yes, signal);
+      const user = await suspendUser(sql, operator, args.user);
+      this.log(`suspended ${user.email} (${user.id})`);
+      return user;
+    });
+  }
+}
