@@ -1,14 +1,12 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasSecretKeyCheck } from '../access/organization-store.ts';
 import { secretKeyMissing } from '../access/secret-key-check.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { openNotifier } from '../jobs/open-jobs.ts';
-import { ballastFile, releaseBallastIfFull } from '../platform/ballast.ts';
+import { releaseBallastIfFull } from '../platform/ballast.ts';
 import type { Config } from '../platform/config.ts';
 import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
-import { AppError } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type Metrics, openMetrics } from '../platform/metrics.ts';
@@ -27,6 +25,7 @@ import {
   secretKeyFile,
 } from '../platform/secret-key.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
+import { makeDataDir } from './data-dir.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -58,7 +57,7 @@ export async function openStores(
   { logger, poolMax = 20 }: { readonly logger: Logger; readonly poolMax?: number },
   opened: OpenParts,
 ): Promise<Stores> {
-  makeDataDir(config.dataDir);
+  makeDataDir(config, logger);
   await releaseBallastAtStart(config.dataDir, logger);
   const database = await findDatabase(config, logger, opened);
   const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
@@ -102,7 +101,7 @@ export async function openDatabase(
   applicationName = 'service',
 ): Promise<{ sql: Sql; close(): Promise<void> }> {
   const opened = new OpenParts();
-  makeDataDir(config.dataDir);
+  makeDataDir(config, logger);
   const { direct } = await findDatabase(config, logger, opened);
   const sql = openSql(direct, { poolMax: 2, applicationName, logger }, opened);
   try {
@@ -170,23 +169,4 @@ async function readOrMakeSecretKey(dataDir: string, sql: Sql): Promise<Secret> {
   if (key !== null) return key;
   if (await hasSecretKeyCheck(sql)) throw secretKeyMissing(secretKeyFile(dataDir));
   return readOrCreateSecretKey(dataDir);
-}
-
-/** @throws AppError `data_dir_unusable` (503) */
-function makeDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-    const probe = path.join(dataDir, `.probe-${process.pid}`);
-    writeFileSync(probe, '');
-    rmSync(probe);
-  } catch (error) {
-    // On a disk that is full to the last file, the ballast file is deleted next.
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC' && existsSync(ballastFile(dataDir))) return;
-    throw new AppError({
-      code: 'data_dir_unusable',
-      status: 503,
-      message: `cannot write to the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code}); choose another with --data-dir`,
-      cause: error,
-    });
-  }
 }

@@ -163,7 +163,8 @@ function describe(error: unknown): string {
 async function tryDirectory(dataDir: string): Promise<string> {
   const file = path.join(dataDir, `.doctor-${randomUUID()}`);
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o711 });
+    await mkdir(path.dirname(dataDir), { recursive: true });
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await writeFile(file, 'doctor');
     return `${dataDir} is writable`;
   } finally {

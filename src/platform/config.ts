@@ -15,11 +15,6 @@ import { storageConfigOf, storageFaults, storageSettings } from './storage-setti
 
 const MIB = 1024 * 1024;
 
-const secret = z
-  .string()
-  .min(1)
-  .transform((value) => new Secret(value));
-
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database')

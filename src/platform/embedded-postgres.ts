@@ -18,6 +18,7 @@ import {
 import type { ServerUser } from './embedded-postgres/run.ts';
 import { findServerUser } from './embedded-postgres/server-user.ts';
 import { countLiveUsers, forgetFormerUsers, registerUser, unregisterUser } from './embedded-postgres/users.ts';
+import { holdUsersPipe, watchUsersPipe } from './embedded-postgres/users-pipe.ts';
 import type { Logger } from './logger.ts';
 import type { PostgresConnection } from './postgres.ts';
 
@@ -48,8 +49,8 @@ export interface EmbeddedPostgresOptions {
 /**
  * Open the PostgreSQL server of the data directory: create its cluster at the first use, and start the server if it
  * does not run. Any number of processes may do so at once. The server is detached from all of them, keeps running when
- * one is killed, and is stopped by the last process that releases it. While a handle is open, a server that died is
- * started again.
+ * one is killed, and is stopped by the last process that releases it, or some seconds after the last one was killed.
+ * While a handle is open, a server that died is started again.
  *
  * The server listens on a unix socket only. PostgreSQL refuses to run as root; root starts it as another user.
  *
@@ -60,17 +61,26 @@ export interface EmbeddedPostgresOptions {
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const data = await openDataDirectory(options.dataDir);
-  const { postmaster, userFile } = await withLock(data, async () => {
+  const { postmaster, userFile, pipe } = await withLock(data, async () => {
     const userFile = await registerUser(data);
+    const pipe = await holdUsersPipe(data);
     try {
-      return { userFile, postmaster: await ensureRunning(data, options) };
+      const isRunning = (await findPostmaster(data)) !== null;
+      const postmaster = await ensureRunning(data, options);
+      if (pipe !== null && !isRunning) watchUsersPipe(data);
+      return { userFile, postmaster, pipe };
     } catch (error) {
+      await pipe?.close();
       await unregisterUser(userFile);
       throw error;
     }
   });
-  const password = await readPassword(data).catch(async (error: unknown) => {
+  const release = async () => {
     await releaseServer(data, userFile, options);
+    await pipe?.close();
+  };
+  const password = await readPassword(data).catch(async (error: unknown) => {
+    await release();
     throw error;
   });
   const stopWatching = watch(data, options);
@@ -85,7 +95,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     },
     directory: data.cluster,
     release: () => {
-      released ??= stopWatching().then(() => releaseServer(data, userFile, options));
+      released ??= stopWatching().then(release);
       return released;
     },
   };
@@ -136,13 +146,30 @@ async function prepare(
 async function releaseServer(data: DataDirectory, userFile: string, options: EmbeddedPostgresOptions): Promise<void> {
   await withLock(data, async () => {
     await unregisterUser(userFile);
-    const postmaster = await findPostmaster(data);
-    // A server in another pid namespace is stopped by its users there: here its pid belongs to some other process.
-    if (postmaster === null || !postmaster.isLocal || (await countLiveUsers(data)) > 0) return;
-    const { user, binaries } = await prepare(data, options);
-    await stopPostmaster(data, binaries, user, postmaster);
-    options.logger?.info({ postgres_pid: postmaster.pid, directory: data.cluster }, 'embedded PostgreSQL stopped');
+    await stopIfUnused(data, options);
   });
+}
+
+/**
+ * Stop the server of a data directory if no process uses it, after all its users were killed.
+ *
+ * @returns false if a process uses it
+ */
+export async function stopUnusedServer(dataDir: string): Promise<boolean> {
+  const data = await openDataDirectory(dataDir);
+  return withLock(data, () => stopIfUnused(data, { dataDir }));
+}
+
+/** Stop the server if it has no users. Call this function under the lock. Returns false if it has some. */
+async function stopIfUnused(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<boolean> {
+  const postmaster = await findPostmaster(data);
+  // A server in another pid namespace is stopped by its users there: here its pid belongs to some other process.
+  if (postmaster === null || !postmaster.isLocal) return true;
+  if ((await countLiveUsers(data)) > 0) return false;
+  const { user, binaries } = await prepare(data, options);
+  await stopPostmaster(data, binaries, user, postmaster);
+  options.logger?.info({ postgres_pid: postmaster.pid, directory: data.cluster }, 'embedded PostgreSQL stopped');
+  return true;
 }
 
 /** Start the server again whenever it has died (killed for memory, for example). Returns a function that ends this. */

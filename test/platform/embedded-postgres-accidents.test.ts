@@ -28,6 +28,17 @@ test('an embedded server outlives its killed starter, is taken over, and is stop
   await expectGone(pid);
 });
 
+test('an embedded server ends by itself after the only process that used it was killed', async () => {
+  const starter = startChild('embedded-postgres-child.ts', cluster.dataDir, 1, 3_600_000);
+  await once(starter.child, 'message');
+  const pid = await cluster.postmasterPid();
+  starter.child.kill('SIGKILL');
+  await exitOf(starter);
+  await expect.poll(() => isRunning(pid), { timeout: 120_000, interval: 250 }).toBe(false);
+  // It was stopped in order, so that the next start needs no recovery.
+  expect(await readdir(path.join(cluster.dataDir, 'postgres'))).not.toContain('postmaster.pid');
+});
+
 test('a stale pid file does not prevent the server from starting, even if its pid belongs to another process now', async () => {
   const server = await cluster.open();
   await server.release();

@@ -11,6 +11,7 @@ export interface DataDirectory {
   readonly lockFile: string;
   readonly logFile: string;
   readonly usersDirectory: string;
+  readonly usersPipe: string;
   readonly socketDirectory: string;
   readonly binariesDirectory: string;
   /** Give a file that root created to the owner of the data directory, who must be able to work without root later. */
@@ -31,6 +32,7 @@ export async function openDataDirectory(dataDir: string): Promise<DataDirectory>
     lockFile: path.join(directory, 'postgres.lock'),
     logFile: path.join(directory, 'postgres.log'),
     usersDirectory: path.join(directory, 'postgres.users'),
+    usersPipe: path.join(directory, 'postgres.users-pipe'),
     socketDirectory: path.join(directory, 'postgres.socket'),
     binariesDirectory: path.join(directory, 'postgres-bin'),
     own: async (file) => {
@@ -58,18 +60,22 @@ export async function removeLeftovers(data: DataDirectory): Promise<void> {
 
 /**
  * Make sure that `user` can traverse the data directory; only needed as root, where the server runs as another user.
- * A data directory that only root may open becomes traversable, but not readable, for the group of that user.
+ * A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all others.
  *
  * @throws AppError `data_directory_unreachable` if a directory above is closed to that user
  */
 export async function allowTraversal(data: DataDirectory, user: ServerUser): Promise<void> {
-  if (await canTraverse(data.path, user)) return;
-  const { uid, mode } = await stat(data.path);
-  if (uid === 0 && (mode & 0o077) === 0) {
+  const { uid, gid, mode } = await stat(data.path);
+  const isOpenToOthers = (mode & 0o067) !== 0;
+  if (uid === 0 && (isOpenToOthers || !(await canTraverse(data.path, user)))) {
     await chown(data.path, 0, user.gid);
     await chmod(data.path, 0o710);
     if (await canTraverse(data.path, user)) return;
+    // The user may enter by other means, or a directory above is closed.
+    await chown(data.path, 0, gid);
+    await chmod(data.path, mode & 0o7777);
   }
+  if (await canTraverse(data.path, user)) return;
   throw new AppError({
     code: 'data_directory_unreachable',
     status: 503,

@@ -9,10 +9,10 @@ import { livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts'
  * function of this file under the lock of the data directory.
  */
 export async function registerUser(data: DataDirectory): Promise<string> {
-  await mkdir(data.usersDirectory, { recursive: true, mode: 0o755 });
+  await mkdir(data.usersDirectory, { recursive: true, mode: 0o700 });
   await data.own(data.usersDirectory);
   const file = path.join(data.usersDirectory, `${process.pid}-${randomUUID().slice(0, 8)}`);
-  await writeFile(file, JSON.stringify(await ownIdentity()), { flag: 'wx', mode: 0o644 });
+  await writeFile(file, JSON.stringify(await ownIdentity()), { flag: 'wx', mode: 0o600 });
   await data.own(file);
   return file;
 }
