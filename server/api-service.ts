@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { FailedLogins } from '../src/access/failed-logins.ts';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
@@ -55,6 +56,7 @@ export interface ApiService extends Service {
 /** List every route of the API of an appliance. */
 export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   const { sql, embedding, config, projections } = appliance;
+  const shared = { queryShares: appliance.queryShares };
   const routes = [
     ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes }),
     ...imageRoutes(
@@ -72,15 +74,15 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...usageRoutes(appliance.usage.summarize),
     ...meRoutes(sql),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
-    ...documentRoutes(appliance.ingest.uploads, { threads: appliance.threads, purge }),
-    ...documentTextRoutes(appliance.ingest.reading),
-    ...documentPageRoutes(appliance.ingest.reading, appliance.keyRing),
+    ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
+    ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
+    ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
     ...searchRoutes(appliance.search, appliance.keyRing),
     ...metadataRoutes(appliance.metadata),
-    ...channelRoutes(appliance.channels),
+    ...channelRoutes(appliance.channels, appliance.threads),
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, appliance.keyRing, purge),
   ];
@@ -117,6 +119,7 @@ export function apiService(
         isCronSecret: cronSecretCheck(config.cronSecret),
       },
     ),
+    failedLogins: new FailedLogins({ perMinute: config.limits.failedLoginsPerMinute }),
     idempotency: {
       begin: (request) => beginIdempotent(sql, { ...request, lockMs: IDEMPOTENCY_LOCK_MS }),
       finish: (lock, response) => finishIdempotent(sql, lock, response),
@@ -148,6 +151,7 @@ export function apiService(
       });
       forgetServer = await recordServer(config.dataDir, listening.url);
       logger.info({ url: listening.url }, 'the API is listening');
+      for (const warning of config.warnings) logger.warn(warning);
       await removeAbandonedUploads(uploads);
     },
     async stop() {

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
+import type { FailedLogins } from '../src/access/failed-logins.ts';
 import type { FairGate } from '../src/platform/fair-gate.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import type { Threads } from '../src/platform/threads.ts';
@@ -33,6 +34,8 @@ import type { Route } from './route.ts';
 export interface AppSettings {
   readonly routes: readonly Route[];
   readonly resolveCaller: ResolveCaller;
+  /** Brake on guessing credentials. */
+  readonly failedLogins: FailedLogins;
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
@@ -43,7 +46,7 @@ export interface AppSettings {
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
-  /** Trust the last entry of `X-Forwarded-For`; it is used for the access log only. */
+  /** Trust the last entry of `X-Forwarded-For`; the access log and the brake on guessing credentials use it. */
   readonly trustProxy: boolean;
   /** Function that returns the address of this service for links in answers; without it, answers have no links. */
   readonly originOf?: OriginOf;
@@ -75,10 +78,16 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
   const { limits, logger } = settings;
   const { capacity = 'queries' } = route;
   const jsonBytesMax = route.bodyLimitBytes ?? limits.bodyBytes;
+  const rate = route.axis && limitRate(route.axis, settings.rates);
+  // An upload beyond the rate is refused before its content is received.
+  const isRatedFirst = route.reads === 'upload';
   const steps = [
     setRoute(route),
     writeReply(),
-    route.access !== 'public' && route.access !== 'signature' && authorize(route.access, settings.resolveCaller),
+    route.access !== 'public' &&
+      route.access !== 'signature' &&
+      authorize(route.access, settings.resolveCaller, settings.failedLogins),
+    isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),
     route.reads === 'json' && readJson(route, jsonBytesMax),
     route.reads === 'signed' && readSigned(jsonBytesMax),
@@ -86,7 +95,7 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     validateUrl(route),
     route.idempotent && readIdempotencyKey(route),
     (route.reads === 'json' || route.reads === 'upload') && validateBody(route, settings.threads),
-    route.axis && limitRate(route.axis, settings.rates),
+    !isRatedFirst && rate,
     capacity !== 'none' && shareCapacity(settings.capacity[capacity]),
     route.idempotent && idempotency(settings.idempotency, logger),
     handle(route),

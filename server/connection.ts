@@ -5,6 +5,7 @@ import { newId } from '../src/platform/ids.ts';
 import { announcesBody } from './body/body-headers.ts';
 import { familyOfPath, type RenderedError, renderError, requestTimeout } from './errors.ts';
 import { requestIdOf } from './request-id.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 export interface ConnectionBounds {
   readonly bodyWindowMs: number;
@@ -128,6 +129,7 @@ export class Connection {
     const rendered = renderError(error, familyOfPath(res.req.url ?? ''), requestId);
     const length = Buffer.byteLength(rendered.body);
     res.writeHead(rendered.status, {
+      ...SECURITY_HEADERS,
       ...rendered.headers,
       'X-Request-Id': requestId,
       'Content-Length': length,
@@ -179,6 +181,7 @@ const REASON: Readonly<Record<number, string>> = {
 
 function rawResponse(rendered: RenderedError, requestId: string): string {
   const headers = {
+    ...SECURITY_HEADERS,
     ...rendered.headers,
     'X-Request-Id': requestId,
     'Content-Length': Buffer.byteLength(rendered.body),

@@ -59,8 +59,9 @@ export function createHttpServer(
   const serve = (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
     connection?.begin(req, res);
-    if (req.headers.host === undefined && req.httpVersion === '1.1') {
-      connection?.refuse(invalidRequest('the header Host is required'));
+    const fault = headerFault(req);
+    if (fault !== null) {
+      connection?.refuse(invalidRequest(fault));
       return;
     }
     if (isClosing) res.setHeader('Connection', 'close');
@@ -136,6 +137,24 @@ export function createHttpServer(
       };
     },
   };
+}
+
+/**
+ * Find a fault in the headers that decide where a request goes and who sends it: Node would take the first of two, and a
+ * proxy in front perhaps the second.
+ */
+function headerFault(req: IncomingMessage): string | null {
+  const { headers, rawHeaders } = req;
+  if (headers.host === undefined && req.httpVersion === '1.1') return 'the header Host is required';
+  let hosts = 0;
+  let credentials = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') credentials++;
+  }
+  if (hosts > 1) return 'the header Host was sent more than once';
+  return credentials > 1 ? 'the header Authorization was sent more than once' : null;
 }
 
 async function listening(server: Server, { host, port }: { host: string; port: number }): Promise<void> {

@@ -3,6 +3,9 @@ import { AppError } from '../../src/platform/errors.ts';
 /** Size up to which bodies are not counted: small bodies are too many to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;
 
+/** Owner of the bodies whose sender is not known: those of the webhook, before its signature is verified. */
+const UNKNOWN = '';
+
 /** Memory that one body takes; it grows while the body arrives. */
 export interface BodyReservation {
   /** Count bytes that arrived. @throws AppError `server_busy` (503) */
@@ -14,23 +17,26 @@ export interface BodyReservation {
 /**
  * Bound on the memory that the bodies of all requests in progress take together. Bytes are counted when they arrive,
  * not when they are announced, so that a client that announces much and sends slowly takes no memory from others. An
- * organization has at most three quarters of it, so that none can keep the others out.
+ * organization has at most three quarters of it, so that none can keep the others out, and all requests whose sender is
+ * not known yet have an eighth of the largest body together.
  */
 export class BodyMemory {
   readonly #bytesMax: number;
   readonly #bytesOfOneMax: number;
+  readonly #bytesOfUnknownMax: number;
   readonly #byOrganization = new Map<string, number>();
   #reservedBytes = 0;
 
   /** @param bodyBytesMax size of the largest body; one of this size fits while its organization sends no other */
   constructor(bodyBytesMax: number) {
     this.#bytesOfOneMax = bodyBytesMax;
+    this.#bytesOfUnknownMax = Math.ceil(bodyBytesMax / 8);
     this.#bytesMax = Math.ceil((bodyBytesMax * 4) / 3);
   }
 
   /** Begin a reservation. @param orgId null for a request without a caller; those share one part */
   open(orgId: string | null): BodyReservation {
-    const owner = orgId ?? '';
+    const owner = orgId ?? UNKNOWN;
     let arrivedBytes = 0;
     let countedBytes = 0;
     let isReleased = false;
@@ -54,7 +60,10 @@ export class BodyMemory {
   /** @throws AppError `server_busy` (503) */
   #take(owner: string, bytes: number): void {
     const own = (this.#byOrganization.get(owner) ?? 0) + bytes;
-    if (bytes > 0 && own > this.#bytesOfOneMax) throw busy('other large requests of your organization are');
+    const ownMax = owner === UNKNOWN ? this.#bytesOfUnknownMax : this.#bytesOfOneMax;
+    if (bytes > 0 && own > ownMax) {
+      throw busy(owner === UNKNOWN ? 'other large requests are' : 'other large requests of your organization are');
+    }
     if (bytes > 0 && this.#reservedBytes + bytes > this.#bytesMax) throw busy('other large requests are');
     this.#reservedBytes += bytes;
     if (own === 0) this.#byOrganization.delete(owner);

@@ -1,9 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isIPv4 } from 'node:net';
 import { type Caller, hasScope, requireScope, SCOPES } from '../../src/access/caller.ts';
+import type { FailedLogins } from '../../src/access/failed-logins.ts';
 import { AppError, forbidden } from '../../src/platform/errors.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import type { RequestMiddleware } from '../request-state.ts';
+import type { RequestContext, RequestMiddleware } from '../request-state.ts';
 import type { AccessPolicy } from '../route.ts';
 
 /** Resolver of the caller of a request. */
@@ -30,13 +32,34 @@ export function isAccessPolicy(access: unknown): access is AccessPolicy {
 
 /**
  * Check a request against the access policy of its route and store the caller; null if the policy needs none. Throws
- * AppError 401; 403 `scope_missing`, `invalid_cron_secret`.
+ * AppError 401; 403 `scope_missing`, `invalid_cron_secret`; 429 `too_many_failed_logins`.
  */
-export function authorize(access: AccessPolicy, resolveCaller: ResolveCaller): RequestMiddleware {
+export function authorize(
+  access: AccessPolicy,
+  resolveCaller: ResolveCaller,
+  failedLogins: FailedLogins,
+): RequestMiddleware {
   return async (ctx, next) => {
-    ctx.state.caller = await callerOf(access, ctx.req, resolveCaller);
+    try {
+      ctx.state.caller = await callerOf(access, ctx.req, resolveCaller);
+    } catch (error) {
+      if (isFailedLogin(error)) await failedLogins.brake(sourcesOf(ctx), () => ctx.state.signal);
+      throw error;
+    }
     await next();
   };
+}
+
+/** Return true for the refusal of credentials that somebody may have guessed. */
+function isFailedLogin(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'invalid_credentials' || error.code === 'invalid_cron_secret');
+}
+
+/** List the sources of a refused request: its address, where a host has a whole /64 in IPv6, and the id of its key. */
+function sourcesOf({ ip, req }: RequestContext): string[] {
+  const address = ip.includes('.') ? ip : ip.split(':').slice(0, 4).join(':');
+  const [, keyId] = /^bearer +svc_([A-Za-z0-9]{1,16})_/i.exec(req.headers.authorization ?? '') ?? [];
+  return keyId === undefined ? [`address:${address}`] : [`address:${address}`, `key:${keyId}`];
 }
 
 async function callerOf(
@@ -81,10 +104,20 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 
 
 /**
  * Return true for a peer on this machine that sends its own request. Behind a proxy on this machine every peer is on
- * loopback, so a forwarded request is never local. Trust in proxies does not matter, because headers can be forged.
+ * loopback, so a forwarded request is never local. Trust in proxies does not matter, because headers can be forged. A
+ * foreign `Host` is that of a page in a browser on this machine, whose name was made to point here.
  */
 function isLocalPeer(req: IncomingMessage): boolean {
   const address = req.socket.remoteAddress ?? '';
   const isLoopback = address === '::1' || /^(?:::ffff:)?127\./.test(address);
-  return isLoopback && FORWARDING_HEADERS.every((name) => req.headers[name] === undefined);
+  return (
+    isLoopback && isOwnHost(req.headers.host) && FORWARDING_HEADERS.every((name) => req.headers[name] === undefined)
+  );
+}
+
+/** Return true for a `Host` that is `localhost` or an address: no other site can have those. */
+function isOwnHost(host: string | undefined): boolean {
+  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
+  const { hostname } = new URL(`http://${host}`);
+  return hostname === 'localhost' || hostname.startsWith('[') || isIPv4(hostname);
 }

@@ -1,5 +1,6 @@
 import type { OriginOf } from '../request-origin.ts';
 import { RequestAborts, type RequestMiddleware, RequestState } from '../request-state.ts';
+import { SECURITY_HEADERS } from '../security-headers.ts';
 
 /**
  * Create the id and the state of a request, and set the headers that every response has.
@@ -13,7 +14,7 @@ export function startRequest(drain: AbortSignal | undefined, originOf: OriginOf)
     const state = new RequestState(ctx.req, ctx.res, aborts, originOf);
     ctx.state = state;
     ctx.res.setHeader('X-Request-Id', state.requestId);
-    ctx.res.setHeader('X-Content-Type-Options', 'nosniff');
+    for (const name in SECURITY_HEADERS) ctx.res.setHeader(name, SECURITY_HEADERS[name] as string);
     return next();
   };
 }

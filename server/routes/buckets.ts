@@ -20,7 +20,7 @@ import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../..
 import type { Sql } from '../../src/platform/postgres.ts';
 import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
-import { reportQueries } from '../report-queries.ts';
+import { editQueries, reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -43,7 +43,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       idempotent: true,
       body: CreateBucket,
       responses: { 201: { description: 'The bucket', schema: BucketView } },
-      handle: async ({ caller, body }) => ({ status: 201, body: await createBucket(sql, caller, body) }),
+      handle: async ({ caller, body }) => ({ status: 201, body: await createBucket(editQueries(sql), caller, body) }),
     }),
     defineRoute({
       method: 'GET',
@@ -81,7 +81,9 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       reads: 'none',
       params: BucketParams,
       responses: { 200: { description: 'The bucket', schema: BucketDetails } },
-      handle: async ({ caller, params }) => ({ body: await getBucketDetails(sql, caller.orgId, params.bucket) }),
+      handle: async ({ caller, params, signal }) => ({
+        body: await getBucketDetails(reportQueries(sql, signal), caller.orgId, params.bucket),
+      }),
     }),
     defineRoute({
       method: 'PATCH',
@@ -95,7 +97,9 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       params: BucketParams,
       body: EditBucket,
       responses: { 200: { description: 'The bucket after the edit', schema: EditedBucket } },
-      handle: async ({ caller, params, body }) => ({ body: await editBucket(sql, caller, params.bucket, body) }),
+      handle: async ({ caller, params, body }) => ({
+        body: await editBucket(editQueries(sql), caller, params.bucket, body),
+      }),
     }),
     defineRoute({
       method: 'DELETE',
@@ -109,7 +113,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       query: z.object({ confirm: z.string().default('').describe("must be the bucket's name") }),
       responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       async handle({ caller, params, query }) {
-        const id = await deleteBucket(sql, caller, params.bucket, query.confirm);
+        const id = await deleteBucket(editQueries(sql), caller, params.bucket, query.confirm);
         purge();
         return { body: { id, deleted: true } };
       },
@@ -128,6 +132,7 @@ function reembedRoute(context: ReembedJobs): Route {
     access: 'buckets:manage',
     errors: 'detail',
     reads: 'json',
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
     idempotent: true,
     params: BucketParams,
     body: ReembedBody,
@@ -165,9 +170,10 @@ function collectionRoutes(sql: Sql): Route[] {
           }),
         },
       },
-      async handle({ caller, params }) {
-        const bucket = await findBucket(sql, caller.orgId, params.bucket);
-        const data = await listCollections(sql, caller.orgId, bucket.id);
+      async handle({ caller, params, signal }) {
+        const queries = reportQueries(sql, signal);
+        const bucket = await findBucket(queries, caller.orgId, params.bucket);
+        const data = await listCollections(queries, caller.orgId, bucket.id);
         return { body: { object: 'list', data, has_more: false, next_cursor: null } };
       },
     }),
@@ -186,7 +192,7 @@ function collectionRoutes(sql: Sql): Route[] {
       responses: { 201: { description: 'The collection', schema: CollectionView } },
       handle: async ({ caller, params, body }) => ({
         status: 201,
-        body: await createCollection(sql, caller, params.bucket, body.name),
+        body: await createCollection(editQueries(sql), caller, params.bucket, body.name),
       }),
     }),
   ];

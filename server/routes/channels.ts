@@ -11,15 +11,18 @@ import {
   SendRequest,
 } from '../../src/channels/schema.ts';
 import { sendNotification } from '../../src/channels/send-notification.ts';
-import { parseJsonObject } from '../body/parse-json.ts';
+import type { Threads } from '../../src/platform/threads.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { parseJsonBody } from '../body/parse-on-thread.ts';
 import { defineRoute, type Route, type RouteContext } from '../route.ts';
 
 /** Size of a delivery with 100,000 characters, each escaped in JSON as a surrogate pair, and its other fields. */
 const DELIVERY_BYTES_MAX = 1_300_000;
 
 /** Routes of messaging channels (contract 4.10 to 4.12). */
-export function channelRoutes(channels: Channels): Route[] {
-  const answer = channels.webhook(parseJsonObject);
+export function channelRoutes(channels: Channels, threads: Threads): Route[] {
+  // The signature is computed over the bytes, so the parser gets a copy, which it may take to a thread.
+  const answer = channels.webhook((bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal));
   return [
     ...configRoutes(channels),
     defineRoute({
@@ -33,7 +36,7 @@ export function channelRoutes(channels: Channels): Route[] {
       bodyLimitBytes: DELIVERY_BYTES_MAX,
       body: Delivery,
       responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
-      handle: async ({ signed }) => ({ body: await answer(toDelivery(signed)) }),
+      handle: async ({ signed, signal }) => ({ body: await answer(toDelivery(signed), signal) }),
     }),
     defineRoute({
       method: 'POST',
@@ -43,7 +46,9 @@ export function channelRoutes(channels: Channels): Route[] {
       access: 'channels:send',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
+      capacity: 'none',
       body: SendRequest,
       responses: { 200: { description: 'Accepted by the provider or kept in the outbox', schema: SendReply } },
       handle: async ({ caller, body, idempotent }) => ({
@@ -73,6 +78,7 @@ function configRoutes(channels: Channels): Route[] {
       access: 'channels:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: CreateChannel,
       responses: { 200: { description: 'Stored', schema: CreatedChannel } },

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { readDocumentLink } from '../../src/documents/document-link.ts';
 import { type ReadingContext, readChunkWindow } from '../../src/ingest/document-text.ts';
 import { AppError } from '../../src/platform/errors.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
 import { PAGE_STYLE_HASH, renderDocumentPage, renderRefusal } from '../document-page.ts';
+import { reportQueries, sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** Chunks on a page: the cited one, some before it, and more after it. */
@@ -25,7 +27,10 @@ const HEADERS = {
 const type = 'text/html; charset=utf-8';
 
 /** Route of the page that shows a document; every search result has its address. */
-export function documentPageRoutes(context: ReadingContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
+export function documentPageRoutes(
+  context: ReadingContext,
+  { keyRing, queryShares }: { readonly keyRing: Pick<KeyRing, 'linkSigning'>; readonly queryShares: FairGate },
+): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -41,9 +46,11 @@ export function documentPageRoutes(context: ReadingContext, keyRing: Pick<KeyRin
       responses: { 200: { description: 'The page, as HTML' }, 403: { description: 'The link is not valid' } },
       async handle({ params, query, signal }) {
         try {
-          const caller = readDocumentLink(keyRing, params.document, query.link);
+          const queries = reportQueries(context.sql, signal);
+          const caller = await readDocumentLink({ sql: queries, keyRing }, params.document, query.link);
           const first = Math.max(query.chunk - CHUNKS_BEFORE, 0);
-          const window = await readChunkWindow(context, caller, params.document, { first, count: CHUNKS }, signal);
+          const shared = { ...context, sql: sharedQueries(context.sql, queryShares, caller.orgId, signal) };
+          const window = await readChunkWindow(shared, caller, params.document, { first, count: CHUNKS }, signal);
           const html = renderDocumentPage(window, { token: query.link, chunk: query.chunk, pageChunks: CHUNKS });
           return { body: Buffer.from(html), type };
         } catch (error) {

@@ -5,6 +5,8 @@ import {
   type ReadingContext,
   readDocumentText,
 } from '../../src/ingest/document-text.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
+import { sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({
@@ -12,7 +14,7 @@ const params = z.object({
   document: z.string().min(1).max(128),
 });
 
-export function documentTextRoutes(context: ReadingContext): Route[] {
+export function documentTextRoutes(context: ReadingContext, queryShares: FairGate): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -22,12 +24,14 @@ export function documentTextRoutes(context: ReadingContext): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'none',
+      capacity: 'none',
       params,
       query: DocumentTextQuery,
       responses: { 200: { description: 'The range', schema: DocumentText } },
-      handle: async ({ caller, params, query, signal }) => ({
-        body: await readDocumentText(context, caller, params, query, signal),
-      }),
+      async handle({ caller, params, query, signal }) {
+        const shared = { ...context, sql: sharedQueries(context.sql, queryShares, caller.orgId, signal) };
+        return { body: await readDocumentText(shared, caller, params, query, signal) };
+      },
     }),
   ];
 }

@@ -3,8 +3,9 @@ import { deleteDocument, getDocument, listDocuments } from '../../src/documents/
 import { DocumentView, ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
 import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { Threads } from '../../src/platform/threads.ts';
-import { reportQueries } from '../report-queries.ts';
+import { editQueries, reportQueries, sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { parseUploadBody } from './parse-upload-body.ts';
 
@@ -20,7 +21,7 @@ const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; co
 /** @param options.purge starts to remove data that was marked as deleted; the removal continues after the reply */
 export function documentRoutes(
   context: UploadContext,
-  { threads, purge }: { threads: Threads; purge: () => void },
+  { threads, queryShares, purge }: { threads: Threads; queryShares: FairGate; purge: () => void },
 ): Route[] {
   const { sql } = context;
   return [
@@ -33,6 +34,8 @@ export function documentRoutes(
       errors: 'detail',
       reads: 'upload',
       idempotent: true,
+      axis: () => 'upload',
+      capacity: 'none',
       params: BucketParams,
       body: UploadBody,
       parse: (bytes, signal) => parseUploadBody(threads, bytes, signal),
@@ -42,7 +45,8 @@ export function documentRoutes(
         const content = file
           ? { file: file.path, fileName: file.fileName, contentType: fields.content_type ?? file.contentType }
           : (body.content as UploadContent);
-        return { status: 202, body: await uploadDocument(context, caller, params.bucket, content, fields) };
+        const shared = { ...context, sql: sharedQueries(sql, queryShares, caller.orgId) };
+        return { status: 202, body: await uploadDocument(shared, caller, params.bucket, content, fields) };
       },
     }),
     defineRoute({
@@ -80,7 +84,9 @@ export function documentRoutes(
       reads: 'none',
       params: DocumentParams,
       responses: { 200: { description: 'The document', schema: DocumentView } },
-      handle: async ({ caller, params }) => ({ body: await getDocument(sql, caller, params.bucket, params.document) }),
+      handle: async ({ caller, params, signal }) => ({
+        body: await getDocument(reportQueries(sql, signal), caller, params.bucket, params.document),
+      }),
     }),
     defineRoute({
       method: 'DELETE',
@@ -93,7 +99,7 @@ export function documentRoutes(
       params: DocumentParams,
       responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       async handle({ caller, params }) {
-        await deleteDocument(sql, caller, params.bucket, params.document);
+        await deleteDocument(editQueries(sql), caller, params.bucket, params.document);
         purge();
         return { body: { id: params.document, deleted: true } };
       },

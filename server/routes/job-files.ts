@@ -3,6 +3,7 @@ import { findJobFile, listJobFiles, VectorStoreFile } from '../../src/documents/
 import type { Objects } from '../../src/platform/objects/objects.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { attachment } from '../content-disposition.ts';
+import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
@@ -25,8 +26,12 @@ export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
           schema: z.object({ object: z.literal('list'), data: z.array(VectorStoreFile), has_more: z.boolean() }),
         },
       },
-      handle: async ({ caller, params }) => ({
-        body: { object: 'list', data: await listJobFiles(sql, caller, params.job), has_more: false },
+      handle: async ({ caller, params, signal }) => ({
+        body: {
+          object: 'list',
+          data: await listJobFiles(reportQueries(sql, signal), caller, params.job),
+          has_more: false,
+        },
       }),
     }),
     defineRoute({
@@ -39,8 +44,8 @@ export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
       reads: 'none',
       params: JobParams,
       responses: { 200: { description: 'The bytes, as an attachment' } },
-      async handle({ caller, params }) {
-        const file = await findJobFile(sql, objects, caller, params.job);
+      async handle({ caller, params, signal }) {
+        const file = await findJobFile(reportQueries(sql, signal), objects, caller, params.job);
         return {
           body: file.open(),
           type: file.mediaType,

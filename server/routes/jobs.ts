@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { getVisibleJob, listVisibleJobs } from '../../src/documents/job-documents.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import { reportQueries } from '../report-queries.ts';
+import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
@@ -33,7 +33,9 @@ export function jobRoutes(sql: Sql): Route[] {
       reads: 'none',
       params: JobParams,
       responses: { 200: { description: 'The job', schema: JobView } },
-      handle: async ({ caller, params }) => ({ body: await getVisibleJob(sql, caller, params.job) }),
+      handle: async ({ caller, params, signal }) => ({
+        body: await getVisibleJob(reportQueries(sql, signal), caller, params.job),
+      }),
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import { CallerDescription, describeCaller } from '../../src/access/describe-caller.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 export function meRoutes(sql: Sql): Route[] {
@@ -13,7 +14,7 @@ export function meRoutes(sql: Sql): Route[] {
       errors: 'detail',
       reads: 'none',
       responses: { 200: { description: 'The caller', schema: CallerDescription } },
-      handle: async ({ caller }) => ({ body: await describeCaller(sql, caller) }),
+      handle: async ({ caller, signal }) => ({ body: await describeCaller(reportQueries(sql, signal), caller) }),
     }),
   ];
 }

@@ -30,10 +30,14 @@ interface Answer {
  *
  * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
  */
-export async function answerDelivery(context: AnswerContext, incoming: IncomingDelivery): Promise<ChannelReply> {
+export async function answerDelivery(
+  context: AnswerContext,
+  incoming: IncomingDelivery,
+  signal: AbortSignal,
+): Promise<ChannelReply> {
   const startMs = performance.now();
   const { metrics, deadlineMs } = context;
-  const verified = await verifyCounted(context, incoming);
+  const verified = await verifyCounted(context, incoming, signal);
   const { channel, digest } = verified;
   const language = languageOf(verified.delivery.utterance);
   let outcome: DeliveryOutcome = 'replayed';
@@ -48,9 +52,9 @@ export async function answerDelivery(context: AnswerContext, incoming: IncomingD
   return once?.reply ?? phraseReply('too_slow', language);
 }
 
-async function verifyCounted({ verifier, metrics }: AnswerContext, incoming: IncomingDelivery) {
+async function verifyCounted({ verifier, metrics }: AnswerContext, incoming: IncomingDelivery, signal: AbortSignal) {
   try {
-    return await verifier.verify(incoming);
+    return await verifier.verify(incoming, signal);
   } catch (error) {
     if (error instanceof AppError && error.status < 500) {
       const channel = error.details?.['channel'];

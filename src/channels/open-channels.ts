@@ -29,7 +29,9 @@ const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
 export interface Channels extends ConfigContext {
   readonly sending: SendContext;
   /** Make the function that answers deliveries. @param parseJson parses a body or throws AppError 400 */
-  webhook(parseJson: VerifierContext['parseJson']): (incoming: IncomingDelivery) => Promise<ChannelReply>;
+  webhook(
+    parseJson: VerifierContext['parseJson'],
+  ): (incoming: IncomingDelivery, signal: AbortSignal) => Promise<ChannelReply>;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
@@ -57,7 +59,7 @@ export function openChannels(context: {
     sending: { sql, keyRing, provider, metrics, logger },
     webhook(parseJson) {
       const verifier = openVerifier({ sql, keyRing, parseJson });
-      return (incoming) => answerDelivery({ ...answering, verifier }, incoming);
+      return (incoming, signal) => answerDelivery({ ...answering, verifier }, incoming, signal);
     },
     chores: (everyMs) => [
       {

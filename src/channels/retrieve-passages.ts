@@ -1,17 +1,17 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { Caller, Plan } from '../access/caller.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SearchRequest, SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { Channel } from './configs.ts';
 
 /**
- * Maximum number of concurrent searches of all channels in this process. More of them would delay each other, so that a
- * burst of deliveries would make all replies late.
+ * Bounds on the concurrent searches of all channels in this process, and of those of one organization. More of them would
+ * delay each other, so that a burst of deliveries would make all replies late.
  */
-const CONCURRENT_SEARCHES_MAX = 8;
+const CONCURRENT_SEARCHES = { runningMax: 8, runningOfOneMax: 4, waitingOfOneMax: 1_000 };
 /** Time in which searches use keywords only, after a query was not embedded in time. */
 const KEYWORD_ONLY_MS = 10_000;
 /** Share of the deadline after which a hybrid search is replaced by a keyword search. */
@@ -39,13 +39,13 @@ export interface RetrievalContext {
 
 /** State that the searches of all channels in this process share. */
 export interface SearchLoad {
-  readonly slots: LimitFunction;
+  readonly slots: FairGate;
   /** Time by `performance.now()` until which queries are not embedded. */
   keywordOnlyUntilMs: number;
 }
 
 export function openSearchLoad(): SearchLoad {
-  return { slots: pLimit(CONCURRENT_SEARCHES_MAX), keywordOnlyUntilMs: 0 };
+  return { slots: new FairGate(CONCURRENT_SEARCHES), keywordOnlyUntilMs: 0 };
 }
 
 /** Return the caller of a channel's searches, which stands for its users outside the organization. */
@@ -79,10 +79,11 @@ export async function retrievePassages(
       ...{ collection: config.bucket_collection, max_per_document: PER_DOCUMENT_MAX },
     };
     const found = await within(endMs - performance.now(), (signal) =>
-      load.slots(() => {
-        signal.throwIfAborted();
-        return searchBucket(search, caller, config.collection, request, signal);
-      }),
+      load.slots.run(
+        channel.orgId,
+        () => searchBucket(search, caller, config.collection, request, signal),
+        () => signal,
+      ),
     );
     return { kind: 'found', results: found.results.filter(({ score }) => score >= config.score_min) };
   };

@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 
 /** Provider whose deliveries are answered and through which notifications are sent. */
 export const MESSENGER = 'messenger';
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
 /** Schema of a text with its own messages, since a configuration is parsed separately from its request. */
 function text(charsMax: number) {
@@ -16,8 +14,8 @@ function text(charsMax: number) {
 
 function plainText(charsMax: number) {
   return text(charsMax)
-    .refine((value) => !CONTROL_CHARACTERS.test(value), 'must not contain control characters')
-    .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+    .refine((value) => value.isWellFormed(), { error: 'must be well-formed Unicode', abort: true })
+    .refine(isPlainName, PLAIN_NAME_RULE);
 }
 
 /** Schema of a credential that is sent in a header, which allows printable ASCII only. */
@@ -50,12 +48,7 @@ export type MessengerConfig = z.output<typeof MessengerConfig>;
 
 /** Body of `POST /v1/channels/configs`. The fields of `config` depend on the provider; `createChannel` checks them. */
 export const CreateChannel = z.object({
-  name: z
-    .string()
-    .trim()
-    .min(1, 'must not be empty')
-    .max(100)
-    .refine((name) => !CONTROL_CHARACTERS.test(name), 'must not contain control characters'),
+  name: z.string().trim().min(1, 'must not be empty').max(100).refine(isPlainName, PLAIN_NAME_RULE),
   provider: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
@@ -105,11 +98,7 @@ export const SendRequest = z.object({
   phone: z
     .string()
     .regex(/^(?:\+[1-9][0-9]{6,14}|[0-9]{7,15})$/, 'must be in E.164 form (+821012345678) or national digits'),
-  template_code: z
-    .string()
-    .min(1, 'must not be empty')
-    .max(200)
-    .refine((code) => !CONTROL_CHARACTERS.test(code), 'must not contain control characters'),
+  template_code: z.string().min(1, 'must not be empty').max(200).refine(isPlainName, PLAIN_NAME_RULE),
   template_args: z
     .record(z.string().min(1).max(100), z.string().max(2000))
     .refine((args) => Object.keys(args).length <= ARGUMENTS_MAX, `must have at most ${ARGUMENTS_MAX} keys`)

@@ -31,8 +31,8 @@ export interface VerifiedDelivery {
 }
 
 export interface VerifierContext extends ConfigContext {
-  /** Parse a body that must be a JSON object. Throws AppError 400. */
-  readonly parseJson: (bytes: Buffer) => Record<string, unknown>;
+  /** Parse a body that must be a JSON object, and leave its bytes as they are. Throws AppError 400. */
+  readonly parseJson: (bytes: Buffer, signal: AbortSignal) => Promise<Record<string, unknown>>;
 }
 
 /** Verifier of the origin of deliveries. */
@@ -43,15 +43,15 @@ export interface Verifier {
    *
    * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration, if it is known
    */
-  verify(incoming: IncomingDelivery): Promise<VerifiedDelivery>;
+  verify(incoming: IncomingDelivery, signal: AbortSignal): Promise<VerifiedDelivery>;
 }
 
 /** Open a verifier. @param now returns milliseconds since 1970 */
 export function openVerifier(context: VerifierContext, now: () => number = Date.now): Verifier {
   const unknownBot = makeUnknownBot(context.keyRing);
   return {
-    async verify(incoming) {
-      const json = parseUnlessRefused(context, incoming, now());
+    async verify(incoming, signal) {
+      const json = await parseUnlessRefused(context, incoming, now(), signal);
       const { timestamp, signature } = readHeaders(incoming, now());
       refuseForeignShape(json, []);
       const { bot_id: botId } = json;
@@ -94,33 +94,27 @@ function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readon
 /**
  * Parse the body. A delivery that the headers refuse is parsed only to recognise the form of Kakao, which is reported.
  */
-function parseUnlessRefused(
+async function parseUnlessRefused(
   { parseJson }: VerifierContext,
   incoming: IncomingDelivery,
   nowMs: number,
-): Record<string, unknown> {
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
   try {
     readHeaders(incoming, nowMs);
   } catch (refused) {
     const { timestamp, signature } = incoming;
     if (timestamp === undefined && signature === undefined) {
-      refuseForeignShape(parsedOrEmpty(parseJson, incoming.bytes), ['X-Messenger-Timestamp', 'X-Messenger-Signature']);
+      const json = await parseJson(incoming.bytes, signal).catch(() => ({}));
+      refuseForeignShape(json, ['X-Messenger-Timestamp', 'X-Messenger-Signature']);
     }
     throw refused;
   }
   try {
-    return parseJson(incoming.bytes);
+    return await parseJson(incoming.bytes, signal);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new AppError({ code: 'json_invalid', status: 400, message: error.message, cause: error });
-  }
-}
-
-function parsedOrEmpty(parseJson: VerifierContext['parseJson'], bytes: Buffer): Record<string, unknown> {
-  try {
-    return parseJson(bytes);
-  } catch {
-    return {};
   }
 }
 

@@ -72,7 +72,7 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   await sql.begin(async (tx) => {
     // Lock the bucket first, as uploads do; then jobs before documents, in the order of a job that finishes.
     await markBucketDeleting(tx, caller.orgId, bucket.id);
-    if (await store.holdsHidden(tx, caller, bucket.id)) throw outOfReach();
+    await requireReach(tx, caller, bucket.id);
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
     await markBucketDocuments(tx, caller.orgId, bucket.id);
     await recordAudit(tx, {
@@ -86,8 +86,14 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   return bucket.id;
 }
 
-/** Create the error for a bucket that holds what the caller may not see; it tells neither what nor how much. */
-function outOfReach(): AppError {
-  const message = 'something in the bucket is out of your reach; an administrator of a higher auth level can delete it';
-  return forbidden(message, 'out_of_reach');
+/**
+ * Check that a bucket holds no document that is hidden from the caller, for changes and counts that concern all of them.
+ * The refusal tells neither what is hidden nor how much.
+ *
+ * @throws AppError `out_of_reach` (403)
+ */
+export async function requireReach(sql: Sql, caller: Caller, bucketId: string): Promise<void> {
+  if (!(await store.holdsHidden(sql, caller, bucketId))) return;
+  const message = 'something in the bucket is out of your reach; an administrator of a higher auth level can do this';
+  throw forbidden(message, 'out_of_reach');
 }

@@ -1,7 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { isActorAccepted } from '../access/credential-store.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { readsEveryScope } from './visibility.ts';
 
@@ -17,6 +19,7 @@ const LinkClaims = z.tuple([
   z.string().nullable().describe('department'),
   z.boolean().describe('documents of every department are open'),
   z.int().describe('end of validity, in seconds since 1970'),
+  z.string().describe('actor of the caller'),
 ]);
 
 type LinkKeys = Pick<KeyRing, 'linkSigning'>;
@@ -42,7 +45,7 @@ export function documentUrl(
   // Whole minutes, so that searches of one minute give the same address for the same document.
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
-    ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires],
+    ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires, caller.actor],
   ] as z.input<typeof LinkClaims>;
   const signed = Buffer.from(JSON.stringify(claims)).toString('base64url');
   const token = `${signed}.${signatureOf(keys, signed).toString('base64url')}`;
@@ -55,23 +58,31 @@ export function linkToChunk(token: string, chunkIndex: number): string {
 }
 
 /**
- * Read the caller that a link stands for, who may read documents and do nothing else.
+ * Read the caller that a link stands for, who may read documents and do nothing else. The link ends with the key or user
+ * that it was made for.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */
-export function readDocumentLink(keys: LinkKeys, documentId: string, token: string, nowMs = Date.now()): Caller {
+export async function readDocumentLink(
+  { sql, keyRing }: { readonly sql: Sql; readonly keyRing: LinkKeys },
+  documentId: string,
+  token: string,
+  nowMs = Date.now(),
+): Promise<Caller> {
   const [signed = '', signature = ''] = token.length > LINK_CHARS_MAX ? [] : token.split('.');
   const presented = Buffer.from(signature, 'base64url');
-  const expected = signatureOf(keys, signed);
+  const expected = signatureOf(keyRing, signed);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) throw invalidLink();
-  const [linked, orgId, authLevel, department, everyScope, expires] = LinkClaims.parse(
-    JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')),
-  );
+  // A release before this one made links without an actor.
+  const claims = LinkClaims.safeParse(JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')));
+  if (!claims.success) throw invalidLink();
+  const [linked, orgId, authLevel, department, everyScope, expires, actor] = claims.data;
   if (linked !== documentId) throw invalidLink();
   if (nowMs >= expires * 1000) {
     const message = 'this link has expired; links to documents work for one hour, so search again for a new one';
     throw new AppError({ code: 'link_expired', status: 410, message });
   }
+  if (!(await isActorAccepted(sql, orgId, actor))) throw invalidLink();
   return {
     ...{ kind: 'user', actor: `link:${documentId}`, orgId, plan: 'free', userId: null },
     ...{ role: everyScope ? 'org_admin' : null, department, scopes: new Set(), authLevel },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { UserMetadata } from './user-metadata.ts';
 
 const timestamp = z.iso.datetime();
@@ -18,7 +19,7 @@ export const BucketPolicy = z.object({
   max_privacy_level: z.int().min(1).max(10).default(10),
   public_max_privacy_level: z.int().min(1).max(10).default(1),
   allow_public: z.boolean().default(true),
-  departments: z.array(z.string().min(1).max(128)).max(100).optional(),
+  departments: z.array(z.string().min(1).max(128).refine(isPlainName, PLAIN_NAME_RULE)).max(100).optional(),
 });
 export type BucketPolicy = z.output<typeof BucketPolicy>;
 
@@ -54,8 +55,14 @@ export type BucketView = z.output<typeof BucketView>;
 export const EditedBucket = BucketView.extend({ warnings: z.array(z.string()) }).meta({ id: 'EditedBucket' });
 export type EditedBucket = z.output<typeof EditedBucket>;
 
+/** Ids of collections start with `col_`, so names must not. */
 export const CreateCollection = z.object({
-  name: z.string().regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without control characters'),
+  name: z
+    .string()
+    .min(1)
+    .max(128)
+    .refine(isPlainName, PLAIN_NAME_RULE)
+    .refine((name) => !name.startsWith('col_'), 'must not start with "col_"'),
 });
 
 export const CollectionView = z

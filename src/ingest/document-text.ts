@@ -1,8 +1,8 @@
-import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { findBucket } from '../documents/store.ts';
 import { conflict } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { ArtifactChunk } from './artifact.ts';
@@ -14,8 +14,8 @@ export interface ReadingContext {
   readonly objects: Objects;
 }
 
-/** Number of artifacts that are read at the same time: a part of one, with its vectors, takes up to 10 MB. */
-const READS_AT_ONCE = 4;
+/** Bounds on the artifacts that are read at the same time: a part of one, with its vectors, takes up to 10 MB. */
+const READS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 200 };
 const TEXT_CHARS_MAX = 200_000;
 
 export const DocumentTextQuery = z.object({
@@ -37,7 +37,7 @@ export const DocumentText = z
   .meta({ id: 'DocumentText' });
 export type DocumentText = z.output<typeof DocumentText>;
 
-const reads = pLimit(READS_AT_ONCE);
+const reads = new FairGate(READS);
 
 /**
  * Read a range of the extracted text of a document. Offsets are those of `citation.locator` of search results.
@@ -57,7 +57,7 @@ export async function readDocumentText(
   let text = '';
   let reached = query.offset;
   let isMore = false;
-  await eachChunk(context, document, signal, (chunk) => {
+  await eachChunk(context, caller.orgId, document, signal, (chunk) => {
     const { start, end: chunkEnd } = chunk.locator;
     if (chunkEnd <= reached) return true;
     if (start >= end) isMore = true;
@@ -102,7 +102,7 @@ export async function readChunkWindow(
   const last = window.first + window.count;
   const chunks: ArtifactChunk[] = [];
   let isMoreAfter = false;
-  await eachChunk(context, document, signal, (chunk) => {
+  await eachChunk(context, caller.orgId, document, signal, (chunk) => {
     if (chunk.index >= last) isMoreAfter = true;
     else if (chunk.index >= window.first) chunks.push(chunk);
     return !isMoreAfter;
@@ -113,6 +113,7 @@ export async function readChunkWindow(
 /** Call `see` with each chunk in order until it returns false. */
 async function eachChunk(
   { objects }: ReadingContext,
+  orgId: string,
   document: ReadableDocument,
   signal: AbortSignal,
   see: (chunk: ArtifactChunk) => boolean,
@@ -121,12 +122,12 @@ async function eachChunk(
   if (artifactKey === null) {
     throw conflict('the document has no text yet; wait until its status is "ready"', 'document_not_ready');
   }
-  await reads(async () => {
-    signal.throwIfAborted();
+  const read = async () => {
     for await (const part of readArtifactParts(objects, artifactKey, { signal })) {
       for (const chunk of part.chunks) if (!see(chunk)) return;
     }
-  });
+  };
+  await reads.run(orgId, read, () => signal);
 }
 
 function blanks(count: number): string {

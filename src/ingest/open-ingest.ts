@@ -41,7 +41,7 @@ export interface Ingest {
 }
 
 export function openIngest(context: {
-  readonly config: Pick<Config, 'limits' | 'workers' | 'projections'>;
+  readonly config: Pick<Config, 'limits' | 'plans' | 'workers' | 'projections'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
@@ -65,7 +65,7 @@ export function openIngest(context: {
   const reindex = { ...context.calibration, direct, tables, index, projections, embedder };
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
-    uploads: { sql, objects, notifier, logger },
+    uploads: { sql, objects, notifier, logger, plans: config.plans },
     reading: { sql, objects },
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },

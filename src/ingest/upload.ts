@@ -11,9 +11,11 @@ import {
   insertDocument,
   lockBucketPolicy,
   lockContent,
+  lockStoredBytes,
 } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { enqueueJob } from '../jobs/store.ts';
+import type { Config } from '../platform/config.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -31,6 +33,8 @@ export interface UploadContext {
   readonly logger: Logger;
   /** Workflow whose run uploads, if it is one. */
   readonly workflowId?: string;
+  /** Bounds of the plans on what an organization may store. */
+  readonly plans: Config['plans'];
 }
 
 /** Content of an upload: a local file that may be moved away, bytes in memory, or a stream that is opened once. */
@@ -60,7 +64,7 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
  * unreferenced bytes, but never a document without bytes or without a job.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
- *   `scope_missing`, `role_missing` (403), 400
+ *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), 400
  */
 export async function uploadDocument(
   context: UploadContext,
@@ -85,8 +89,9 @@ export async function uploadDocument(
   let reply: UploadReply;
   try {
     if (stored.sizeBytes === 0) throw invalidRequest('the file is empty', 'file', 'empty_file');
-    const { workflowId = null } = context;
-    const upload = { id, key, stored, content, workflowId };
+    const { workflowId = null, plans } = context;
+    const storageBytesMax = plans[caller.plan]?.storageBytes ?? null;
+    const upload = { id, key, stored, content, workflowId, storageBytesMax };
     reply = await register(sql, caller, bucket, collection?.id ?? null, upload, request);
   } catch (error) {
     await objects
@@ -115,6 +120,8 @@ interface Stored {
   readonly stored: { sizeBytes: number; sha256: string };
   readonly content: UploadContent;
   readonly workflowId: string | null;
+  /** Bound on the bytes of all documents of the organization; null for none. */
+  readonly storageBytesMax: number | null;
 }
 
 function register(
@@ -122,7 +129,7 @@ function register(
   caller: Caller,
   bucket: BucketView,
   collectionId: string | null,
-  { id, key, stored, content, workflowId }: Stored,
+  { id, key, stored, content, workflowId, storageBytesMax }: Stored,
   request: UploadRequest,
 ): Promise<UploadReply> {
   const sha256 = Buffer.from(stored.sha256, 'hex');
@@ -157,6 +164,7 @@ function register(
         };
       }
     }
+    if (storageBytesMax !== null) await requireStorage(tx, caller, stored.sizeBytes, storageBytesMax);
     await insertDocument(tx, {
       id,
       orgId: caller.orgId,
@@ -205,6 +213,22 @@ function register(
       status: 'queued' as const,
       warnings,
     };
+  });
+}
+
+/**
+ * Check that a file fits into what the organization may store. Uploads of one organization pass one after the other from
+ * here to the end of their transactions, so that together they cannot exceed it.
+ *
+ * @throws AppError `storage_quota_exceeded` (402)
+ */
+async function requireStorage(tx: Sql, caller: Caller, sizeBytes: number, bytesMax: number): Promise<void> {
+  const storedBytes = await lockStoredBytes(tx, caller.orgId);
+  if (storedBytes + sizeBytes <= bytesMax) return;
+  throw new AppError({
+    code: 'storage_quota_exceeded',
+    status: 402,
+    message: `the plan "${caller.plan}" stores ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
   });
 }
 

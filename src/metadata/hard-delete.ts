@@ -70,8 +70,9 @@ export async function queueHardDelete(
       bucketId,
       priority: PRIORITY,
       s3Key: '',
-      fileName: ids.length === 1 ? '1 document' : `${ids.length} documents`,
-      fileSizeBytes: documents.reduce((sum, document) => sum + document.file.sizeBytes, 0),
+      // Other callers may see the job, so it tells neither the number nor the size of what was deleted.
+      fileName: 'documents',
+      fileSizeBytes: 0,
       processingType: HARD_DELETE,
     });
     const hashes = await findFileHashes(tx, caller.orgId, ids);

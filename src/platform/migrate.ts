@@ -60,9 +60,9 @@ export async function migrate(sql: Sql, options: { directory: string; upTo?: num
   const pending = findPending(migrations, seen.applied, seen.minimumVersion);
   for (const migration of pending) {
     const isApplied = await sql.begin(async (tx) => {
-      // The limits of the role must not cut off a long migration; that of a killed process must not block the next.
+      // The limits of the role must not cut off a long migration, and that of a killed process must not block the next.
       await tx`
-        select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+        select set_config('statement_timeout', '6h', true), set_config('lock_timeout', '0', true),
                set_config('client_connection_check_interval', '2s', true)`;
       await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
       await createTables(tx);

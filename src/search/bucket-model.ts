@@ -43,8 +43,8 @@ export async function warnOfOtherModels(
   const warnings = others
     .slice(0, NAMED_BUCKETS_MAX)
     .map(
-      ({ name, model: own, chunks }) =>
-        `bucket ${name} stays with ${own} (${chunks} chunks); run "service index reembed --bucket ${name}" to move it`,
+      ({ name, model: own }) =>
+        `bucket ${name} stays with ${own}; run "service index reembed --bucket ${name}" to move it`,
     );
   const rest = others.length - warnings.length;
   if (rest > 0) warnings.push(`${rest} more buckets stay with other models; "service index stats" lists them`);

@@ -356,20 +356,16 @@ export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
 }
 
 /** List the buckets of an organization that hold searchable vectors, with the model of each, by name. */
-export async function listBucketModels(
-  sql: Sql,
-  orgId: string,
-): Promise<{ name: string; model: string; chunks: number }[]> {
+export async function listBucketModels(sql: Sql, orgId: string): Promise<{ name: string; model: string }[]> {
   const rows = await sql`
-    SELECT b.name, t.model, t.space, sum(g.chunks_count)::bigint AS chunks
+    SELECT DISTINCT b.name, t.model, t.space
     FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
     JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
     JOIN generations g ON g.id = d.active_generation
     WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL AND t.space IS NOT NULL
-    GROUP BY 1, 2, 3 ORDER BY 1`;
+    ORDER BY 1`;
   return rows.map((row) => ({
     name: row['name'] as string,
     model: (row['model'] as string | null) ?? modelOfSpace(row['space'] as string) ?? LEXICAL_ID,
-    chunks: Number(row['chunks']),
   }));
 }

@@ -7,7 +7,7 @@ export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
 
 /** Axes on which only the rate of requests is limited, beside those of quotas. */
-export type RateAxis = Axis | 'search';
+export type RateAxis = Axis | 'search' | 'upload';
 
 const amount = z.int().min(0);
 

@@ -146,3 +146,19 @@ it('links begin with the configured address, with that of a trusted proxy, or wi
   );
   expect(await search({}, forwarded)).toBe('<own>');
 });
+
+it('a link ends with the key that it was made for, and with its organization', async () => {
+  const own = await test.key({ scopes: ['search'], authLevel: 5 });
+  const search = { key: own, json: { query: 'Passage 7', top_k: 1 } };
+  const { url } = (await test.call('POST', '/v2/buckets/default/search', search)).body.results[0].citation;
+  const status = async () => (await fetch(url)).status;
+  const { sql } = test.appliance;
+  expect(await status()).toBe(200);
+  await sql`UPDATE organizations SET suspended_at = now() WHERE name = 'default'`;
+  expect(await status()).toBe(403);
+  await sql`UPDATE organizations SET suspended_at = NULL WHERE name = 'default'`;
+  expect(await status()).toBe(200);
+  const [, id] = own.split('_');
+  await sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${id as string}`;
+  expect(await status()).toBe(403);
+});

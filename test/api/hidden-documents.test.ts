@@ -100,7 +100,7 @@ it('a bucket that holds something hidden is not deleted, and the refusal tells n
     expect([hidden, answer.status]).toEqual([hidden, status]);
     if (hidden > 0 && status === 403) {
       expect(answer.body).toEqual({
-        detail: 'something in the bucket is out of your reach; an administrator of a higher auth level can delete it',
+        detail: 'something in the bucket is out of your reach; an administrator of a higher auth level can do this',
       });
     }
     const left = await test.call('GET', `/v1/buckets/${name}/documents`, { key: operator });
@@ -121,4 +121,41 @@ it('an upload that asks to be public needs the scope that the edit needs', async
     expect((await upload(key, false)).status).toBe(202);
   }
   expect((await upload(low, true)).status).toBe(202);
+});
+
+it('embedding a bucket anew, and its estimate, are refused to a caller from whom it hides something', async () => {
+  const [open, closed] = [await fill(0), await fill(1)];
+  for (const dry_run of [true, false]) {
+    const reembed = (name: string, key: string) =>
+      test.call('POST', `/v1/buckets/${name}/reembed`, { key, json: { dry_run } });
+    expect((await reembed(closed, low)).body).toEqual({ detail: expect.stringContaining('out of your reach') });
+    // Nothing is indexed here, which only those learn who may see all of the bucket.
+    expect((await reembed(closed, low)).status).toBe(403);
+    expect((await reembed(open, low)).status).toBe(409);
+    expect((await reembed(closed, operator)).status).toBe(409);
+  }
+});
+
+it('a job of a whole bucket is hidden from a caller from whom the bucket hides something, and names no number', async () => {
+  const name = await fill(3);
+  const owner = await makeUserToken(test.appliance, { role: 'owner', authLevel: 9 });
+  const bucket = await test.call('GET', `/v1/buckets/${name}`, { key: owner });
+  const deletion = await test.call('PATCH', `/v1/buckets/${name}/documents/metadata/bulk`, {
+    key: owner,
+    json: {
+      statement: "HARDDELETE FROM documents WHERE salary = '90210' LIMIT 2",
+      confirm: `HARDDELETE ${bucket.body.id}`,
+    },
+  });
+  expect(deletion.status).toBe(202);
+  const seenBy = async (key: string) => [
+    (await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key })).status,
+    (await test.call('GET', `/v1/jobs?limit=200`, { key })).body.some(
+      ({ id }: { id: string }) => id === deletion.body.job_id,
+    ),
+  ];
+  expect(await seenBy(low)).toEqual([404, false]);
+  expect(await seenBy(owner)).toEqual([200, true]);
+  const { body } = await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key: owner });
+  expect(body).toMatchObject({ file_name: 'documents', file_size: 0 });
 });

@@ -15,7 +15,7 @@ const KILL_EVERY_MS = 5_000;
 /** Maximum time of one step. A job that takes longer counts as stuck. */
 const STEP_MS_MAX = 45_000;
 const PAGE = 1_000;
-const CRON_SECRET = 'canary-cron';
+const CRON_SECRET = 'canary-cron-7d1e';
 
 describe.skipIf(!redisAvailable())('two APIs, three workers, PostgreSQL and Redis as separate processes', () => {
   let fleet: Fleet;

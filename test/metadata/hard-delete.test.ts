@@ -109,7 +109,7 @@ describe('HARDDELETE', () => {
     expect(reply).toMatchObject({ matched: 1, updated: 0, skipped: 0, status: 'queued', items: [{ id: deleted.id }] });
     expect(await jobOf(job_id)).toMatchObject({
       ...{ processing_type: 'hard_delete', status: 'queued', bucket_id: bucketId, document_id: null },
-      ...{ created_at: delete_requested_at, file_name: '1 document' },
+      ...{ created_at: delete_requested_at, file_name: 'documents' },
     });
     await finishJobs();
     const done = await jobOf(job_id);
@@ -299,7 +299,7 @@ describe('the job of a HARDDELETE', () => {
       if (next === 'reprocess') {
         const again = await test.call('POST', `/v1/jobs/${job_id}/reprocess`, { key });
         expect(again).toMatchObject({ status: 200, body: { status: 'queued', reprocess_of_job_id: job_id } });
-        expect(again.body).toMatchObject({ processing_type: 'hard_delete', file_name: '1 document' });
+        expect(again.body).toMatchObject({ processing_type: 'hard_delete', file_name: 'documents' });
         await test.appliance.documents.purge(signal);
         expect((await rowsAbout(id))['documents']).toBe(1);
         await finishJobs();

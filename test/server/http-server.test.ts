@@ -69,6 +69,8 @@ function expectError(raw: string, status: number): void {
   expect(response.status).toBe(status);
   expect(response.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._:-]+$/);
   expect(response.headers.get('connection')).toBe('close');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(response.headers.get('cache-control')).toBe('no-store');
   const { json } = response;
   if (Object.hasOwn(json as object, 'detail')) expect(json).toEqual({ detail: expect.any(String) });
   else
@@ -84,6 +86,8 @@ describe('protocol errors', () => {
     ['a broken request line', 'GET\r\n\r\n', 400],
     ['a broken header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+    ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n', 400],
+    ['two Authorizations', `${HEAD}AUTHORIZATION: Bearer other\r\nContent-Length: 2\r\n\r\n{}`, 400],
     ['two lengths', `${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`, 400],
     [
       'length and chunks (request smuggling)',

@@ -10,6 +10,7 @@ import { createHttpServer, type HttpServerBounds, type Listening } from '../../s
 import type { Idempotency } from '../../server/middleware/idempotency.ts';
 import type { Route } from '../../server/route.ts';
 import type { Caller, Scope } from '../../src/access/caller.ts';
+import { FailedLogins } from '../../src/access/failed-logins.ts';
 import type { IdempotencyLock } from '../../src/access/idempotency.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
@@ -52,6 +53,7 @@ export async function startTestServer(
     rates: { take: () => null },
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     threads,
+    failedLogins: noBrake,
     capacity: enoughCapacity(),
     trustProxy: false,
     ...overrides.settings,
@@ -90,6 +92,9 @@ export function enoughCapacity(): AppSettings['capacity'] {
   const gate = () => new FairGate({ runningMax: 1000, runningOfOneMax: 1000, waitingOfOneMax: 1 });
   return { queries: gate(), search: gate() };
 }
+
+/** Brake on guessing credentials that no test reaches. */
+export const noBrake = new FailedLogins({ perMinute: 1e6 });
 
 /** Threads of an application whose bodies are all small. */
 export const noThreads: Threads = {

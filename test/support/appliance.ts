@@ -44,7 +44,9 @@ export async function openTestAppliance(
   // A job whose vendor is unavailable fails at once unless a test sets a window.
   const settings = { data_dir: dataDir, database_url: databaseUrl, ballast_bytes: 0, ...overrides };
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
-  const config = loadConfig({ env: {}, overrides: { ...settings, bulk } });
+  // Tests of refusals send many, which are not slowed unless a test asks for it.
+  const limits = { failed_logins_per_minute: 1e6, ...(overrides['limits'] as object | undefined) };
+  const config = loadConfig({ env: {}, overrides: { ...settings, bulk, limits } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
     appliance,

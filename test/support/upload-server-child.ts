@@ -6,6 +6,7 @@ import { createApp } from '../../server/app.ts';
 import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer } from '../../server/http-server.ts';
 import { documentRoutes } from '../../server/routes/documents.ts';
+import { FailedLogins } from '../../src/access/failed-logins.ts';
 import type { UploadContext } from '../../src/ingest/upload.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
 import { openLogger } from '../../src/platform/logger.ts';
@@ -17,7 +18,7 @@ const logger = openLogger('silent');
 const threads = openThreads();
 const gate = new FairGate({ runningMax: 10, runningOfOneMax: 10, waitingOfOneMax: 10 });
 const app = createApp({
-  routes: documentRoutes({} as UploadContext, { threads, purge: () => undefined }),
+  routes: documentRoutes({} as UploadContext, { threads, queryShares: gate, purge: () => undefined }),
   resolveCaller: async () => ({
     ...{ kind: 'api_key', actor: 'key:test', orgId: 'org_test', plan: 'free', userId: null, role: null },
     ...{ department: null, scopes: new Set(['documents:write']), authLevel: 1 },
@@ -30,6 +31,7 @@ const app = createApp({
   rates: { take: () => null },
   bodyMemory: new BodyMemory(280 * MIB),
   threads,
+  failedLogins: new FailedLogins({ perMinute: 1e6 }),
   capacity: { queries: gate, search: gate },
   logger,
   metrics: openMetrics(),

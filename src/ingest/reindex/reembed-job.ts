@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Caller, requireScope } from '../../access/caller.ts';
+import { findBucket, requireReach } from '../../documents/buckets.ts';
 import { lockBucket } from '../../documents/store.ts';
 import type { JobKindOperations } from '../../jobs/handler.ts';
 import type { JobNotifier } from '../../jobs/notifier.ts';
@@ -50,7 +51,8 @@ export interface ReembedJobs extends ReembedContext {
 /**
  * Queue a job that embeds a bucket by another model while searches go on, or with `dryRun` report what it would do.
  *
- * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing` (403)
+ * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing`, `out_of_reach`
+ *   (403): a document of the bucket is hidden from the caller, whose number and cost the reply would tell
  */
 export async function queueReembed(
   context: ReembedJobs,
@@ -59,6 +61,8 @@ export async function queueReembed(
   { dryRun }: { dryRun: boolean },
 ): Promise<ReembedReply> {
   requireScope(caller, 'buckets:manage');
+  const bucket = await findBucket(context.sql, caller.orgId, request.bucket);
+  await requireReach(context.sql, caller, bucket.id);
   const plan = await planReembed(context, caller, request);
   if (dryRun || plan.mode === 'nothing') return viewOf(plan, null, dryRun);
   return viewOf(plan, await enqueueReembed(context, caller, plan, { storedOnly: false }), false);

@@ -9,7 +9,7 @@ import { operationRoutes, type Readiness } from '../../../server/routes/operatio
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
-import { enoughCapacity, memoryIdempotency, noThreads, startTestServer } from '../support.ts';
+import { enoughCapacity, memoryIdempotency, noBrake, noThreads, RawClient, startTestServer } from '../support.ts';
 
 function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
@@ -53,6 +53,21 @@ describe('operations', () => {
     expect((await get('platform_admin')).status).toBe(200);
   });
 
+  test.each([
+    ['localhost:8080', 200],
+    ['127.0.0.1', 200],
+    ['[::1]:8080', 200],
+    ['attacker.example', 401],
+    ['localhost.attacker.example', 401],
+    ['127.0.0.1.attacker.example', 401],
+    ['a b', 401],
+  ])('GET /metrics from this machine with the Host %j is answered with %d', async (host, status) => {
+    const server = await startTestServer(routesOver());
+    const client = await RawClient.connect(server.port);
+    client.write(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(await client.closedByServer()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
   const outside = Object.values(networkInterfaces())
     .flat()
     .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
@@ -69,6 +84,7 @@ describe('operations', () => {
       rates: { take: () => null },
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
       threads: noThreads,
+      failedLogins: noBrake,
       capacity: enoughCapacity(),
       trustProxy: false,
     });
