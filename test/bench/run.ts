@@ -25,6 +25,7 @@ const BENCHMARKS = [
   'mcp',
   'sources',
   'memory',
+  'attacks',
 ];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));
