@@ -197,12 +197,12 @@ test('sentences are independent of the length of the block', () => {
 });
 
 test('a section that does not fit into a chunk with a small one before it has chunks of its own', () => {
-  const small = [heading('Small'), paragraph('Two words.')];
+  const small = [heading('Small'), paragraph('Two.')];
   const fits = chunkWords([...small, heading('Whole'), paragraph(sentences(2, 7, 'a'))], 24, 4);
   expect(fits).toHaveLength(1);
   expect(fits[0]?.locator.places).toEqual([
     { start: 0, page: null, heading_path: ['Small'] },
-    { start: 19, page: null, heading_path: ['Whole'] },
+    { start: 13, page: null, heading_path: ['Whole'] },
   ]);
   const long = chunkWords([...small, heading('Long'), paragraph(sentences(8, 7, 'b'))], 24, 4);
   expect(long.map(({ locator }) => locator.heading_path)).toEqual([['Small'], ...long.slice(1).map(() => ['Long'])]);
@@ -210,7 +210,11 @@ test('a section that does not fit into a chunk with a small one before it has ch
 });
 
 test('the rest of a section is never in one chunk with the next section', () => {
-  const chunks = chunkWords([heading('A'), paragraph(sentences(4, 6, 'a')), heading('B'), paragraph('Few.')], 26, 0);
+  const chunks = chunkWords(
+    [heading('A'), paragraph(`${sentences(8, 6, 'a')} So it ends.`), heading('B'), paragraph('Few.')],
+    50,
+    0,
+  );
   expect(chunks.map(({ locator }) => locator.heading_path)).toEqual([['A'], ['A'], ['B']]);
 });
 
