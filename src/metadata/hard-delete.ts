@@ -70,9 +70,10 @@ export async function queueHardDelete(
       bucketId,
       priority: PRIORITY,
       s3Key: '',
-      // Other callers may see the job, so it tells neither the number nor the size of what was deleted.
+      // Other callers may see the job, so it tells neither the number nor the size of what was deleted; a size of 1 tells
+      // the handler that there is something to remove.
       fileName: 'documents',
-      fileSizeBytes: 0,
+      fileSizeBytes: documents.length === 0 ? 0 : 1,
       processingType: HARD_DELETE,
     });
     const hashes = await findFileHashes(tx, caller.orgId, ids);

@@ -157,5 +157,5 @@ it('a job of a whole bucket is hidden from a caller from whom the bucket hides s
   expect(await seenBy(low)).toEqual([404, false]);
   expect(await seenBy(owner)).toEqual([200, true]);
   const { body } = await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key: owner });
-  expect(body).toMatchObject({ file_name: 'documents', file_size: 0 });
+  expect(body).toMatchObject({ file_name: 'documents', file_size: 1 });
 });

@@ -316,6 +316,6 @@ describe('the job of a HARDDELETE', () => {
     const { job_id, matched } = await hardDelete(`team = 'nobody'`);
     expect(matched).toBe(0);
     await finishJobs();
-    expect(await jobOf(job_id)).toMatchObject({ status: 'ready', chunks_count: 0, file_name: '0 documents' });
+    expect(await jobOf(job_id)).toMatchObject({ status: 'ready', chunks_count: 0, file_name: 'documents' });
   });
 });
