@@ -7,6 +7,7 @@ import { openLocalProvider } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
+import { describeConfinement } from '../platform/confinement.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
@@ -47,6 +48,8 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield await check('data directory', () => tryDirectory(config.dataDir));
   yield await check('disk space', () => measureSpace(config.dataDir));
   yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
+  const { isComplete, detail } = await describeConfinement();
+  yield { name: 'document readers', status: isComplete ? 'ok' : 'not configured', detail };
   signal.throwIfAborted();
   yield* examineDatabase(config, logger);
   signal.throwIfAborted();

@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { confine, findConfinement, spawnUser } from './confinement.ts';
 
 export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -10,14 +11,15 @@ const CODE_RANGE_BYTES = 512 * MIB;
 
 /**
  * Start a module in a process that handles untrusted input. It may read `readable` and nothing else; it can write no
- * file, start no process, load no addon and create no code from strings, and its environment is empty.
+ * file, start no process, load no addon and create no code from strings, and its environment is empty. Where the system
+ * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts).
  *
  * @param options.name name in the list of processes
  * @param options.argument the only argument, passed as JSON
  * @param options.memoryBytesMax enforced by the kernel's data limit; POSIX only
  * @param options.cpuSeconds ends a busy process after its parent was killed; POSIX only
  */
-export function startConfined(options: {
+export async function startConfined(options: {
   readonly name: string;
   readonly module: URL;
   readonly argument: object;
@@ -26,7 +28,9 @@ export function startConfined(options: {
   readonly heapMib: number;
   readonly memoryBytesMax: number;
   readonly cpuSeconds: number;
-}): ConfinedProcess {
+}): Promise<ConfinedProcess> {
+  const confinement = await findConfinement(options.readable);
+  const user = spawnUser(confinement);
   const node = [
     process.execPath,
     '--permission',
@@ -43,7 +47,10 @@ export function startConfined(options: {
   const [command, ...args] =
     process.platform === 'win32'
       ? node
-      : ['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, options.name, ...limits, ...node];
+      : [
+          ...['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, options.name, ...limits],
+          ...confine(confinement, node),
+        ];
   return spawn(command as string, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {},
@@ -51,5 +58,6 @@ export function startConfined(options: {
     // A process group of its own: a Ctrl-C at the terminal is meant for us, and we may still need the result.
     detached: process.platform !== 'win32',
     windowsHide: true,
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
 }

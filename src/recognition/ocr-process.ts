@@ -79,7 +79,9 @@ export class OcrProcess {
   /** @throws OcrFault `not_started`; the signal's reason once it is aborted */
   static async start(limits: OcrProcessLimits, signal: AbortSignal): Promise<OcrProcess> {
     signal.throwIfAborted();
-    const process = new OcrProcess(spawnChild(limits), limits);
+    const process = new OcrProcess(await spawnChild(limits), limits);
+    if (signal.aborted) process.kill();
+    signal.throwIfAborted();
     try {
       const line = await process.#next(limits.startMs, signal);
       if (line.type === 'ready') return process;
@@ -235,7 +237,7 @@ function parseLine(line: string): OcrLine | null {
   }
 }
 
-function spawnChild(limits: OcrProcessLimits): ConfinedProcess {
+function spawnChild(limits: OcrProcessLimits): Promise<ConfinedProcess> {
   const { argument, readable } = installation(limits);
   return startConfined({
     ...{ name: 'ocr', module: new URL('./ocr-child.ts', import.meta.url), argument, readable },

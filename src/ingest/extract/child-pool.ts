@@ -4,7 +4,7 @@ import { type Child, type ChildLimits, startChild } from './start-child.ts';
 /** Pool of processes that each read one document. */
 export interface ChildPool {
   /** Takes a process that waits for its task; the caller is responsible for it from then on. */
-  take(limits: ChildLimits, format: ChildFormat): Child;
+  take(limits: ChildLimits, format: ChildFormat): Promise<Child>;
   close(): void;
 }
 
@@ -30,23 +30,26 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
     clearTimeout(dropped.timer);
     dropped.child.kill('SIGKILL');
   };
-  const prepare = (limits: ChildLimits, format: ChildFormat) => {
-    const child = startChild(limits, format);
+  const prepare = async (limits: ChildLimits, format: ChildFormat) => {
+    const child = await startChild(limits, format);
     const own: Spare = { child, limits, format, timer: setTimeout(() => drop(own), idleMs).unref() };
     // A spare that died or never started is dropped.
     child.on('error', () => drop(own)).once('exit', () => drop(own));
     child.stdin.on('error', () => {});
-    spare = own;
+    // Meanwhile the pool was closed, or another take prepared a spare.
+    if (isClosed || spare !== null) drop(own);
+    else spare = own;
   };
   return {
-    take(limits, format) {
+    async take(limits, format) {
       const ready = spare;
       spare = null;
       if (ready !== null) clearTimeout(ready.timer);
       const fits = ready !== null && ready.format === format && hasSameLimits(ready.limits, limits);
       if (ready !== null && !fits) ready.child.kill('SIGKILL');
-      const child = fits ? ready.child : startChild(limits, format);
-      if (!isClosed) prepare(limits, format);
+      const child = fits ? ready.child : await startChild(limits, format);
+      // A spare that cannot start is missed by nobody: the next take starts its own and reports why not.
+      if (!isClosed) void prepare(limits, format).catch(() => {});
       return child;
     },
     close() {

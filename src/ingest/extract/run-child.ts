@@ -52,7 +52,7 @@ export async function runChild(
 ): Promise<ChildResult> {
   const { limits, signal, onBlocks, onImage = () => {} } = options;
   signal?.throwIfAborted();
-  const child = options.children?.take(limits, task.format) ?? startChild(limits, task.format);
+  const child = await (options.children?.take(limits, task.format) ?? startChild(limits, task.format));
   // Only the first reason counts; later errors are consequences of the kill.
   const killed = Promise.withResolvers<void>();
   let fault: { readonly reason: unknown } | null = null;
@@ -65,6 +65,7 @@ export async function runChild(
 
   const onAbort = () => kill(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort(); // while the child was started
   let isSent = false;
   const deadline = new Deadline(limits.deadlineMs, () =>
     kill(isSent ? tooSlow(limits.deadlineMs) : storeTooSlow(limits.deadlineMs)),

@@ -21,7 +21,7 @@ const OFF_HEAP_BYTES = 128 * MIB;
  *
  * @param preload format whose code it loads while it waits; it can read any other format as well
  */
-export function startChild(limits: ChildLimits, preload: ChildFormat): Child {
+export async function startChild(limits: ChildLimits, preload: ChildFormat): Promise<Child> {
   const { paths, cmapFolder, wasmFolder } = readable();
   const argument: ChildArgument = { preload, cmapFolder, wasmFolder };
   return startConfined({

@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run, type ServerUser } from './embedded-postgres/run.ts';
+
+/** Means by which the kernel confines a process, beside the JavaScript permission model. */
+export interface Confinement {
+  /** Command, without arguments of its own left, that executes the command after it in the namespaces; null for none. */
+  readonly enter: readonly string[] | null;
+  /** User of the process if this process is root; null for the user of this process. */
+  readonly user: ServerUser | null;
+}
+
+/** Absolute paths of programs of util-linux and coreutils. */
+type Tools = Readonly<Record<'unshare' | 'nsenter' | 'mount' | 'chroot' | 'setpriv', string>>;
+
+const PROGRAM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin'];
+/** Folders that a program on Linux needs to start: the loader and its libraries. */
+const LIBRARIES = ['/lib', '/lib32', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/nix/store'];
+/** User ids that systemd documents as unused and no distribution assigns. */
+const UIDS = { first: 60_931, last: 61_183 };
+const PREPARE_MS_MAX = 20_000;
+const NAMESPACES = ['net', 'mnt', 'ipc'] as const;
+
+/**
+ * Script that builds a root file system of read-only folders under `/sys`, says so and waits for the end of its input.
+ * `/sys` only serves as the place of the mount, in a mount namespace of its own. Arguments: the program `mount`, then the
+ * folders and files.
+ */
+const BUILD_ROOT = `
+set -e
+umask 022
+mount=$1
+shift
+"$mount" -n -t tmpfs -o size=1m,mode=755,nosuid,nodev tmpfs /sys
+for each in "$@"; do
+  if [ -d "$each" ]; then mkdir -p "/sys$each"; else mkdir -p "/sys\${each%/*}"; : >"/sys$each"; fi
+  "$mount" -n -o bind,ro "$each" "/sys$each" 2>/dev/null || "$mount" -n --bind "$each" "/sys$each"
+done
+mkdir /sys/proc
+"$mount" -n --rbind /proc /sys/proc
+"$mount" -n -o remount,bind,ro,nosuid,nodev /sys
+echo ready
+read -r end || exit 0
+`;
+
+const found = new Map<string, Promise<Confinement>>();
+
+/**
+ * Find the strongest confinement that works on this system for processes that read `readable`, by starting one under it.
+ * The result is kept for the life of this process, so that no later fault weakens it.
+ *
+ * With namespaces, a process has no network, no capabilities, and a file system of `readable`, its program and the
+ * system's libraries, all read-only; sockets of other processes are not in it.
+ */
+export function findConfinement(readable: readonly string[]): Promise<Confinement> {
+  const folders = rootFolders(readable);
+  const key = folders.join('\n');
+  const confinement = found.get(key) ?? probe(folders, readable[0]);
+  found.set(key, confinement);
+  return confinement;
+}
+
+async function probe(folders: readonly string[], file: string | undefined): Promise<Confinement> {
+  const tools = findTools();
+  const enter = tools === null ? null : await prepareNamespaces(tools, folders).catch(() => null);
+  const own = isRoot() ? unusedUser() : null;
+  const users = own === null ? [null] : [own, null];
+  for (const confinement of [enter, null].flatMap((each) => users.map((user) => ({ enter: each, user })))) {
+    if (confinement.enter === null && confinement.user === null) break;
+    if (await works(confinement, file ?? fileURLToPath(import.meta.url))) return confinement;
+  }
+  return { enter: null, user: null };
+}
+
+/** Return true if a process under `confinement` starts and can read a file or folder. */
+async function works(confinement: Confinement, file: string): Promise<boolean> {
+  const node = [process.execPath, '-e', 'fs.accessSync(process.argv[1], fs.constants.R_OK)', file];
+  const [command = '', ...args] = confine(confinement, node);
+  const { status } = await run(command, args, { user: spawnUser(confinement), timeoutMs: PREPARE_MS_MAX });
+  return status === 0;
+}
+
+/** Return the user to start the command of `confine` as; with namespaces the command itself changes the user. */
+export function spawnUser({ enter, user }: Confinement): ServerUser | null {
+  return enter === null ? user : null;
+}
+
+/** Wrap a command, given with its arguments, so that it runs confined. */
+export function confine({ enter, user }: Confinement, command: readonly string[]): string[] {
+  if (enter === null) return [...command];
+  const asUser = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  return [...enter, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', ...asUser, ...command];
+}
+
+/**
+ * Make namespaces with a root of `folders`. Only open files of this process keep them alive, so they end with it, and
+ * entering them costs a child far less than making them.
+ *
+ * @returns the command that enters them, up to the options of `setpriv`
+ */
+async function prepareNamespaces(tools: Tools, folders: readonly string[]): Promise<string[]> {
+  // Only root may make namespaces without a user namespace, in which it appears as root without being it.
+  const asUser = isRoot() ? [] : ['--user', '--map-root-user'];
+  const options = [...asUser, '--net', '--mount', '--ipc', '--propagation', 'private'];
+  const script = ['/bin/sh', '-c', BUILD_ROOT, 'confine', tools.mount, ...folders, tools.setpriv];
+  const maker = spawn(tools.unshare, [...options, ...script], {
+    ...{ cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'], timeout: PREPARE_MS_MAX, killSignal: 'SIGKILL' },
+  });
+  const exited = once(maker, 'exit').catch(() => {});
+  try {
+    await readiness(maker);
+    const names = isRoot() ? NAMESPACES : (['user', ...NAMESPACES] as const);
+    const files = names.map((name) => `--${OPTIONS[name]}=/proc/${process.pid}/fd/${openNamespace(maker, name)}`);
+    const kept = isRoot() ? [] : ['--preserve-credentials'];
+    return [tools.nsenter, ...files, ...kept, tools.chroot, '/sys', tools.setpriv];
+  } finally {
+    maker.stdin?.destroy();
+    await exited;
+  }
+}
+
+/** Options of `nsenter`, by the name of the namespace in `/proc`. */
+const OPTIONS = { user: 'user', net: 'net', mnt: 'mount', ipc: 'ipc' } as const;
+
+function openNamespace({ pid }: ChildProcess, name: keyof typeof OPTIONS): number {
+  return openSync(`/proc/${pid}/ns/${name}`, 'r');
+}
+
+async function readiness(maker: ChildProcess): Promise<void> {
+  const ended = once(maker, 'exit').then(() => {
+    throw new Error('the namespaces could not be made');
+  });
+  maker.stdin?.on('error', () => {}); // it ended before it read
+  await Promise.race([once(maker.stdout as NodeJS.ReadableStream, 'data'), ended]);
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function findTools(): Tools | null {
+  if (process.platform !== 'linux') return null;
+  const names = ['unshare', 'nsenter', 'mount', 'chroot', 'setpriv'] as const;
+  const files = names.map((name) =>
+    PROGRAM_FOLDERS.map((folder) => path.join(folder, name)).find((file) => existsSync(file)),
+  );
+  const tools = Object.fromEntries(names.map((name, at) => [name, files[at]]));
+  return files.every((file) => file !== undefined) ? (tools as Tools) : null;
+}
+
+/** Choose a user id that has no account; a process under it owns nothing and can signal no other process. */
+function unusedUser(): ServerUser | null {
+  const ids = new Set(accountIds());
+  for (let id = UIDS.first; id <= UIDS.last; id++) if (!ids.has(id)) return { uid: id, gid: id };
+  return null;
+}
+
+function accountIds(): number[] {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+    return lines.map((line) => Number(line.split(':')[2]));
+  } catch {
+    return [];
+  }
+}
+
+/** List the paths to mount, none inside another: a whole `node_modules` for its packages, which spares many mounts. */
+function rootFolders(readable: readonly string[]): string[] {
+  const wanted = [process.execPath, ...readable].map((each) =>
+    path.resolve(each).replace(/(\/node_modules)\/.*$/, '$1'),
+  );
+  const all = [...LIBRARIES, ...wanted].filter((each) => existsSync(each)).toSorted();
+  const kept: string[] = [];
+  for (const each of all) if (!kept.some((folder) => each === folder || each.startsWith(`${folder}/`))) kept.push(each);
+  return kept;
+}
+
+/** Describe for operators what the kernel keeps from the processes that read documents, or what is missing. */
+export async function describeConfinement(): Promise<{ isComplete: boolean; detail: string }> {
+  const { enter, user } = await findConfinement([fileURLToPath(import.meta.url)]);
+  const ownUser = user === null ? '' : `, as user ${user.uid}`;
+  if (enter !== null) {
+    return { isComplete: true, detail: `documents are read without a network and without other files${ownUser}` };
+  }
+  const missing =
+    process.platform === 'linux'
+      ? 'allow namespaces (unshare, nsenter, mount, chroot and setpriv of util-linux and coreutils; in a container the capability SYS_ADMIN, or user namespaces)'
+      : 'this system has no namespaces';
+  return {
+    isComplete: false,
+    detail: `only the permissions of JavaScript confine readers of documents${ownUser}; ${missing}`,
+  };
+}
