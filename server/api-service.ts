@@ -12,7 +12,7 @@ import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
-import { renderOpenApi } from './openapi.ts';
+import { renderOpenApi } from './openapi/render-openapi.ts';
 import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
 import { bucketRoutes } from './routes/buckets.ts';

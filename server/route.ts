@@ -96,6 +96,28 @@ export interface RouteReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Response of a route, for OpenAPI. */
+export interface RouteResponse {
+  readonly description: string;
+  /** Schema of a JSON body. */
+  readonly schema?: z.ZodType;
+  /** Media type of the body, if it is not JSON. */
+  readonly mediaType?: string;
+  /** Names of headers that it can have beside those of every response. */
+  readonly headers?: readonly DescribedHeader[];
+}
+
+/** Statuses with which handlers refuse requests. */
+export type RefusalStatus = 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
+
+/** Headers that responses of some routes have. */
+export type DescribedHeader =
+  | 'X-Service-Warning'
+  | 'X-Service-Projection'
+  | 'X-Service-Effective-Dimensions'
+  | 'Content-Disposition'
+  | 'Retry-After';
+
 /** Route: data plus a thin handler, from which router, validation, OpenAPI and tests are derived. */
 export interface Route<
   P extends z.ZodType = z.ZodType,
@@ -137,8 +159,10 @@ export interface Route<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** Response bodies by status, for OpenAPI. */
-  readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType }>>;
+  /** Responses by status, for OpenAPI. */
+  readonly responses: Readonly<Record<number, RouteResponse>>;
+  /** Statuses of the handler's refusals, for OpenAPI, beside those of the steps before it. */
+  readonly refusals?: readonly RefusalStatus[];
   readonly handle: (context: RouteContext<z.output<P>, z.output<Q>, z.output<B>, A>) => Promise<RouteReply>;
 }
 

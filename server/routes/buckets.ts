@@ -97,6 +97,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       params: BucketParams,
       body: EditBucket,
       responses: { 200: { description: 'The bucket after the edit', schema: EditedBucket } },
+      refusals: [409],
       handle: async ({ caller, params, body }) => ({
         body: await editBucket(editQueries(sql), caller, params.bucket, body),
       }),

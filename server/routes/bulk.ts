@@ -13,6 +13,7 @@ import {
 import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { EMBEDDING_REFUSALS } from './embeddings.ts';
 import { parseBulkBody } from './parse-bulk-body.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
@@ -34,7 +35,8 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       body: BulkRequest,
       parse: (bytes, signal) => parseBulkBody(threads, bytes, signal),
       axis: () => 'embed_batch',
-      responses: { 200: { description: 'Queued', schema: BulkReply } },
+      responses: { 200: { description: 'Queued', schema: BulkReply, headers: ['X-Service-Warning'] } },
+      refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, signal }) {
         const { reply, warnings } = await submitBulkJob(context, caller, body, signal);
         return {
@@ -65,6 +67,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       reads: 'none',
       params: JobParams,
       responses: { 200: { description: 'Cancelled; the job will not run', schema: CancelledReply } },
+      refusals: [409],
       handle: async ({ caller, params }) => ({ body: await cancelBulkJob(sql, caller, params.job) }),
     }),
     defineRoute({
@@ -78,6 +81,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       params: JobParams,
       query: ResultQuery,
       responses: { 200: { description: 'Vectors in the order of the texts', schema: BulkResultPage } },
+      refusals: [409],
       handle: async ({ caller, params, query }) =>
         printedReply(await renderResultPage(context, caller, params.job, query)),
     }),

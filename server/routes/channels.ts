@@ -36,6 +36,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
       bodyLimitBytes: DELIVERY_BYTES_MAX,
       body: Delivery,
       responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
+      refusals: [403, 429],
       handle: async ({ signed, signal }) => ({ body: await answer(toDelivery(signed), signal) }),
     }),
     defineRoute({
@@ -51,6 +52,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
       capacity: 'none',
       body: SendRequest,
       responses: { 200: { description: 'Accepted by the provider or kept in the outbox', schema: SendReply } },
+      refusals: [404, 502],
       handle: async ({ caller, body, idempotent }) => ({
         body: await sendNotification(channels.sending, caller, body, idempotent?.key ?? null),
       }),
@@ -81,7 +83,7 @@ function configRoutes(channels: Channels): Route[] {
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: CreateChannel,
-      responses: { 200: { description: 'Stored', schema: CreatedChannel } },
+      responses: { 200: { description: 'Stored', schema: CreatedChannel, headers: ['X-Service-Warning'] } },
       async handle({ caller, body }) {
         const { channel, warnings } = await createChannel(channels, caller, body);
         const headers = warnings.length === 0 ? {} : { 'X-Service-Warning': printable(warnings) };

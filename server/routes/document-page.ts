@@ -24,7 +24,8 @@ const HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Robots-Tag': 'noindex',
 };
-const type = 'text/html; charset=utf-8';
+const MEDIA_TYPE = 'text/html';
+const type = `${MEDIA_TYPE}; charset=utf-8`;
 
 /** Route of the page that shows a document; every search result has its address. */
 export function documentPageRoutes(
@@ -43,7 +44,13 @@ export function documentPageRoutes(
       headers: HEADERS,
       params: z.object({ document: z.string().min(1).max(128) }),
       query,
-      responses: { 200: { description: 'The page, as HTML' }, 403: { description: 'The link is not valid' } },
+      responses: {
+        200: { description: 'The page', mediaType: MEDIA_TYPE },
+        403: { description: 'The link is not valid', mediaType: MEDIA_TYPE },
+        404: { description: 'The document is gone', mediaType: MEDIA_TYPE },
+        409: { description: 'The document is not ready', mediaType: MEDIA_TYPE },
+        410: { description: 'The link has expired', mediaType: MEDIA_TYPE },
+      },
       async handle({ params, query, signal }) {
         try {
           const queries = reportQueries(context.sql, signal);

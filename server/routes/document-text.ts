@@ -28,6 +28,7 @@ export function documentTextRoutes(context: ReadingContext, queryShares: FairGat
       params,
       query: DocumentTextQuery,
       responses: { 200: { description: 'The range', schema: DocumentText } },
+      refusals: [409],
       async handle({ caller, params, query, signal }) {
         const shared = { ...context, sql: sharedQueries(context.sql, queryShares, caller.orgId, signal) };
         return { body: await readDocumentText(shared, caller, params, query, signal) };

@@ -20,6 +20,12 @@ const BATCH_IS_DEPRECATED = {
   Link: '</v1/embeddings>; rel="successor-version"',
 } as const;
 
+/** Headers that describe the vectors of a response. */
+export const VECTOR_HEADERS = ['X-Service-Projection', 'X-Service-Effective-Dimensions', 'X-Service-Warning'] as const;
+
+/** Refusals of every route that embeds: the quota, the plan, and both models that failed. */
+export const EMBEDDING_REFUSALS = [402, 403, 502] as const;
+
 export function embeddingRoutes(
   embedder: Embedder,
   settings: { base64: 'auto' | 'always' | 'never'; bodyBytes: number },
@@ -37,7 +43,10 @@ export function embeddingRoutes(
       capacity: 'none',
       body: EmbeddingsRequest,
       axis: (body) => axisOf(body.input),
-      responses: { 200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse } },
+      responses: {
+        200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse, headers: VECTOR_HEADERS },
+      },
+      refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, sdk, signal }) {
         const result = await embedder.embed({
           texts: body.input,
@@ -68,7 +77,10 @@ export function embeddingRoutes(
       body: EmbedBatchRequest,
       axis: () => 'embed_batch',
       headers: BATCH_IS_DEPRECATED,
-      responses: { 200: { description: 'Vectors in the order of the texts', schema: EmbedBatchResponse } },
+      responses: {
+        200: { description: 'Vectors in the order of the texts', schema: EmbedBatchResponse, headers: VECTOR_HEADERS },
+      },
+      refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, signal }) {
         const result = await embedder.embed({
           texts: body.texts,
@@ -129,7 +141,8 @@ function retiredEmbed(): Route {
     access: 'public',
     errors: 'embedding',
     reads: 'none',
-    responses: { 410: { description: 'Always' } },
+    responses: {},
+    refusals: [410],
     async handle({ requestId }) {
       return {
         status: 410,

@@ -2,7 +2,7 @@ import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../s
 import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/image-schema.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { accountOf, vectorRowsReply } from './embeddings.ts';
+import { accountOf, EMBEDDING_REFUSALS, VECTOR_HEADERS, vectorRowsReply } from './embeddings.ts';
 import { parseImageBody } from './parse-image-body.ts';
 
 export function imageRoutes(context: ImageContext, settings: { threads: Threads; bodyBytes: number }): Route[] {
@@ -20,7 +20,10 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
       body: EmbedImageRequest,
       parse: (bytes, signal) => parseImageBody(settings.threads, bytes, signal),
       axis: () => 'embed_image',
-      responses: { 200: { description: 'Vectors in the order of the images', schema: EmbedImageResponse } },
+      responses: {
+        200: { description: 'Vectors in the order of the images', schema: EmbedImageResponse, headers: VECTOR_HEADERS },
+      },
+      refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, signal }) {
         const { images, model, dimensions } = body;
         const request: EmbedImagesRequest = { images, model, dimensions, account: accountOf(caller), signal };

@@ -43,7 +43,9 @@ export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
       errors: 'detail',
       reads: 'none',
       params: JobParams,
-      responses: { 200: { description: 'The bytes, as an attachment' } },
+      responses: {
+        200: { description: 'The bytes, as an attachment', mediaType: '*/*', headers: ['Content-Disposition'] },
+      },
       async handle({ caller, params, signal }) {
         const file = await findJobFile(reportQueries(sql, signal), objects, caller, params.job);
         return {

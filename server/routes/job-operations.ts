@@ -7,7 +7,7 @@ import { defineRoute, type Route } from '../route.ts';
 const JobParams = z.object({ job: z.string().min(1).max(128) });
 
 /** Flag in the query: `true`, `1`, `yes`, `on` and their opposites. */
-const Force = z.stringbool('must be true or false').default(false);
+const Force = z.stringbool('must be true or false').meta({ type: 'boolean' }).default(false);
 
 /** Name in the audit log of a caller with the cron secret. */
 const CRON_ACTOR = 'cron';
@@ -28,6 +28,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       responses: {
         200: { description: 'Cancelled, or already finished, with a detail that says so', schema: CancelReply },
       },
+      refusals: [409],
       handle: async ({ caller, params, query }) => ({ body: await cancelJob(operations, caller, params.job, query) }),
     }),
     defineRoute({

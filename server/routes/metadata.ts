@@ -46,6 +46,7 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       params: DocumentParams,
       body: SingleEdit,
       responses: { 200: { description: 'The document after the edit', schema: EditReply } },
+      refusals: [403, 409],
       handle: async ({ caller, params, body }) => ({
         body: await editDocument(context, caller, params.bucket, params.document, body),
       }),
@@ -65,6 +66,7 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
         200: { description: 'The documents that matched, and the result for each', schema: BulkEditReply },
         202: { description: 'HARDDELETE: a job removes the documents that matched', schema: BulkEditReply },
       },
+      refusals: [403, 409],
       async handle({ caller, params, body, signal }) {
         const reply = await editDocuments(context, caller, params.bucket, body, signal);
         return { status: reply.status === 'queued' ? 202 : 200, body: reply };

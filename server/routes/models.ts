@@ -32,7 +32,7 @@ export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sq
       access: 'caller',
       errors: 'embedding',
       reads: 'none',
-      params: z.object({ id: z.union([z.string(), z.array(z.string())]).transform((id) => [id].flat().join('/')) }),
+      params: z.object({ id: z.preprocess((id) => [id].flat().join('/'), z.string().min(1)) }),
       responses: { 200: { description: 'The model', schema: ModelView } },
       async handle({ params }) {
         try {

@@ -52,7 +52,7 @@ export function operationRoutes(deps: {
       reads: 'none',
       responses: {
         200: { description: 'Ready, perhaps degraded', schema: Readiness },
-        503: { description: 'Not ready', schema: Readiness },
+        503: { description: 'Not ready', schema: Readiness, headers: ['Retry-After'] },
       },
       async handle() {
         const readiness = await deps.ready();
@@ -68,7 +68,7 @@ export function operationRoutes(deps: {
       access: 'loopback_or_platform_admin',
       errors: 'detail',
       reads: 'none',
-      responses: { 200: { description: 'Metrics' } },
+      responses: { 200: { description: 'Metrics', mediaType: 'text/plain' } },
       async handle() {
         const { registry } = deps.metrics;
         return { body: Buffer.from(await registry.metrics()), type: registry.contentType };
@@ -82,7 +82,7 @@ export function operationRoutes(deps: {
       access: 'public',
       errors: 'detail',
       reads: 'none',
-      responses: { 200: { description: 'The document' } },
+      responses: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       async handle() {
         openapi ??= Buffer.from(JSON.stringify(deps.openapi()));
         return { body: openapi, type: JSON_TYPE };

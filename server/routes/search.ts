@@ -6,8 +6,12 @@ import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+
+/** Refusals of a search: its query is embedded, and the index can be in a state that does not allow it. */
+const SEARCH_REFUSALS = [...EMBEDDING_REFUSALS, 409] as const;
 
 export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
   return [
@@ -25,6 +29,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       params,
       body: SearchRequest,
       responses: { 200: { description: 'Chunks, best first', schema: SearchResponse } },
+      refusals: SEARCH_REFUSALS,
       async handle({ caller, params, body, origin, signal }) {
         const response = await searchBucket(context, caller, params.bucket, body, signal);
         return { body: linkResults(response, { caller, origin, keyRing }) };
@@ -43,7 +48,10 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       capacity: 'search',
       params,
       body: VectorStoreSearchRequest,
-      responses: { 200: { description: 'Chunks, best first', schema: VectorStoreSearchPage } },
+      responses: {
+        200: { description: 'Chunks, best first', schema: VectorStoreSearchPage, headers: ['X-Service-Warning'] },
+      },
+      refusals: SEARCH_REFUSALS,
       async handle({ caller, params, body, signal }) {
         const { page, warnings } = await searchVectorStore(context, caller, params.bucket, body, signal);
         return warnings.length === 0

@@ -3,13 +3,13 @@ import { UsageSummary } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { accountOf } from './embeddings.ts';
 
+const Moment = z
+  .string()
+  .max(40)
+  .meta({ anyOf: [{ format: 'date' }, { format: 'date-time' }] });
 const Period = z.object({
-  from: z.string().max(40).optional().describe('first moment, ISO 8601; the start of this month by default'),
-  to: z
-    .string()
-    .max(40)
-    .optional()
-    .describe('first moment after the period, ISO 8601; the end of this month by default'),
+  from: Moment.optional().describe('first moment, ISO 8601; the start of this month by default'),
+  to: Moment.optional().describe('first moment after the period, ISO 8601; the end of this month by default'),
 });
 
 export type Summarize = (

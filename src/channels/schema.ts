@@ -102,6 +102,7 @@ export const SendRequest = z.object({
   template_args: z
     .record(z.string().min(1).max(100), z.string().max(2000))
     .refine((args) => Object.keys(args).length <= ARGUMENTS_MAX, `must have at most ${ARGUMENTS_MAX} keys`)
+    .meta({ maxProperties: ARGUMENTS_MAX })
     .default({}),
 });
 export type SendRequest = z.output<typeof SendRequest>;

@@ -13,7 +13,8 @@ export const BucketName = z
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
     'must be 1 to 63 characters of A-Z a-z 0-9 . _ - and start with a letter or digit',
   )
-  .refine((name) => !name.startsWith('bkt_'), 'must not start with "bkt_"');
+  .refine((name) => !name.startsWith('bkt_'), 'must not start with "bkt_"')
+  .meta({ not: { pattern: '^bkt_' } });
 
 export const BucketPolicy = z.object({
   max_privacy_level: z.int().min(1).max(10).default(10),
@@ -59,8 +60,8 @@ export type EditedBucket = z.output<typeof EditedBucket>;
 export const CreateCollection = z.object({
   name: z
     .string()
-    .min(1)
-    .max(128)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: names have none, and `\p{Cc}` is not portable
+    .regex(/^[^\u0000-\u001f\u007f-\u009f]{1,128}$/u, 'must be 1 to 128 characters without control characters')
     .refine(isPlainName, PLAIN_NAME_RULE)
     .refine((name) => !name.startsWith('col_'), 'must not start with "col_"'),
 });

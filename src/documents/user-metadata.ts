@@ -102,5 +102,20 @@ export const UserMetadataInput = z
   })
   .transform((metadata) =>
     Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, value === null ? null : String(value)])),
-  );
+  )
+  .meta({
+    maxProperties: METADATA_LIMITS.keys,
+    propertyNames: {
+      pattern: '^[A-Za-z0-9_.-]+$',
+      maxLength: METADATA_LIMITS.keyLength,
+      not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^schift\\.' }] },
+    },
+    additionalProperties: {
+      anyOf: [
+        { type: 'string', maxLength: METADATA_LIMITS.valueLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
+        ...[{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+      ],
+    },
+    description: `scalars by key; at most ${METADATA_LIMITS.jsonBytes} bytes of JSON`,
+  });
 export type UserMetadataInput = z.output<typeof UserMetadataInput>;

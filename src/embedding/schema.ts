@@ -74,7 +74,15 @@ export type EmbeddingsRequest = z.output<typeof EmbeddingsRequest>;
 export const EmbeddingsResponse = z
   .object({
     object: z.literal('list'),
-    data: z.array(z.object({ object: z.literal('embedding'), index: z.int(), embedding: z.array(z.number()) })),
+    data: z.array(
+      z.object({
+        object: z.literal('embedding'),
+        index: z.int(),
+        embedding: z
+          .union([z.array(z.number()), z.string()])
+          .describe('numbers; little-endian float32 in base64 if it was asked for and the operator honours that'),
+      }),
+    ),
     model: z.string(),
     usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
   })

@@ -9,7 +9,8 @@ export const FileName = z
   .max(255, 'must be at most 255 characters')
   .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name), 'must not have control characters')
   .refine((name) => name !== '.' && name !== '..', 'must be a name')
-  .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path');
+  .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path')
+  .meta({ pattern: '^[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+$', not: { enum: ['.', '..'] } });
 
 /** Longest JSON text of a multipart field, many times what metadata can have. */
 const JSON_FIELD_CHARS_MAX = 64 * 1024;
@@ -38,6 +39,7 @@ const UploadFields = z.object({
     .string()
     .max(4096)
     .refine((path) => path.isWellFormed() && !/\p{Cc}/u.test(path), 'must not have control characters')
+    .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
     .optional()
     .describe('where the file came from, for citations'),
   metadata: orJsonText(UserMetadataInput).optional(),
@@ -57,11 +59,16 @@ export const UploadRequest = UploadFields.extend({
   text: z.string().optional(),
   content: z.string().optional(),
   content_base64: z.base64('must be standard base64').optional(),
-}).superRefine((fields, context) => {
-  if (fields.chunk_overlap > fields.chunk_size / 2) {
-    context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'must be at most half of chunk_size' });
-  }
-});
+})
+  .superRefine((fields, context) => {
+    if (fields.chunk_overlap > fields.chunk_size / 2) {
+      context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'must be at most half of chunk_size' });
+    }
+  })
+  .meta({
+    required: ['filename'],
+    oneOf: [{ required: ['text'] }, { required: ['content'] }, { required: ['content_base64'] }],
+  });
 export type UploadRequest = z.output<typeof UploadRequest>;
 
 export const UploadReply = z

@@ -21,7 +21,7 @@ const PROGRAM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current
 const LIBRARIES = ['/lib', '/lib32', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/nix/store'];
 /** User ids that systemd documents as unused and no distribution assigns. */
 const UIDS = { first: 60_931, last: 61_183 };
-const PREPARE_MS_MAX = 20_000;
+const PREPARE_MS_MAX = 60_000;
 const NAMESPACES = ['net', 'mnt', 'ipc'] as const;
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { FILTER_SHAPE } from './filter-shape.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
 const scalar = z.union([z.string().max(512).refine(wellFormed), z.number(), z.boolean()]);
@@ -52,7 +53,7 @@ export const Filter = z
     }
     return compound ? (parsed.data as Condition) : fromPlain(parsed.data as z.output<typeof Plain>);
   })
-  .meta({ type: 'object', description: 'exact matches by key, or an OpenAI filter tree' });
+  .meta(FILTER_SHAPE);
 export type Filter = Condition;
 
 function fromPlain(plain: z.output<typeof Plain>): Condition {

@@ -166,7 +166,9 @@ describe('a search in the shape of a vector store', () => {
 
   it("OpenAI's library shows the message of an error of a vector store", async () => {
     const client = new OpenAI({ apiKey: key, baseURL: `${test.api.url}/v1`, maxRetries: 0 });
-    await expect(client.vectorStores.search('nowhere', { query: 'x' })).rejects.toThrow(/404 bucket not found: nowhere/);
+    await expect(client.vectorStores.search('nowhere', { query: 'x' })).rejects.toThrow(
+      /404 bucket not found: nowhere/,
+    );
     await expect(client.vectorStores.retrieve('nowhere')).rejects.toThrow(/404 .*vector_stores\/nowhere/);
   });
 });

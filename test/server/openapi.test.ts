@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { renderOpenApi } from '../../server/openapi.ts';
+import { renderOpenApi } from '../../server/openapi/render-openapi.ts';
 import { defineRoute } from '../../server/route.ts';
 
-const Thing = z.object({ id: z.string(), size: z.int().min(0) });
+const Thing = z.object({ id: z.string(), size: z.int().min(0) }).meta({ id: 'Thing' });
 
 const routes = [
   defineRoute({
@@ -56,7 +56,8 @@ const routes = [
 test('the OpenAPI document matches the schemas of the routes', () => {
   const document = renderOpenApi(routes, { title: 'service', version: '1.2.3' });
   expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'service', version: '1.2.3' } });
-  expect(document['paths']).toMatchObject({
+  const paths = document['paths'] as Record<string, Record<string, Record<string, unknown>>>;
+  expect(paths).toMatchObject({
     '/v1/models/{id}': {
       get: {
         operationId: 'getModel',
@@ -69,9 +70,10 @@ test('the OpenAPI document matches the schemas of the routes', () => {
         responses: {
           200: {
             description: 'A thing',
-            content: { 'application/json': { schema: { type: 'object', required: ['id', 'size'] } } },
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } },
           },
-          default: { content: { 'application/json': { schema: { $ref: '#/components/schemas/EmbeddingError' } } } },
+          401: { $ref: '#/components/responses/Embedding401' },
+          404: { $ref: '#/components/responses/Embedding404' },
         },
       },
     },
@@ -82,15 +84,19 @@ test('the OpenAPI document matches the schemas of the routes', () => {
         requestBody: {
           required: true,
           content: {
-            'application/json': { schema: { required: ['name'], properties: { name: { type: 'string' } } } },
+            'application/json': { schema: { $ref: '#/components/schemas/UploadRequest' } },
             'multipart/form-data': {
-              schema: { required: ['file'], properties: { name: {}, file: { type: 'string' } } },
+              schema: { required: ['file'], properties: { size: { type: 'number' }, file: { type: 'string' } } },
             },
           },
         },
         responses: {
           202: { description: 'Queued' },
-          default: { content: { 'application/json': { schema: { $ref: '#/components/schemas/DetailError' } } } },
+          403: { $ref: '#/components/responses/Detail403' },
+          409: { $ref: '#/components/responses/Detail409' },
+          413: { $ref: '#/components/responses/Detail413' },
+          415: { $ref: '#/components/responses/Detail415' },
+          422: { $ref: '#/components/responses/Detail422' },
         },
       },
       get: { operationId: 'list', security: [] },
@@ -98,8 +104,30 @@ test('the OpenAPI document matches the schemas of the routes', () => {
   });
   expect(document['components']).toMatchObject({
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-    schemas: { EmbeddingError: { required: ['error', 'request_id'] }, DetailError: { required: ['detail'] } },
+    schemas: {
+      EmbeddingError: { required: ['error', 'request_id'] },
+      DetailError: { required: ['detail'] },
+      UploadRequest: { required: ['name'], properties: { name: { type: 'string' } } },
+      Thing: { required: ['id', 'size'] },
+    },
+    responses: { Detail401: { headers: { 'WWW-Authenticate': {} } }, Embedding503: { headers: { 'Retry-After': {} } } },
   });
+  expect(paths['/v1/buckets/{bucket}/documents']?.['get']?.['responses']).not.toHaveProperty('401');
+});
+
+test('two different schemas of one name are refused', () => {
+  const clash = [Thing, Thing.extend({ more: z.string() }).meta({ id: 'Thing' })].map((schema, at) =>
+    defineRoute({
+      ...{ method: 'GET', path: `/v1/${at}`, operationId: `get${at}`, summary: 'One', access: 'public' },
+      ...{ errors: 'detail', reads: 'none', responses: { 200: { description: 'A thing', schema } } },
+      async handle() {
+        return {};
+      },
+    }),
+  );
+  expect(() => renderOpenApi(clash, { title: 'service', version: '1' })).toThrow(
+    /two different schemas are named Thing/,
+  );
 });
 
 test('the OpenAPI document is plain JSON', () => {

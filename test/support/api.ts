@@ -1,14 +1,19 @@
-import { type ApiService, apiService } from '../../server/api-service.ts';
+import { type ApiService, apiRoutes, apiService } from '../../server/api-service.ts';
+import { renderOpenApi } from '../../server/openapi/render-openapi.ts';
 import type { Scope } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestAppliance, type TestAppliance, type TestApplianceOptions } from './appliance.ts';
+import { openResponseCheck } from './response-check.ts';
 
 export interface TestApi extends TestAppliance {
   readonly api: ApiService;
   /** Create an API key of organization `default`, or of another one, which is created if it does not exist. */
   key(options?: { scopes?: Scope[]; authLevel?: number; org?: string }): Promise<string>;
-  /** Send one request. JSON bodies are encoded, other bodies are sent unchanged. */
+  /**
+   * Send one request. JSON bodies are encoded, other bodies are sent unchanged. Every response is checked against the
+   * OpenAPI document.
+   */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -33,6 +38,13 @@ export async function openTestApi(
   const test = await openTestAppliance(options.settings, options);
   const { appliance } = test;
   const api = apiService(appliance, { port: 0 });
+  const info = { title: 'service', version: '0' };
+  const check = openResponseCheck(
+    renderOpenApi(
+      apiRoutes(appliance, () => {}),
+      info,
+    ),
+  );
   const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.jobs.worker('ingest')])];
   for (const service of services) await service.start(new AbortController().signal);
   return {
@@ -62,7 +74,9 @@ export async function openTestApi(
       });
       const text = await reply.text();
       const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
-      return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
+      const answer = { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
+      check(method, path, answer);
+      return answer;
     },
     async close() {
       for (const service of services.toReversed()) await service.stop();

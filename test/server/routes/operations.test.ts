@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createApp } from '../../../server/app.ts';
 import { BodyMemory } from '../../../server/body/body-memory.ts';
 import { createHttpServer } from '../../../server/http-server.ts';
-import { renderOpenApi } from '../../../server/openapi.ts';
+import { renderOpenApi } from '../../../server/openapi/render-openapi.ts';
 import type { Route } from '../../../server/route.ts';
 import { operationRoutes, type Readiness } from '../../../server/routes/operations.ts';
 import { AppError } from '../../../src/platform/errors.ts';

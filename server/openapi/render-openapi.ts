@@ -1,57 +1,38 @@
-import { z } from 'zod';
-import type { AccessPolicy, ErrorFamily, Route } from './route.ts';
-
-type JsonObject = Record<string, unknown>;
-
-/** Names of the error shapes in `components.schemas`. */
-const ERROR_SCHEMA: Readonly<Record<ErrorFamily, string>> = {
-  embedding: 'EmbeddingError',
-  detail: 'DetailError',
-  both: 'OpenAiError',
-};
-
-const EmbeddingError = z.object({
-  error: z.object({
-    message: z.string(),
-    type: z.string(),
-    param: z.string().nullable(),
-    code: z.string(),
-    details: z.record(z.string(), z.unknown()).optional(),
-  }),
-  request_id: z.string(),
-});
-const DetailError = z.object({ detail: z.string() });
-const OpenAiError = EmbeddingError.extend(DetailError.shape);
+import type { z } from 'zod';
+import type { AccessPolicy, Route } from '../route.ts';
+import { renderHeaders, renderRefusals, renderResponses } from './responses.ts';
+import { type JsonObject, SchemaComponents } from './schemas.ts';
 
 /** Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation. */
 export function renderOpenApi(routes: readonly Route[], info: { title: string; version: string }): JsonObject {
+  const components = new SchemaComponents();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = route.path.replace(/[:*](\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) };
   }
+  const responses = renderRefusals(components);
   return {
     openapi: '3.1.0',
     info,
+    servers: [{ url: '/', description: 'This service' }],
     paths,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`svc_…`) or a user token.' },
         cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret', description: 'The cron secret.' },
       },
-      schemas: {
-        EmbeddingError: schemaOf(EmbeddingError, 'output'),
-        DetailError: schemaOf(DetailError, 'output'),
-        OpenAiError: schemaOf(OpenAiError, 'output'),
-      },
+      schemas: components.toJson(),
+      responses,
+      headers: renderHeaders(),
     },
   };
 }
 
-function operationOf(route: Route): JsonObject {
+function operationOf(route: Route, components: SchemaComponents): JsonObject {
   const parameters = [
-    ...parametersOf(route.params, 'path'),
-    ...parametersOf(route.query, 'query'),
+    ...parametersOf(route.params, 'path', components),
+    ...parametersOf(route.query, 'query', components),
     ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
     ...(route.access === 'signature' ? SIGNATURE_HEADERS : []),
   ];
@@ -61,8 +42,8 @@ function operationOf(route: Route): JsonObject {
     security: securityOf(route.access),
     ...(describeAccess(route.access) === null ? {} : { description: describeAccess(route.access) }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body) }),
-    responses: { ...successesOf(route), default: { description: 'Error', content: errorContentOf(route.errors) } },
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
+    responses: renderResponses(route, components),
   };
 }
 
@@ -71,7 +52,8 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description: 'The same key with the same request within 24 hours is answered with the first response.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  // Blanks at the ends of a header are no part of its value.
+  schema: { type: 'string', pattern: '^[!-~]([ -~]{0,253}[!-~])?$' },
 };
 
 const SIGNATURE_HEADERS = [
@@ -93,6 +75,7 @@ const SIGNATURE_HEADERS = [
 
 function securityOf(access: AccessPolicy): JsonObject[] {
   if (access === 'public' || access === 'signature') return [];
+  if (access === 'loopback_or_platform_admin') return [{ bearer: [] }, {}];
   return access === 'cron_or_platform_admin' ? [{ bearer: [] }, { cronSecret: [] }] : [{ bearer: [] }];
 }
 
@@ -104,9 +87,13 @@ function describeAccess(access: AccessPolicy): string | null {
   return `Needs the scope \`${access}\`.`;
 }
 
-function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): JsonObject[] {
+function parametersOf(
+  schema: z.ZodType | undefined,
+  place: 'path' | 'query',
+  components: SchemaComponents,
+): JsonObject[] {
   if (schema === undefined) return [];
-  const rendered = schemaOf(schema, 'input');
+  const rendered = components.render(schema, 'input');
   const required = new Set((rendered['required'] as string[] | undefined) ?? []);
   return Object.entries((rendered['properties'] as JsonObject | undefined) ?? {}).map(([name, property]) => ({
     name,
@@ -116,32 +103,18 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): J
   }));
 }
 
-function requestBodyOf(route: Route, body: z.ZodType): JsonObject {
-  const schema = schemaOf(body, 'input');
-  const content: JsonObject = { 'application/json': { schema } };
-  if (route.reads === 'upload') {
-    const file = { type: 'string', contentMediaType: 'application/octet-stream' };
-    const properties = { ...(schema['properties'] as JsonObject | undefined), file };
-    content['multipart/form-data'] = { schema: { type: 'object', properties, required: ['file'] } };
-  }
+function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponents): JsonObject {
+  const name = `${route.operationId.charAt(0).toUpperCase()}${route.operationId.slice(1)}Request`;
+  const content: JsonObject = { 'application/json': { schema: components.define(name, body, 'input') } };
+  if (route.reads === 'upload') content['multipart/form-data'] = { schema: formOf(components.render(body, 'input')) };
   return { required: !body.safeParse(undefined).success, content };
 }
 
-function successesOf(route: Route): JsonObject {
-  return Object.fromEntries(
-    Object.entries(route.responses).map(([status, { description, schema }]) => {
-      if (schema === undefined) return [status, { description }];
-      return [status, { description, content: { 'application/json': { schema: schemaOf(schema, 'output') } } }];
-    }),
-  );
-}
-
-function errorContentOf(family: ErrorFamily): JsonObject {
-  return { 'application/json': { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA[family]}` } } };
-}
-
-/** Render a schema; parts that JSON Schema cannot express (a transform's output, a Buffer) accept anything. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _dialect, ...rendered } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject;
-  return rendered;
+/** Derive the multipart form of an upload: the part `file` in place of the fields that only JSON needs. */
+function formOf(json: JsonObject): JsonObject {
+  const { required = [], oneOf = [], properties = {} } = json as Partial<Record<string, unknown[]>>;
+  const ofJson = new Set([required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat());
+  const fields = Object.entries(properties).filter(([name]) => !ofJson.has(name));
+  const file = { type: 'string', contentMediaType: 'application/octet-stream', description: 'with a file name' };
+  return { type: 'object', properties: { ...Object.fromEntries(fields), file }, required: ['file'] };
 }

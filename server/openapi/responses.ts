@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import type { ErrorFamily, Route } from '../route.ts';
+import type { JsonObject, SchemaComponents } from './schemas.ts';
+
+const EmbeddingError = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string(),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'EmbeddingError' });
+const DetailError = z.object({ detail: z.string() }).meta({ id: 'DetailError' });
+
+const OpenAiError = EmbeddingError.extend(DetailError.shape).meta({ id: 'OpenAiError' });
+
+const ERRORS: Readonly<Record<ErrorFamily, { prefix: string; schema: z.ZodType }>> = {
+  embedding: { prefix: 'Embedding', schema: EmbeddingError },
+  detail: { prefix: 'Detail', schema: DetailError },
+  both: { prefix: 'OpenAi', schema: OpenAiError },
+};
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'The request is not valid; the message says what to send instead',
+  401: 'No valid key or token was sent',
+  402: 'The quota of the plan is used up',
+  403: 'The caller may not do this',
+  404: 'Not found, or of another organization',
+  408: 'The body did not arrive in time',
+  409: 'The state of the resource does not allow this, or a request with this Idempotency-Key is in progress',
+  410: 'No longer available',
+  413: 'The body is too large',
+  415: 'The body has another content type or encoding',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'Too many requests; wait as Retry-After says',
+  431: 'The headers are too large',
+  500: 'A fault of the service',
+  502: 'A provider failed',
+  503: 'A part of the service is not available; try again as Retry-After says',
+};
+
+/** Headers of responses: description and schema. */
+const HEADERS: Readonly<Record<string, JsonObject>> = {
+  'X-Request-Id': { description: 'Id of the request, for the logs', required: true, schema: { type: 'string' } },
+  'WWW-Authenticate': { description: 'Always `Bearer`', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Limit': { description: 'Requests a minute on the axis', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Remaining': { description: 'Requests that are left now', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Reset': { description: 'Seconds until all are left again', schema: { type: 'integer', minimum: 0 } },
+  'Idempotency-Replayed': {
+    description: 'Set if this is the response to an earlier request with the same Idempotency-Key',
+    schema: { const: 'true' },
+  },
+  'X-Service-Warning': { description: 'Warnings about the request, which was carried out', schema: { type: 'string' } },
+  'X-Service-Projection': {
+    description: 'Projection of the vectors into the latent space',
+    schema: { type: 'string' },
+  },
+  'X-Service-Effective-Dimensions': {
+    description: 'Dimensions that hold information, if they are fewer than the vectors have',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'Content-Disposition': { description: 'Name of the file', schema: { type: 'string' } },
+};
+
+const RATE_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+/** Render `components.headers`. */
+export function renderHeaders(): JsonObject {
+  return { ...HEADERS };
+}
+
+/** Render `components.responses`: every refusal in both families of errors. */
+export function renderRefusals(components: SchemaComponents): JsonObject {
+  const rendered: JsonObject = {};
+  for (const family of ['embedding', 'detail'] as const) {
+    for (const status of Object.keys(REFUSALS)) {
+      rendered[`${ERRORS[family].prefix}${status}`] = refusal(family, Number(status), {}, components);
+    }
+  }
+  return rendered;
+}
+
+function refusal(family: ErrorFamily, status: number, more: JsonObject, components: SchemaComponents): JsonObject {
+  const headers = { ...headersOf(['X-Request-Id', ...headersOfRefusal(status)]), ...more };
+  const content = { 'application/json': { schema: components.render(ERRORS[family].schema, 'output') } };
+  return { description: REFUSALS[status], headers, content };
+}
+
+function headersOfRefusal(status: number): string[] {
+  if (status === 401) return ['WWW-Authenticate'];
+  if (status === 429) return ['Retry-After', ...RATE_HEADERS];
+  return status === 503 || status === 409 ? ['Retry-After'] : [];
+}
+
+function headersOf(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** Render the responses of a route: those that it declares, and the refusals of it and of its middleware. */
+export function renderResponses(route: Route, components: SchemaComponents): JsonObject {
+  const { prefix } = ERRORS[route.errors];
+  const fixed = Object.entries(route.headers ?? {}).map(([name, value]) => [name, { schema: { const: value } }]);
+  const ofRoute = { ...headersOf(route.axis ? RATE_HEADERS : []), ...Object.fromEntries(fixed) };
+  const isPlain = Object.keys(ofRoute).length === 0;
+  const refusals = refusalsOf(route).map((status) => [
+    status,
+    isPlain
+      ? { $ref: `#/components/responses/${prefix}${status}` }
+      : refusal(route.errors, status, ofRoute, components),
+  ]);
+  const declared = Object.entries(route.responses).map(([status, response]) => {
+    const { description, schema, mediaType = 'application/json', headers = [] } = response;
+    const replayed = route.idempotent && Number(status) < 300 ? ['Idempotency-Replayed'] : [];
+    const content = schema === undefined ? {} : components.render(schema, 'output');
+    return [
+      status,
+      {
+        description,
+        headers: { ...headersOf(['X-Request-Id', ...replayed, ...headers]), ...ofRoute },
+        ...(schema === undefined && response.mediaType === undefined
+          ? {}
+          : { content: { [mediaType]: { schema: content } } }),
+      },
+    ];
+  });
+  return { ...Object.fromEntries(refusals), ...Object.fromEntries(declared) };
+}
+
+/** List the statuses with which a request of a route can be refused: by its steps before the handler, and by it. */
+function refusalsOf(route: Route): number[] {
+  const { access } = route;
+  const hasCaller = access !== 'public' && access !== 'signature';
+  return [
+    ...[400, 431, 500, 503],
+    ...(hasCaller ? [401] : []),
+    ...(hasCaller && access !== 'caller' ? [403] : []),
+    ...(route.params === undefined ? [] : [404]),
+    ...(route.reads === 'none' ? [] : [408, 413, 415]),
+    ...(route.idempotent ? [409, 422] : []),
+    ...(route.axis === undefined ? [] : [429]),
+    ...(route.refusals ?? []),
+  ];
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Formats whose regular expression in zod is not portable; validators know them by name. */
+const NAMED_FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'date']);
+
+/**
+ * Collector of `components.schemas`. It renders zod schemas as JSON Schema whose named parts are references into the
+ * components.
+ */
+export class SchemaComponents {
+  readonly #schemas = new Map<string, JsonObject>();
+
+  /** Render a schema. Parts that JSON Schema cannot express (the output of a transform, a Buffer) accept anything. */
+  render(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+    const rendered = z.toJSONSchema(schema, {
+      ...{ io, unrepresentable: 'any' },
+      override({ jsonSchema }) {
+        if (NAMED_FORMATS.has(jsonSchema.format)) delete jsonSchema.pattern;
+      },
+    }) as JsonObject;
+    const { $schema: _dialect, $defs = {}, ...root } = pointToComponents(rendered) as JsonObject;
+    for (const [name, part] of Object.entries($defs as Record<string, JsonObject>)) this.#add(name, part);
+    return root;
+  }
+
+  /** Render a schema as the component `name`. @returns a reference to it */
+  define(name: string, schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+    const rendered = this.render(schema, io);
+    if (typeof rendered['$ref'] !== 'string') this.#add(name, rendered);
+    return typeof rendered['$ref'] === 'string' ? rendered : { $ref: `#/components/schemas/${name}` };
+  }
+
+  /** All components, by name. */
+  toJson(): JsonObject {
+    return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** @throws TypeError if two different schemas have one name */
+  #add(name: string, { id: _id, ...schema }: JsonObject): void {
+    const known = this.#schemas.get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
+      throw new TypeError(`two different schemas are named ${name} in the OpenAPI document`);
+    }
+    this.#schemas.set(name, schema);
+  }
+}
+
+/** Copy a rendered schema with its references to `$defs` turned into references to the components. */
+function pointToComponents(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pointToComponents);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [
+      key,
+      key === '$ref' && typeof part === 'string'
+        ? part.replace('#/$defs/', '#/components/schemas/')
+        : pointToComponents(part),
+    ]),
+  );
+}

@@ -1,0 +1,34 @@
+const scalar = { anyOf: [{ type: 'string', maxLength: 512 }, { type: 'number' }, { type: 'boolean' }] };
+const scalars = { type: 'array', items: scalar, minItems: 1, maxItems: 100 };
+const key = { type: 'string', minLength: 1, maxLength: 64 };
+
+const node = (types: readonly string[], fields: Readonly<Record<string, unknown>>) => ({
+  type: 'object',
+  properties: { type: { enum: types }, ...fields },
+  required: ['type', ...Object.keys(fields)],
+});
+
+const comparison = node(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'], { key, value: scalar });
+const membership = node(['in', 'nin'], { key, value: scalars });
+const conditions = { anyOf: [comparison, membership] };
+const nested = { anyOf: [comparison, membership, compound(conditions)] };
+
+function compound(items: object) {
+  return node(['and', 'or'], { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
+}
+
+/** Filters as JSON Schema, for the description of the API: what is always accepted, within its bounds in all. */
+export const FILTER_SHAPE = {
+  description: 'exact matches by key, or an OpenAI filter tree, which may be nested deeper than is described here',
+  anyOf: [
+    comparison,
+    membership,
+    compound(nested),
+    {
+      type: 'object',
+      propertyNames: { ...key, not: { enum: ['type', 'key', 'filters'] } },
+      additionalProperties: { anyOf: [scalar, scalars] },
+      maxProperties: 10,
+    },
+  ],
+};
