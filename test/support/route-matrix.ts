@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import type { Route } from '../../server/route.ts';
+import type { Answer, TestApi } from './api.ts';
+import { messengerConfig } from './channels.ts';
+
+/** Ids that requests name: of the caller's organization, of another one, or of nothing. */
+export interface MatrixIds {
+  readonly bucket: string;
+  readonly collection: string;
+  readonly document: string;
+  readonly job: string;
+  readonly bulkJob: string;
+  readonly config: string;
+}
+
+export const MISSING: MatrixIds = {
+  ...{ bucket: 'bkt_missing', collection: 'col_missing', document: 'doc_missing' },
+  ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
+};
+
+/** Text in every document of the matrix; searches look for it. */
+export const TOPIC = 'harbour';
+
+interface MatrixRequest {
+  readonly query?: (ids: MatrixIds) => Record<string, string>;
+  readonly json?: (ids: MatrixIds) => Record<string, unknown>;
+  /** Set if a caller who may see the document of the request, or of the bucket, finds its id or name in the answer. */
+  readonly shows?: true;
+  /** Set if the handler itself requires a role or a scope of those who manage documents. */
+  readonly managers?: true;
+}
+
+const fresh = () => randomBytes(6).toString('hex');
+const input = () => ({ input: 'x' });
+const texts = () => ({ texts: ['x'] });
+
+/**
+ * Request of each operation. Requests with the ids of the caller's organization may add something and never remove or
+ * hide anything. A route that is not here fails the build.
+ */
+export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
+  createEmbeddings: { json: input },
+  embedBatch: { json: texts },
+  retiredEmbed: {},
+  embedImages: { json: () => ({ images: ['x'] }) },
+  submitBulkJob: { json: texts },
+  getBulkJob: {},
+  cancelBulkJob: {},
+  getBulkResult: {},
+  listModels: {},
+  getModel: {},
+  getRouting: {},
+  setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },
+  getUsageSummary: {},
+  getMe: {},
+  createBucket: { json: () => ({ name: `bucket-${fresh()}` }) },
+  listBuckets: {},
+  getBucket: {},
+  editBucket: { json: () => ({}) },
+  deleteBucket: { query: () => ({ confirm: 'not its name' }) },
+  reembedBucket: { json: () => ({ dry_run: true }) },
+  listCollections: {},
+  createCollection: { json: () => ({ name: `collection-${fresh()}` }) },
+  uploadDocument: {
+    json: ({ collection }) => ({ filename: 'new.txt', text: `new ${fresh()}`, collection_id: collection }),
+  },
+  listDocuments: { shows: true },
+  getDocument: { shows: true },
+  getDocumentText: { shows: true },
+  deleteDocument: {},
+  showDocument: {},
+  listJobs: { query: ({ bucket }) => ({ bucket_id: bucket, limit: '200' }), shows: true },
+  getJob: { shows: true },
+  listJobFiles: { shows: true },
+  downloadJobFile: { shows: true },
+  cancelJob: {},
+  reprocessJob: {},
+  deleteJob: {},
+  reapStaleJobs: { query: () => ({ timeout_minutes: '1440' }) },
+  searchBucket: { json: ({ collection }) => ({ query: TOPIC, top_k: 100, collection }), shows: true },
+  searchVectorStore: { json: () => ({ query: TOPIC, max_num_results: 50 }), shows: true },
+  getReservedKeys: {},
+  editDocumentMetadata: { json: () => ({ metadata: { note: 'x' }, reindex: false }), managers: true },
+  editDocumentsMetadata: {
+    json: () => ({ where: { topic: TOPIC }, metadata: { note: 'x' }, dry_run: true, limit: 2000 }),
+    ...{ managers: true, shows: true },
+  },
+  createChannelConfig: {
+    json: ({ bucket }) => ({
+      ...{ name: 'x', provider: 'messenger' },
+      config: messengerConfig({ collection: bucket, bot_id: `bot-${fresh()}` }),
+    }),
+  },
+  listChannelConfigs: {},
+  deleteChannelConfig: {},
+  receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
+  sendNotification: {
+    json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
+  },
+  getHealth: {},
+  getReadiness: {},
+  getMetrics: {},
+  getOpenApi: {},
+};
+
+/** Names of path parameters, query parameters and fields of bodies that hold an id of an organization. */
+const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
+  ...{ bucket: 'bucket', bucket_id: 'bucket', collection: 'collection', collection_id: 'collection' },
+  ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
+};
+
+/** Fields that look like ids: of a model, of a person of the messenger, and the position in a list. */
+const NO_IDS = new Set(['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor']);
+
+/** Operations whose jobs are bulk jobs. */
+const isBulk = (route: Route) => route.path.startsWith('/v1/embed/jobs/');
+
+/** List the ids that a request of the route names, and those of its fields that look like ids and are not known. */
+export function idsOf(route: Route): { known: (keyof MatrixIds)[]; unknown: string[] } {
+  const inPath = Array.from(route.path.matchAll(/[:*](\w+)/g), ([, name]) => name as string);
+  const declared = [route.query, route.body].flatMap((schema) => fieldsOf(schema));
+  const known = new Set<keyof MatrixIds>();
+  const unknown: string[] = [];
+  for (const name of [...inPath, ...declared]) {
+    const kind = ID_FIELDS[name];
+    if (kind !== undefined) known.add(kind === 'job' && isBulk(route) ? 'bulkJob' : kind);
+    else if (
+      inPath.includes(name) ||
+      /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/.test(name)
+    ) {
+      if (!NO_IDS.has(`${route.operationId}.${name}`)) unknown.push(name);
+    }
+  }
+  return { known: [...known], unknown };
+}
+
+/** Names of the fields of an object schema; a schema around it is looked through. */
+function fieldsOf(schema: unknown): string[] {
+  const { shape, def } = (schema ?? {}) as { shape?: object; def?: { in?: unknown; innerType?: unknown } };
+  if (shape !== undefined) return Object.keys(shape);
+  const inner = def?.in ?? def?.innerType;
+  return inner === undefined ? [] : fieldsOf(inner);
+}
+
+/** Return the method, path and body of the route's request for `ids`. */
+function requestOf(route: Route, ids: MatrixIds): { path: string; json: Record<string, unknown> | undefined } {
+  const { query, json } = REQUESTS[route.operationId] ?? {};
+  const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
+    if (name === 'id') return 'local/lexical-1';
+    return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (name as keyof MatrixIds)];
+  });
+  const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;
+  return { path: path + search, json: json?.(ids) };
+}
+
+/** Send the route's request for `ids`, as a client that is not on this machine. */
+export function send(test: TestApi, route: Route, key: string | undefined, ids: MatrixIds): Promise<Answer> {
+  const { path, json } = requestOf(route, ids);
+  const headers = { 'X-Forwarded-For': '192.0.2.1' };
+  return test.call(route.method, path, {
+    headers,
+    ...(key === undefined ? {} : { key }),
+    ...(json === undefined ? {} : { json }),
+  });
+}
