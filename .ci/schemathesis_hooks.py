@@ -6,6 +6,7 @@ or that one field is at most half of another, so valid requests get such values 
 
 import base64
 import os
+import uuid
 
 import schemathesis
 
@@ -33,13 +34,31 @@ def map_case(context, case):
         for name, value in IDS.items():
             if name in case.path_parameters:
                 case.path_parameters[name] = value
-    if case.meta is None or case.meta.generation.mode.is_positive:
+    is_valid = case.meta is None or case.meta.generation.mode.is_positive
+    if is_valid and case.headers and case.headers.get("Idempotency-Key"):
+        # A key that was used for another request is refused.
+        case.headers["Idempotency-Key"] = case.headers["Idempotency-Key"][:200] + uuid.uuid4().hex
+    if is_valid:
+        if operation == "deleteBucket":
+            # The confirmation is the name of a bucket that exists.
+            case.path_parameters["bucket"] = "missing"
         if isinstance(case.body, dict):
+            case.body = without_forbidden_keys(case.body)
             adjust_body(operation, case.body, seed)
         if operation == "getUsageSummary" and case.query:
             # A period is a pair of dates in order.
             case.query = {key: {"from": "2026-01-01", "to": "2026-02-01"}.get(key, value) for key, value in case.query.items()}
     return case
+
+
+def without_forbidden_keys(value):
+    """Remove the keys that no body may have, at any depth."""
+    if isinstance(value, list):
+        return [without_forbidden_keys(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    forbidden = {"__proto__", "constructor", "prototype"}
+    return {key: without_forbidden_keys(each) for key, each in value.items() if key not in forbidden}
 
 
 def adjust_body(operation, body, seed):
@@ -66,5 +85,8 @@ def adjust_body(operation, body, seed):
         if "statement" in body:
             body["statement"] = STATEMENTS[seed % len(STATEMENTS)]
     if operation == "createChannelConfig":
-        # The fields of `config` depend on the provider.
-        body["provider"] = "webhook"
+        # The fields of `config` depend on the provider; names have no control characters.
+        body.update(provider="webhook", name="channel")
+    if operation == "sendNotification":
+        # Only a messenger sends notifications.
+        body.update(channel_config_id="chn_missing", template_code="T")

@@ -115,6 +115,6 @@ function formOf(json: JsonObject): JsonObject {
   const { required = [], oneOf = [], properties = {} } = json as Partial<Record<string, unknown[]>>;
   const ofJson = new Set([required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat());
   const fields = Object.entries(properties).filter(([name]) => !ofJson.has(name));
-  const file = { type: 'string', contentMediaType: 'application/octet-stream', description: 'with a file name' };
+  const file = { type: 'string', minLength: 1, contentMediaType: 'application/octet-stream' };
   return { type: 'object', properties: { ...Object.fromEntries(fields), file }, required: ['file'] };
 }

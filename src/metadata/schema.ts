@@ -56,11 +56,15 @@ export const BulkEdit = DocumentEdit.extend({
   // The parser checks its length.
   statement: z.string().meta({ maxLength: STATEMENT_LIMITS.characters }).optional(),
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
-  where: z.record(z.string(), whereValue).optional().describe('exact matches by key; null: the key is missing'),
+  where: z
+    .record(z.string(), whereValue)
+    .meta({ minProperties: 1 })
+    .optional()
+    .describe('exact matches by key; null: the key is missing'),
   reindex,
   dry_run: z.boolean().default(false),
   limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
-});
+}).meta({ anyOf: [{ required: ['statement'] }, { required: ['where'] }] });
 export type BulkEdit = z.output<typeof BulkEdit>;
 
 export const BulkEditItem = z.object({

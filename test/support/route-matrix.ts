@@ -26,6 +26,8 @@ interface MatrixRequest {
   readonly json?: (ids: MatrixIds) => Record<string, unknown>;
   /** Set if a caller who may see the document of the request, or of the bucket, finds its id or name in the answer. */
   readonly shows?: true;
+  /** Ids inside of a nested field of the body. */
+  readonly nested?: readonly (keyof MatrixIds)[];
   /** Set if the handler itself requires a role or a scope of those who manage documents. */
   readonly managers?: true;
 }
@@ -90,6 +92,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
       ...{ name: 'x', provider: 'messenger' },
       config: messengerConfig({ collection: bucket, bot_id: `bot-${fresh()}` }),
     }),
+    nested: ['bucket'],
   },
   listChannelConfigs: {},
   deleteChannelConfig: {},
@@ -109,8 +112,13 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
 };
 
-/** Fields that look like ids: of a model, of a person of the messenger, and the position in a list. */
-const NO_IDS = new Set(['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor']);
+/** Fields that look like ids: of a model, of the messenger, a position in a list, and a whole configuration. */
+const NO_IDS = new Set([
+  ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor'],
+  'createChannelConfig.config',
+]);
+
+const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;
 
 /** Operations whose jobs are bulk jobs. */
 const isBulk = (route: Route) => route.path.startsWith('/v1/embed/jobs/');
@@ -119,17 +127,13 @@ const isBulk = (route: Route) => route.path.startsWith('/v1/embed/jobs/');
 export function idsOf(route: Route): { known: (keyof MatrixIds)[]; unknown: string[] } {
   const inPath = Array.from(route.path.matchAll(/[:*](\w+)/g), ([, name]) => name as string);
   const declared = [route.query, route.body].flatMap((schema) => fieldsOf(schema));
-  const known = new Set<keyof MatrixIds>();
+  const known = new Set<keyof MatrixIds>(REQUESTS[route.operationId]?.nested);
   const unknown: string[] = [];
   for (const name of [...inPath, ...declared]) {
+    if (NO_IDS.has(`${route.operationId}.${name}`)) continue;
     const kind = ID_FIELDS[name];
     if (kind !== undefined) known.add(kind === 'job' && isBulk(route) ? 'bulkJob' : kind);
-    else if (
-      inPath.includes(name) ||
-      /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/.test(name)
-    ) {
-      if (!NO_IDS.has(`${route.operationId}.${name}`)) unknown.push(name);
-    }
+    else if (inPath.includes(name) || LOOKS_LIKE_ID.test(name)) unknown.push(name);
   }
   return { known: [...known], unknown };
 }
