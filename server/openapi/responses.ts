@@ -94,7 +94,7 @@ function refusal(family: ErrorFamily, status: number, more: JsonObject, componen
 function headersOfRefusal(status: number): string[] {
   if (status === 401) return ['WWW-Authenticate'];
   if (status === 429) return ['Retry-After', ...RATE_HEADERS];
-  return status === 503 || status === 409 ? ['Retry-After'] : [];
+  return [409, 502, 503].includes(status) ? ['Retry-After'] : [];
 }
 
 function headersOf(names: readonly string[]): JsonObject {
