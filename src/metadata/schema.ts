@@ -58,7 +58,7 @@ export const BulkEdit = DocumentEdit.extend({
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
   where: z
     .record(z.string(), whereValue)
-    .meta({ minProperties: 1 })
+    .meta({ minProperties: 1, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } })
     .optional()
     .describe('exact matches by key; null: the key is missing'),
   reindex,
