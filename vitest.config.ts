@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.long.test.ts'],
+    exclude: ['test/**/*.long.test.ts', 'test/**/*.extended.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/report-seed.ts'],
     pool: 'forks',

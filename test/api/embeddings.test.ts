@@ -233,7 +233,7 @@ describe('the official OpenAI client, unchanged', () => {
 });
 
 it('base64 is honoured if the operator allows it', async () => {
-  const withBase64 = await openTestApi({ worker: false, settings: { embeddings: { honor_base64: true } } });
+  const withBase64 = await openTestApi({ worker: false, settings: { embeddings: { base64: 'always' } } });
   try {
     const options = { key: await withBase64.key(), json: { input: 'hello', encoding_format: 'base64' } };
     const { body } = await withBase64.call('POST', '/v1/embeddings', options);

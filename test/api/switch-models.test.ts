@@ -3,6 +3,7 @@ import type { Scope } from '../../src/access/caller.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { listIndexStats } from '../../src/search/index-stats.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
 const BUILT_IN = 'local/lexical-1';
@@ -228,7 +229,8 @@ it('a reembed whose provider changes its dimension in the middle fails, leaves t
 
 it('a reembed of a deleted bucket is refused', async () => {
   await createBucket('deleted');
-  expect((await call('DELETE', '/v1/buckets/deleted?confirm=deleted')).status).toBeLessThan(300);
+  const session = await makeUserToken(test.appliance, { role: 'owner', authLevel: 10 });
+  expect((await test.call('DELETE', '/v1/buckets/deleted?confirm=deleted', { key: session })).status).toBeLessThan(300);
   expect((await call('POST', '/v1/buckets/deleted/reembed', {})).status).toBe(404);
 });
 

@@ -113,9 +113,9 @@ describe('models', () => {
   it('models list --json prints the response of GET /v1/models', async () => {
     expect(await json('models', 'list')).toEqual(await get('/v1/models'));
     const table = await service('models', 'list');
-    expect(table.stdout).toMatch(/^MODEL +KIND +DIMENSIONS +MAX TOKENS +AVAILABLE +CALIBRATED\n/);
-    expect(table.stdout).toMatch(/^vendor-d\/bge-m3-ko +semantic +1024 \(fixed\) +8192 +yes +no$/m);
-    expect(table.stdout).toMatch(/^vendor-c\/model-4 .* no provider +no$/m);
+    expect(table.stdout).toMatch(/^MODEL +KIND +DIMENSIONS +MAX TOKENS +AVAILABLE +STATUS +SPACE +MAP +SCORE\n/);
+    expect(table.stdout).toMatch(/^vendor-d\/bge-m3-ko +semantic +1024 \(fixed\) +8192 +yes +served /m);
+    expect(table.stdout).toMatch(/^vendor-c\/model-4 .* no provider +- /m);
   });
 
   it('models test makes one real call to each model and reports the result', async () => {

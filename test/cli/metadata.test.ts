@@ -61,6 +61,7 @@ const execJson = async (...args: string[]) => {
 };
 
 const UPDATE = `UPDATE documents SET tag = 'x' WHERE team = 'a'`;
+const OTHER_UPDATE = `UPDATE documents SET tag = 'y' WHERE team = 'a'`;
 
 describe('service metadata exec', () => {
   test('metadata exec prints the documents that match, with their file names', async () => {
@@ -90,7 +91,7 @@ describe('service metadata exec', () => {
       ...{ ...counts, updated: 1, dry_run: false, items: [{ ...item, metadata: { team: 'a', tag: 'x' } }] },
       warnings: [],
     });
-    expect(await execJson(UPDATE, '--yes')).toMatchObject({
+    expect(await execJson(OTHER_UPDATE, '--yes')).toMatchObject({
       reindex_queued: 1,
       items: [{ reindex_job_id: expect.stringMatching(/^job_/) }],
     });
@@ -143,7 +144,7 @@ describe('service metadata exec', () => {
     );
     expect(run).toMatchObject({ code: 0, stderr: 'warning: skipped 1: they already have these values\n' });
     expect((await exec(UPDATE, '--yes', '--no-reindex', '--limit', '1')).stderr).toContain('AND id >');
-    expect((await exec(UPDATE, '--yes')).stderr).toContain('no worker is running');
+    expect((await exec(OTHER_UPDATE, '--yes')).stderr).toContain('no worker is running');
   });
 
   test.each([

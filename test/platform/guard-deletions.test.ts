@@ -23,9 +23,9 @@ test('deletions wait while a backup forbids them; uploads of duplicates and prob
             SELECT count(*)::int AS n FROM pg_locks
             WHERE locktype = 'advisory' AND NOT granted
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-          return row?.['n'] === 2;
+          return row?.['n'] === 1; // both share one transaction
         },
-        { what: 'both deletions waiting' },
+        { what: 'the deletions to wait' },
       );
       expect(await objects.head('a/one')).not.toBeNull();
       expect(await objects.head('b/three')).not.toBeNull();

@@ -11,11 +11,15 @@ export interface MatrixIds {
   readonly job: string;
   readonly bulkJob: string;
   readonly config: string;
+  readonly workflow: string;
+  readonly run: string;
+  readonly source: string;
 }
 
 export const MISSING: MatrixIds = {
   ...{ bucket: 'bkt_missing', collection: 'col_missing', document: 'doc_missing' },
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
+  ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
 };
 
 /** Text in every document of the matrix; searches look for it. */
@@ -30,7 +34,12 @@ interface MatrixRequest {
   readonly nested?: readonly (keyof MatrixIds)[];
   /** Set if the handler itself requires a role or a scope of those who manage documents. */
   readonly managers?: true;
+  /** Set if the handler requires the session of a user, so that it refuses every key before it looks for the resource. */
+  readonly sessions?: true;
 }
+
+/** A workflow that needs no arguments and changes nothing. */
+export const DEFINITION = { blocks: [{ id: 'say', type: 'template', with: { text: TOPIC } }] };
 
 const fresh = () => randomBytes(6).toString('hex');
 const input = () => ({ input: 'x' });
@@ -59,7 +68,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listBuckets: {},
   getBucket: {},
   editBucket: { json: () => ({}) },
-  deleteBucket: { query: () => ({ confirm: 'not its name' }) },
+  deleteBucket: { query: () => ({ confirm: 'not its name' }), sessions: true },
   reembedBucket: { json: () => ({ dry_run: true }) },
   listCollections: {},
   createCollection: { json: () => ({ name: `collection-${fresh()}` }) },
@@ -100,6 +109,23 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   sendNotification: {
     json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
   },
+  createWorkflow: { json: () => ({ name: `workflow-${fresh()}`, definition: DEFINITION }) },
+  listWorkflows: {},
+  getWorkflow: {},
+  addWorkflowVersion: { json: () => ({ definition: DEFINITION }) },
+  deleteWorkflow: {},
+  publishWorkflow: { json: () => ({}) },
+  dryRunWorkflow: { json: () => ({ inputs: {} }) },
+  runWorkflow: { json: () => ({ inputs: {}, mode: 'simulate' }) },
+  listWorkflowRuns: {},
+  getWorkflowRun: {},
+  createMemorySource: { json: ({ bucket }) => ({ name: `source-${fresh()}`, connection: 'none', bucket }) },
+  listMemorySources: {},
+  getMemorySource: {},
+  syncMemorySource: {},
+  deleteMemorySource: {},
+  searchMemory: { json: ({ bucket }) => ({ query: TOPIC, bucket, top_k: 100 }), shows: true },
+  listProjections: {},
   getHealth: {},
   getReadiness: {},
   getMetrics: {},
@@ -110,12 +136,16 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
 const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
   ...{ bucket: 'bucket', bucket_id: 'bucket', collection: 'collection', collection_id: 'collection' },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
+  ...{ workflow: 'workflow', run: 'run', source: 'source' },
 };
 
-/** Fields that look like ids: of a model, of the messenger, a position in a list, and a whole configuration. */
+/**
+ * Fields that look like ids: of a model, of the messenger, a position in a list, a whole configuration; users of sources
+ * and several buckets at once, which the tests of memory cover.
+ */
 const NO_IDS = new Set([
   ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor'],
-  'createChannelConfig.config',
+  ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

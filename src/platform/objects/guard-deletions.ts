@@ -10,14 +10,9 @@ const LOCK = 'deletion of objects';
  * Probes and unreferenced objects are not guarded.
  */
 export function guardDeletions(objects: Objects, sql: Sql): Objects {
-  const guarded = async (key: string, fn: () => Promise<void>): Promise<void> => {
-    if (key.startsWith(PROBES_PREFIX)) return fn();
-    try {
-      await withSharedAdvisoryLock(sql, LOCK, fn);
-    } catch (error) {
-      throw mapPostgresError(error);
-    }
-  };
+  const lock = new DeletionLock(sql);
+  const guarded = (key: string, fn: () => Promise<void>): Promise<void> =>
+    key.startsWith(PROBES_PREFIX) ? fn() : lock.hold(fn);
   return {
     put: (key, body, options) => objects.put(key, body, options),
     adopt: (file, key) => objects.adopt(file, key),
@@ -30,6 +25,71 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
     deletePrefix: (prefix, options) => guarded(prefix, () => objects.deletePrefix(prefix, options)),
     close: () => objects.close(),
   };
+}
+
+/** Time for which the lock is kept for the next deletion, and in which deletions may join those that hold it. */
+const LINGER_MS = 20;
+const JOIN_MS_MAX = 1_000;
+
+/** One transaction that holds the lock for several deletions. */
+interface Hold {
+  readonly acquired: Promise<void>;
+  readonly release: () => void;
+  readonly openedAtMs: number;
+  deletions: number;
+  isEnded: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** Shared lock on deletions. Deletions that follow each other share one transaction, for at most about a second. */
+class DeletionLock {
+  readonly #sql: Sql;
+  #current: Hold | null = null;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** @throws AppError `postgres_contention`, `postgres_unavailable` (503); what `fn` throws */
+  async hold<T>(fn: () => Promise<T>): Promise<T> {
+    const hold = this.#join();
+    hold.deletions++;
+    clearTimeout(hold.timer);
+    try {
+      await hold.acquired;
+      return await fn();
+    } finally {
+      hold.deletions--;
+      if (hold.deletions === 0) hold.timer = setTimeout(() => this.#release(hold), LINGER_MS);
+    }
+  }
+
+  #join(): Hold {
+    const current = this.#current;
+    if (current !== null && !current.isEnded && performance.now() - current.openedAtMs < JOIN_MS_MAX) return current;
+    const acquired = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const hold: Hold = {
+      ...{ acquired: acquired.promise, release: released.resolve, openedAtMs: performance.now() },
+      ...{ deletions: 0, isEnded: false, timer: undefined },
+    };
+    withSharedAdvisoryLock(this.#sql, LOCK, () => {
+      acquired.resolve();
+      return released.promise;
+    })
+      .catch((error: unknown) => acquired.reject(mapPostgresError(error)))
+      .finally(() => {
+        hold.isEnded = true;
+      });
+    this.#current = hold;
+    return hold;
+  }
+
+  #release(hold: Hold): void {
+    if (hold.deletions > 0) return;
+    hold.isEnded = true;
+    hold.release();
+  }
 }
 
 /**
