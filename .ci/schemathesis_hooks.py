@@ -87,6 +87,26 @@ def adjust_body(operation, body, seed):
     if operation == "createChannelConfig":
         # The fields of `config` depend on the provider; names have no control characters.
         body.update(provider="webhook", name="channel")
+    if isinstance(body.get("policy"), dict) and body["policy"].get("departments"):
+        # Names have no control characters.
+        body["policy"]["departments"] = ["sales"]
+    if operation == "searchMemory":
+        # A tag is `key:value`, with the rules of metadata.
+        body["tags"] = [f"tag-{at}:x" for at, _ in enumerate(body.get("tags", []))]
+    if operation == "searchMemory":
+        # `between` needs an end after its start.
+        body.update(query="x", temporal_start=0, temporal_end=1)
+        body.pop("bucket", None)
+        body.pop("buckets", None)
+    if operation in ("dryRunWorkflow", "runWorkflow"):
+        # Inputs are those that the definition names.
+        body["inputs"] = {}
+        body.pop("approvals", None)
+    if "definition" in body:
+        # Definitions have rules of their own.
+        body["definition"] = {"blocks": [{"id": "say", "type": "template", "with": {"text": "x"}}]}
+    if operation == "createWorkflow":
+        body["name"] = uuid.uuid4().hex
     if operation == "sendNotification":
         # Only a messenger sends notifications.
         body.update(channel_config_id="chn_missing", template_code="T")

@@ -162,7 +162,11 @@ export const SyncReply = z.object({ id: z.string(), job_id: z.string(), status: 
 export type SyncReply = z.output<typeof SyncReply>;
 
 export const DeleteSourceQuery = z.object({
-  keep_documents: z.stringbool().default(false).describe('true: its documents stay in the bucket'),
+  keep_documents: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .describe('true: its documents stay in the bucket'),
 });
 
 export const DeletedSource = z.object({ id: z.string(), deleted: z.literal(true), documents: z.int() });
