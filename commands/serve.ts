@@ -42,7 +42,8 @@ export default class Serve extends BaseCommand {
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
-        const api = apiService(appliance);
+        const { inheritedSocket } = await import('../src/platform/config.ts');
+        const api = apiService(appliance, { socket: inheritedSocket() });
         const workers = [jobs.worker('ingest'), jobs.worker('embed'), api];
         const services = flags['no-workers']
           ? [api]

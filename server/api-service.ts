@@ -40,6 +40,11 @@ import { workflowRoutes } from './routes/workflows.ts';
 const ABORT_MS = 9_000;
 /** Time after which connections that are still open are destroyed. */
 const GRACE_MS = 10_000;
+/**
+ * Time for which idle connections stay open after a stop was requested, if another process takes over the socket: each
+ * gets one more response, which closes it, so that no request of a busy client meets a closed connection.
+ */
+const TAKEOVER_IDLE_MS = 1_500;
 /** Time after which a first request that still holds an Idempotency-Key counts as dead. */
 const IDEMPOTENCY_LOCK_MS = 60_000;
 /** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
@@ -94,11 +99,16 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
   return [...routes, ...operations];
 }
 
-/** Make a service of the HTTP API: it listens when started and drains when stopped. */
+/**
+ * Make a service of the HTTP API: it listens when started and drains when stopped.
+ *
+ * @param options.socket file descriptor of a listening socket that a supervisor holds, which replaces host and port
+ */
 export function apiService(
   appliance: Appliance,
-  options: { host?: string; port?: number; bounds?: Partial<HttpServerBounds> } = {},
+  options: { host?: string; port?: number; bounds?: Partial<HttpServerBounds>; socket?: number | null } = {},
 ): ApiService {
+  const socket = options.socket ?? null;
   const { config, logger, metrics, sql } = appliance;
   const drain = new AbortController();
   const uploads = path.join(config.dataDir, 'uploads');
@@ -146,9 +156,11 @@ export function apiService(
       await appliance.embedding.prepare();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       const address = { host: options.host ?? config.host, port: options.port ?? config.port };
-      listening = await server.listen(address).catch(async (error: unknown) => {
-        throw await explainPortInUse(error, { ...address, dataDir: config.dataDir });
-      });
+      listening = await server
+        .listen(socket === null ? address : { host: address.host, fd: socket })
+        .catch(async (error: unknown) => {
+          throw await explainPortInUse(error, { ...address, dataDir: config.dataDir });
+        });
       forgetServer = await recordServer(config.dataDir, listening.url);
       logger.info({ url: listening.url }, 'the API is listening');
       for (const warning of config.warnings) logger.warn(warning);
@@ -156,7 +168,7 @@ export function apiService(
     },
     async stop() {
       const deadline = setTimeout(() => drain.abort(), ABORT_MS);
-      await listening?.close({ graceMs: GRACE_MS });
+      await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
       clearTimeout(deadline);
       drain.abort();
       await forgetServer();

@@ -141,11 +141,12 @@ export class Connection {
   /** Accept no further request on this connection, because the process is stopping. */
   stopAfterResponse(): void {
     const res = this.#res;
-    if (res !== null && !res.writableEnded) {
-      if (!res.headersSent) res.setHeader('Connection', 'close');
-    } else if (this.#socket.bytesRead === 0) {
-      this.#socket.destroy();
-    }
+    if (res !== null && !res.writableEnded && !res.headersSent) res.setHeader('Connection', 'close');
+  }
+
+  /** Close this connection if it has not received a byte yet. */
+  destroyIfUnused(): void {
+    if (this.#socket.bytesRead === 0) this.#socket.destroy();
   }
 
   destroy(): void {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { AppError, invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
@@ -39,9 +39,17 @@ export interface Listening {
   readonly port: number;
   /**
    * Stop accepting connections, let requests in progress finish, and cut off those that are not done after `graceMs`.
+   *
+   * @param options.idleMs time for which idle connections stay open, each for one more request, so that a request that
+   *   is already on its way is answered (default 0)
    */
-  close(options: { graceMs: number }): Promise<void>;
+  close(options: { graceMs: number; idleMs?: number }): Promise<void>;
 }
+
+/** Address to listen at, or the file descriptor of a socket that another process has bound. */
+export type ListenAt =
+  | { readonly host: string; readonly port: number }
+  | { readonly host: string; readonly fd: number };
 
 const HEADERS_MAX = 100;
 const SWEEP_MS = 1_000;
@@ -51,7 +59,7 @@ const CLOSING_SWEEP_MS = 50;
 export function createHttpServer(
   callback: RequestListener,
   settings: { logger: Logger; bounds?: Partial<HttpServerBounds> },
-): { listen(address: { host: string; port: number }): Promise<Listening> } {
+): { listen(address: ListenAt): Promise<Listening> } {
   const bounds = { ...DEFAULT_BOUNDS, ...settings.bounds };
   const connections = new Map<Socket, Connection>();
   let isClosing = false;
@@ -111,17 +119,9 @@ export function createHttpServer(
     for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
   }, sweepMs).unref();
 
-  const close = async (graceMs: number): Promise<void> => {
+  const close = async (times: { graceMs: number; idleMs?: number }): Promise<void> => {
     isClosing = true;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const connection of connections.values()) connection.stopAfterResponse();
-    const idle = setInterval(() => server.closeIdleConnections(), CLOSING_SWEEP_MS);
-    const deadline = setTimeout(() => {
-      for (const connection of connections.values()) connection.destroy();
-    }, graceMs);
-    await closed;
-    clearTimeout(deadline);
-    clearInterval(idle);
+    await closeServer(server, connections, times);
     clearInterval(sweep);
   };
 
@@ -133,7 +133,7 @@ export function createHttpServer(
       return {
         url: `http://${hostToOpen(address.host)}:${port}`,
         port,
-        close: ({ graceMs }) => (closing ??= close(graceMs)),
+        close: (times) => (closing ??= close(times)),
       };
     },
   };
@@ -157,12 +157,38 @@ function headerFault(req: IncomingMessage): string | null {
   return credentials > 1 ? 'the header Authorization was sent more than once' : null;
 }
 
-async function listening(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  server.listen({ host, port });
+async function closeServer(
+  server: Server,
+  connections: ReadonlyMap<Socket, Connection>,
+  { graceMs, idleMs = 0 }: { graceMs: number; idleMs?: number },
+): Promise<void> {
+  for (const connection of connections.values()) connection.stopAfterResponse();
+  let idle: NodeJS.Timeout | undefined;
+  const closeIdle = () => {
+    for (const connection of connections.values()) connection.destroyIfUnused();
+    server.closeIdleConnections();
+    idle = setInterval(() => server.closeIdleConnections(), CLOSING_SWEEP_MS);
+  };
+  // The method of HTTP servers would close idle connections at once.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const idleDeadline = idleMs > 0 ? setTimeout(closeIdle, idleMs) : undefined;
+  if (idleMs === 0) closeIdle();
+  const deadline = setTimeout(() => {
+    for (const connection of connections.values()) connection.destroy();
+  }, graceMs);
+  await closed;
+  clearTimeout(deadline);
+  clearTimeout(idleDeadline);
+  clearInterval(idle);
+  server.close(() => undefined); // ends the timers of the HTTP server, which does not listen any more
+}
+
+async function listening(server: Server, address: ListenAt): Promise<void> {
+  server.listen('fd' in address ? { fd: address.fd } : { host: address.host, port: address.port });
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw listenError(error as NodeJS.ErrnoException, host, port);
+    throw 'fd' in address ? error : listenError(error as NodeJS.ErrnoException, address.host, address.port);
   }
 }
 

@@ -14,6 +14,8 @@ import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 
 const MIB = 1024 * 1024;
+/** First file descriptor that systemd passes to a process; see sd_listen_fds(3). */
+const FIRST_INHERITED_FD = 3;
 
 const postgresUrl = z
   .string()
@@ -278,6 +280,15 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
 /** Return the environment of this process. No other code reads it. */
 export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env;
+}
+
+/**
+ * Return the file descriptor of the listening socket that this process was started with (socket activation of systemd;
+ * the supervisor does the same), or null. The socket outlives the process, so a restart refuses no connection.
+ */
+export function inheritedSocket(env: NodeJS.ProcessEnv = processEnvironment()): number | null {
+  const isOurs = env['LISTEN_PID'] === String(process.pid) && Number(env['LISTEN_FDS']) >= 1;
+  return isOurs ? FIRST_INHERITED_FD : null;
 }
 
 interface LoadOptions {

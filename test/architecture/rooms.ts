@@ -27,6 +27,11 @@ export const ROOMS: readonly Room[] = [
     owns: 'the tool server `service-mcp` (Model Context Protocol): `tools/` (one file a group of tools), `http/`, `init/`; it calls the REST API and knows no database',
     only: ['src/client', 'src/platform'],
   },
+  {
+    folder: 'src/install',
+    owns: 'what `install.sh` runs: its `parts/`, the `files/` that it installs, the supervisor, checks, the bundle',
+    only: ['src/platform'],
+  },
   { folder: 'src/client', owns: 'a small typed client of the REST API', only: ['src/platform'] },
   { folder: 'src/console', owns: 'static pages of the web console, served by `server/`', only: [] },
   {

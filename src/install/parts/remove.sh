@@ -1,0 +1,57 @@
+#!/bin/sh
+# Removal of the program and of the data.
+# shellcheck disable=SC2034,SC2154 # the parts share their variables
+
+remove_program() {
+  step 'Stop the service and remove the program'
+  stop_service
+  if [ "$host_init" = systemd ]; then
+    for name in service-api.socket service-api.service service-worker-embed@.service service-worker-ingest@.service service-reaper.service; do
+      run rm -f "$unit_dir/$name"
+    done
+    run systemctl daemon-reload
+  else
+    run rm -f "$init_script"
+    if command -v update-rc.d >/dev/null; then run_quietly update-rc.d service-api remove || true; fi
+    remove_tree "$run_dir"
+  fi
+  run rm -f "$command_dir/service" "$command_dir/service-mcp"
+  run rm -f "$prefix/current" "$prefix/current.new"
+  remove_tree "$prefix/versions"
+  run rmdir "$prefix" 2>/dev/null || true
+}
+
+remove_data() {
+  step 'Remove the data, the settings and the system user'
+  if [ "$created_database" = yes ] && [ "$print" = no ]; then
+    found=$(find_cluster)
+    pg_port=${found#* }
+    (cd / && as_postgres -c 'drop database if exists service' && as_postgres -c 'drop role if exists service') >"$output" 2>&1 ||
+      note "warning: the database and the role \"service\" remain in PostgreSQL ($(tail -n 1 "$output")); drop them by hand" >&2
+  fi
+  if [ "$created_user" = yes ] && getent passwd "$user" >/dev/null; then run userdel "$user" 2>/dev/null || true; fi
+  if [ "$print" = no ] && getent group "$user" >/dev/null && [ "$created_user" = yes ]; then groupdel "$user" || true; fi
+  remove_tree "$data_dir"
+  remove_tree "$log_dir"
+  remove_tree "$config_dir"
+  [ -z "$packages" ] || note "The Debian packages $packages remain; remove them with: apt-get purge $packages"
+}
+
+uninstall() {
+  [ -n "$status" ] || die 4 "nothing is installed: there is no $state"
+  # Before anything is stopped or removed.
+  for folder in "$prefix/versions" "$data_dir" "$log_dir" "$config_dir"; do
+    mounted=$(find_mount_below "$folder")
+    [ -z "$mounted" ] || die 4 "a file system is mounted on $mounted; unmount it first"
+  done
+  if [ "$status" != uninstalled ]; then remove_program; fi
+  if [ "$purge" = yes ]; then
+    remove_data
+    note 'Everything is removed.'
+    return
+  fi
+  status=uninstalled
+  [ "$print" = yes ] || write_state
+  note "The program is removed. The data are in $data_dir, the settings and the secret key in $config."
+  note 'Run install.sh again to use them, or "install.sh --uninstall --purge" to remove them.'
+}

