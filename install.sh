@@ -57,6 +57,7 @@ TEXT
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 temporary=''
+part_names='messages flags state host release servers program running remove tasks'
 
 # Prints the value of --bundle; it is needed before the other flags are read.
 find_bundle() {
@@ -78,7 +79,9 @@ find_parts() {
   file=$(find_bundle "$@" | tail -n 1)
   [ -n "$file" ] || fail 'install.sh needs the checkout that it belongs to, or --bundle FILE'
   [ -r "$file" ] || fail "--bundle: the file $file cannot be read"
-  tar -xzf "$file" -C "$temporary" service/src/install/parts 2>/dev/null ||
+  # They are near the beginning of the bundle, and tar stops when it has found the last of them.
+  # shellcheck disable=SC2046,SC2086 # lists
+  tar -xzf "$file" -C "$temporary" --occurrence=1 $(printf 'service/src/install/parts/%s.sh ' $part_names) 2>/dev/null ||
     fail "--bundle: $file is no bundle, or is damaged; copy it again, and compare its checksum"
   printf '%s\n' "$temporary/service/src/install/parts"
 }
@@ -99,7 +102,7 @@ output=$temporary/output
 trap 'rm -rf "$temporary"' EXIT
 trap 'exit 130' HUP INT TERM
 parts=$(find_parts "$@")
-for part in messages flags state host release servers program running remove tasks; do
+for part in $part_names; do
   # shellcheck source=/dev/null # the parts are checked one by one
   . "$parts/$part.sh"
 done

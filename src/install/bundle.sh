@@ -35,7 +35,8 @@ step 'Compute the checksums and pack'
   cd "$staging"
   find install.sh RELEASE service -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 >SHA256SUMS
   # The first entries are what install.sh reads before it unpacks everything.
-  tar --owner=0 --group=0 --numeric-owner --sort=name -czf "$file.new" RELEASE install.sh SHA256SUMS service
+  tar --owner=0 --group=0 --numeric-owner --sort=name -czf "$file.new" RELEASE install.sh SHA256SUMS \
+    service/src/install/parts --exclude=service/src/install/parts service
 )
 mv "$file.new" "$file"
 (cd "$(dirname -- "$file")" && sha256sum "$(basename -- "$file")" >"$(basename -- "$file").sha256")

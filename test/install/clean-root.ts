@@ -1,0 +1,120 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const SCRIPT = fileURLToPath(new URL('./clean-root.sh', import.meta.url));
+const SUITE = 'bookworm';
+/** Settings of the test's environment that the network of this host may need. */
+const NETWORK_SETTINGS = /^(npm_config_registry|https?_proxy|no_proxy)$/i;
+
+/** Reason why no clean Debian root can be made here, or null. */
+export function cleanRootFault(): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'root on Linux is required';
+  if (spawnSync('sh', ['-c', 'command -v debootstrap unshare nsenter']).status !== 0) {
+    return 'debootstrap is not installed';
+  }
+  const probe = spawnSync('unshare', ['--mount', '--pid', '--fork', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
+  return probe.status === 0 ? null : 'this process may not mount file systems';
+}
+
+/** Make a minimal Debian with debootstrap, or return the one that an earlier run has made. */
+export function debianRoot(): string {
+  const root = path.join(tmpdir(), `service-test-debian-${SUITE}`);
+  if (existsSync(`${root}.complete`)) return root;
+  if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${root}/`)) {
+    throw new Error(`a file system is mounted in ${root}; unmount it`);
+  }
+  spawnSync('rm', ['-rf', '--one-file-system', root]);
+  // debootstrap mounts /proc in the root; in a namespace of its own that ends with it, even if it is killed.
+  const command = ['debootstrap', '--variant=minbase', SUITE, root, mirror()];
+  const made = spawnSync('unshare', ['--mount', '--propagation', 'private', ...command], { encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`debootstrap failed: ${made.stdout.slice(-2000)}${made.stderr.slice(-2000)}`);
+  writeFileSync(`${root}.complete`, '');
+  return root;
+}
+
+/** Find the mirror of Debian that this host uses. */
+function mirror(): string {
+  for (const file of globSync('/etc/apt/{sources.list,sources.list.d/*}')) {
+    const found = /^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(https?:\S*\/debian\/?)(?:\s|$)/m.exec(
+      readFileSync(file, 'utf8'),
+    );
+    if (found?.[1] !== undefined) return found[1];
+  }
+  return 'http://deb.debian.org/debian';
+}
+
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Clean Debian root in namespaces of its own. Whatever is installed and started in it ends with it. */
+export interface CleanRoot {
+  /** Run a shell script in it, and wait for its end. */
+  run(script: string): Promise<Ran>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Start a clean Debian root.
+ *
+ * @param options.shared folder of this host that appears in it as `/shared`, read-only
+ * @param options.network false for a network that has only the loopback device
+ */
+export async function startCleanRoot(options: { shared: string; network: boolean }): Promise<CleanRoot> {
+  const work = mkdtempSync(path.join(tmpdir(), 'service-test-root-'));
+  const namespaces = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child'];
+  if (!options.network) namespaces.push('--net');
+  const init = spawn('unshare', [...namespaces, 'sh', SCRIPT, debianRoot(), work, options.shared], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let complaints = '';
+  init.stderr.on('data', (part) => {
+    complaints += part;
+  });
+  const exited = once(init, 'exit');
+  const ready = once(createInterface({ input: init.stdout }), 'line');
+  if ((await Promise.race([ready, exited]))[0] !== 'ready') throw new Error(`the clean root ended: ${complaints}`);
+  const pid = readFileSync(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8').trim();
+  const enter = ['--target', pid, '--mount', '--pid', '--net', '--root', '--wd'];
+  const start = (script: string) =>
+    spawn('nsenter', [...enter, 'env', '-i', ...environment(), '/bin/sh', '-c', script], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+  return {
+    async run(script) {
+      const child = start(script);
+      const texts = { stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr'] as const) {
+        child[name].setEncoding('utf8').on('data', (part) => {
+          texts[name] += part;
+        });
+      }
+      const [status] = await once(child, 'exit');
+      return { status, ...texts };
+    },
+    async stop() {
+      init.kill('SIGKILL');
+      await exited;
+      rmdirSync(work); // this host has only the empty folder; what was mounted there ended with the process
+    },
+  };
+}
+
+function environment(): string[] {
+  const passed = Object.entries(process.env).filter(([name]) => NETWORK_SETTINGS.test(name));
+  const settings = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'];
+  if (process.env['SSL_CERT_FILE']) {
+    for (const name of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'CURL_CA_BUNDLE']) {
+      settings.push(`${name}=/certificates.pem`);
+    }
+  }
+  return [...settings, ...passed.map(([name, value]) => `${name}=${value}`)];
+}
