@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Agent, fetch } from 'undici';
+import { Agent, FormData, fetch } from 'undici';
 
 /**
  * Client that keeps an installation busy until it gets SIGTERM, and then writes what it saw as JSON:
