@@ -100,7 +100,7 @@ esac
 temporary=$(mktemp -d)
 output=$temporary/output
 trap 'rm -rf "$temporary"' EXIT
-trap 'exit 130' HUP INT TERM
+trap 'exit 130' HUP INT TERM PIPE
 parts=$(find_parts "$@")
 for part in $part_names; do
   # shellcheck source=/dev/null # the parts are checked one by one

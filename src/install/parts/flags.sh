@@ -5,6 +5,8 @@
 print=no task=install purge=no start=yes
 database='' redis='' database_url='' redis_url='' bundle=''
 prefix='' data_dir='' port=''
+newline='
+'
 
 parse_flags() {
   while [ $# -gt 0 ]; do
@@ -50,6 +52,8 @@ choose_redis() {
 take_value() {
   case $2 in
     '' | -*) die 2 "$1 needs a value; see install.sh --help" ;;
+    # The checks below look at each line for itself.
+    *"$newline"*) die 2 "$1 must not contain a line break" ;;
   esac
   case $1 in
     --prefix) check_folder "$1" "$2" && prefix=${2%/} ;;

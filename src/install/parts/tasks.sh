@@ -7,8 +7,10 @@ undo=nothing
 
 finish() {
   code=$?
-  trap '' HUP INT TERM
+  # Nobody may read the messages any more, as after Ctrl-C in "install.sh | tee log"; the undoing goes on all the same.
+  trap '' HUP INT TERM PIPE
   trap - EXIT
+  set +e
   case $undo in
     install)
       note 'Undo what was done' >&2
