@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import { loadCl100k } from '../../src/models/cl100k.ts';
+import { decodeImage } from '../../src/recognition/decode-images.ts';
+import { openOcr } from '../../src/recognition/ocr.ts';
+import { keepLogs } from './logs.ts';
+
+/**
+ * Program that reads the files of its arguments with the packages beside it and prints their texts as JSON. The text of
+ * pictures, also of those in documents, comes from OCR; the last entry is a number of tokens.
+ */
+const ocr = openOcr(keepLogs().logger, { processesMax: 1 });
+const never = new AbortController().signal;
+const recognise = (bytes: Uint8Array) => ocr.transcribe(decodeImage(Buffer.from(bytes).toString('base64')), never);
+const texts: Record<string, string> = {};
+for (const file of process.argv.slice(2)) {
+  const bytes = readFileSync(file);
+  const fileName = path.basename(file);
+  const document = fileName.endsWith('.png')
+    ? { text: await recognise(bytes) }
+    : await extractDocument({
+        ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName },
+        pictures: { strategy: 'auto', read: recognise },
+      });
+  texts[fileName] = document.text;
+}
+await ocr.close();
+const countTokens = await loadCl100k();
+process.stdout.write(JSON.stringify({ ...texts, tokens: countTokens('hello world', 100) }));
