@@ -156,11 +156,12 @@ describe.skipIf(fault !== null)('install.sh in a clean Debian without a network'
         'Start',
       ];
       const step = createTestRandom('killed step of install.sh').pick(steps);
+      // The installer is a group of its own, so that the commands that it runs are killed too.
       const killed = await root.run(
-        `set -m; mkfifo /tmp/out; ${install('first')} >/tmp/out 2>&1 & pid=$!
-       while read -r line; do case $line in "==> ${step}"*) kill -9 -$pid; break ;; esac; done </tmp/out; wait $pid; true`,
+        `mkfifo /tmp/out; setsid ${install('first')} >/tmp/out 2>&1 & pid=$!
+       while read -r line; do case $line in "==> ${step}"*) kill -9 -$pid && echo killed; break ;; esac; done </tmp/out; wait $pid; true`,
       );
-      expect(killed.status).toBe(0);
+      expect(killed).toMatchObject({ status: 0, stdout: 'killed\n' });
       expect(await succeed(install('first'))).toContain('The service is ready');
       await succeed('service embed hello');
     },
@@ -177,10 +178,11 @@ describe.skipIf(fault !== null)('install.sh in a clean Debian without a network'
         expect(ran).toMatchObject({ status, stderr: expect.stringMatching(message) });
         expect(await succeed(LIST)).toBe(before);
       };
-      const listen = `perl -MIO::Socket::INET -e 'IO::Socket::INET->new(LocalAddr => "127.0.0.1:8080", Listen => 1) or die; sleep 600' &
-      until grep -q :1F90 /proc/net/tcp; do sleep 0.1; done;`;
+      // The shell ends the listener by its id; without job control it has no group of its own.
+      const listen = `perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(LocalAddr => "127.0.0.1:8080", Listen => 1) or die; sleep 600' & pid=$!
+      until grep -q :1F90 /proc/net/tcp; do kill -0 $pid || exit 99; sleep 0.1; done`;
       await refuse(
-        `${listen} ${install('first')}; code=$?; kill %1 $!; exit $code`,
+        `${listen}; ${install('first')}; code=$?; kill $pid; exit $code`,
         4,
         /port 8080 is taken; stop what/,
       );
@@ -199,6 +201,8 @@ describe.skipIf(fault !== null)('install.sh in a clean Debian without a network'
         1,
         /cut\.tgz cannot be unpacked; copy it again, and compare its checksum/,
       );
+      // The reader of its messages ends, as after Ctrl-C in "install.sh | tee log".
+      await refuse(`${install('first')} | head -n 1`, 0, /Undo what was done/);
     },
     15 * MINUTES,
   );
