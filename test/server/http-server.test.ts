@@ -276,6 +276,20 @@ describe('close', () => {
     await closed;
   });
 
+  test('close answers one more request on an idle connection while another process takes over', async () => {
+    const server = await startTestServer([echo]);
+    const idle = await RawClient.connect(server.port);
+    idle.write(`${HEAD}Content-Length: 2\r\n\r\n{}`);
+    await idle.until(/\{\}$/);
+    idle.received = '';
+    const closed = server.close({ graceMs: 120_000, idleMs: 120_000 });
+    await expect(RawClient.connect(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    idle.write(`${HEAD}Content-Length: 2\r\n\r\n{}`);
+    const { status, headers } = parseResponse(await idle.closedByServer());
+    expect([status, headers.get('connection')]).toEqual([200, 'close']);
+    await closed;
+  });
+
   test('close cuts off requests that are not done in time', async () => {
     const { route, called } = gated();
     const server = await startTestServer([route]);
