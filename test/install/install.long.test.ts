@@ -57,8 +57,8 @@ async function succeed(script: string): Promise<string> {
 }
 
 const install = (bundle: string, flags = '') => `sh /shared/install.sh --bundle /shared/${bundle}.tgz ${flags}`;
-/** All files of the system but the caches, and the copies that useradd makes of the lists of users. */
-const LIST = `find /etc /usr /opt /var /home /root /srv /run \\( -path /var/cache -o -path /run/lock -o -path '/etc/*-' \\) \
+/** All files but the caches, the notes of mount, and the copies that useradd makes of the lists of users. */
+const LIST = `find /etc /usr /opt /var /home /root /srv /run \\( -path /var/cache -o -path /run/lock -o -path /run/mount -o -path '/etc/*-' \\) \
   -prune -o -printf '%p %y %m %l\\n' | sort`;
 
 describe.skipIf(fault !== null)('install.sh in a clean Debian without a network', () => {
