@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 
 /**
  * Remove the files of installed packages that the service never reads, and print the size of each part:
- * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.test.ts` holds the list
- * to the sources.
+ * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.test.ts` reads
+ * documents and pictures with what is left.
  */
 
 /** Removed in every package: source maps and declarations of types. */

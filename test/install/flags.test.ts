@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const isDebian = process.platform === 'linux' && spawnSync('sh', ['-c', 'command -v apt-get']).status === 0;
@@ -79,8 +80,9 @@ test('install.sh --help tells every flag that the script reads', () => {
   for (const name of names) expect(stdout).toContain(name);
 });
 
-test.runIf(isDebian && !isInstalled)('install.sh --print tells every step, and changes nothing', () => {
-  const { status, stdout } = install('--data-dir', '/srv/print-only', '--prefix', '/opt/print-only');
+test.runIf(isDebian && !isInstalled)('install.sh --print tells every step, and changes nothing', async () => {
+  const port = String(await freePort());
+  const { status, stdout } = install('--data-dir', '/srv/print-only', '--prefix', '/opt/print-only', '--port', port);
   expect(status).toBe(0);
   for (const step of [
     'npm-cli.js ci',
