@@ -141,7 +141,7 @@ function refusalsOf(route: Route): number[] {
     ...(hasCaller && access !== 'caller' ? [403] : []),
     ...(route.params === undefined ? [] : [404]),
     ...(route.reads === 'none' ? [] : [408, 413, 415]),
-    ...(route.idempotent ? [409, 422] : []),
+    ...(route.idempotent ? [409, 410, 422] : []),
     ...(route.axis === undefined ? [] : [429]),
     ...(route.refusals ?? []),
   ];

@@ -48,6 +48,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       method: 'DELETE',
       path: '/v1/jobs/:job',
       operationId: 'deleteJob',
+      refusals: [409],
       summary: 'Remove a job that is not in progress; its document stays',
       access: 'jobs:write',
       errors: 'detail',

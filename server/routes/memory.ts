@@ -95,21 +95,25 @@ export function memoryRoutes(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning
         return { body: deleted };
       },
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/v1/memory/search',
-      operationId: 'searchMemory',
-      refusals: [402, 403, 404, 502],
-      summary: 'Find chunks over several buckets, with filters on sources, tags and time',
-      access: 'search',
-      errors: 'detail',
-      reads: 'json',
-      body: MemorySearchRequest,
-      responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
-      async handle({ caller, body, origin, signal }) {
-        const response = await searchMemory(memory.search, caller, body, signal);
-        return { body: linkResults(response, { caller, origin, keyRing }) };
-      },
-    }),
+    searchRoute(memory, keyRing),
   ];
+}
+
+function searchRoute(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/memory/search',
+    operationId: 'searchMemory',
+    refusals: [402, 403, 404, 502],
+    summary: 'Find chunks over several buckets, with filters on sources, tags and time',
+    access: 'search',
+    errors: 'detail',
+    reads: 'json',
+    body: MemorySearchRequest,
+    responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
+    async handle({ caller, body, origin, signal }) {
+      const response = await searchMemory(memory.search, caller, body, signal);
+      return { body: linkResults(response, { caller, origin, keyRing }) };
+    },
+  });
 }
