@@ -5,8 +5,8 @@ const timestamp = z.iso.datetime();
 export const BLOCKS_MAX = 100;
 export const INPUTS_MAX = 50;
 export const TIMEOUT_SECONDS_MAX = 120;
-/** Number of a version; the column is an `integer`. */
-const VersionNumber = z.int().min(1).max(2_147_483_647);
+/** Largest number of a version; the column is an `integer`. */
+const VERSION_MAX = 2_147_483_647;
 
 /** Size of a definition as JSON. */
 export const DEFINITION_BYTES_MAX = 256 * 1024;
@@ -62,7 +62,7 @@ export type NewWorkflow = z.output<typeof NewWorkflow>;
 export const NewVersion = z.object({ definition: z.record(z.string(), z.unknown()) });
 
 export const PublishRequest = z
-  .object({ version: VersionNumber.optional().describe('default: the latest') })
+  .object({ version: z.int().min(1).max(VERSION_MAX).optional().describe('default: the latest') })
   .prefault({});
 
 /** Workflow in a list. */
@@ -88,7 +88,7 @@ export const WorkflowDetail = WorkflowView.extend({
 export type WorkflowDetail = z.output<typeof WorkflowDetail>;
 
 export const GetWorkflowQuery = z.object({
-  version: z.coerce.number().pipe(VersionNumber).optional().describe('default: the latest'),
+  version: z.coerce.number().int().min(1).max(VERSION_MAX).optional().describe('default: the latest'),
 });
 
 const Inputs = z.record(z.string(), z.json()).default({});
