@@ -19,7 +19,7 @@ for (const file of process.argv.slice(2)) {
   const bytes = readFileSync(file);
   const fileName = path.basename(file);
   const document = fileName.endsWith('.png')
-    ? { text: await recognise(bytes) }
+    ? await recognise(bytes)
     : await extractDocument({
         ...{ open: () => Readable.from([bytes]), sizeBytes: bytes.length, fileName },
         pictures: { strategy: 'auto', read: recognise },
