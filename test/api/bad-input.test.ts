@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SMALL_BODY_BYTES_MAX } from '../../server/body/body-limits.ts';
 import type { Answer } from '../support/api.ts';
 import { KOREAN, LARGE, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 
@@ -87,7 +88,9 @@ describe.each(targetsByName)('bodies of %s that are not valid JSON', (_name, tar
     ['__proto__ inside', `{${valid},"x":{"y":[{"__proto__":{"admin":true}}]}}`],
     ['constructor.prototype', `{${valid},"constructor":{"prototype":{"admin":true}}}`],
   ])('a body that is not valid JSON is refused: %s', async (_label, body) => {
-    expectRefusal(await sendRaw(target, body));
+    const reply = await sendRaw(target, body);
+    // Routes differ in the size of their bodies: some refuse the longest of these before they read them.
+    expectRefusal(reply, body.length > SMALL_BODY_BYTES_MAX && reply.status === 413 ? 413 : 400);
   });
 
   it('a missing body, another content type, another encoding and another method are refused', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig, deliver, fillBucket, freshUser, PATIENT, textOf, textsOf } from '../support/channels.ts';
+import { makeUserToken } from '../support/tokens.ts';
 
 let api: TestApi;
 let key: string;
@@ -144,7 +145,7 @@ describe('a configuration', () => {
     await fillBucket(api, 'brief', [{ text: 'Short lived.' }]);
     await createConfig(api, key, { bot_id: 'brief', collection: 'brief' });
     expect(textOf(await ask('short lived', 'brief'))).toContain('Short lived.');
-    const admin = await api.key({ scopes: ['buckets:manage'], authLevel: 10 });
+    const admin = await makeUserToken(api.appliance, { role: 'admin', authLevel: 10 });
     expect((await api.call('DELETE', '/v1/buckets/brief?confirm=brief', { key: admin })).status).toBe(200);
     const gone = await ask('어디에 있습니까?', 'brief');
     expectWellFormed(gone);
