@@ -29,6 +29,7 @@ export function documentRoutes(
       method: 'POST',
       path: '/v1/buckets/:bucket/documents',
       operationId: 'uploadDocument',
+      refusals: [402, 403],
       summary: 'Upload a document: multipart with one part "file", or JSON',
       access: 'documents:write',
       errors: 'detail',
