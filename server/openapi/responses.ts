@@ -74,10 +74,10 @@ export function renderHeaders(): JsonObject {
   return { ...HEADERS };
 }
 
-/** Render `components.responses`: every refusal in both families of errors. */
+/** Render `components.responses`: every refusal in every family of errors. */
 export function renderRefusals(components: SchemaComponents): JsonObject {
   const rendered: JsonObject = {};
-  for (const family of ['embedding', 'detail'] as const) {
+  for (const family of ['embedding', 'detail', 'both'] as const) {
     for (const status of Object.keys(REFUSALS)) {
       rendered[`${ERRORS[family].prefix}${status}`] = refusal(family, Number(status), {}, components);
     }
@@ -93,6 +93,7 @@ function refusal(family: ErrorFamily, status: number, more: JsonObject, componen
 
 function headersOfRefusal(status: number): string[] {
   if (status === 401) return ['WWW-Authenticate'];
+  if (status === 410) return ['Idempotency-Replayed'];
   if (status === 429) return ['Retry-After', ...RATE_HEADERS];
   return [409, 502, 503].includes(status) ? ['Retry-After'] : [];
 }

@@ -14,6 +14,7 @@ import { searchMemory } from '../../src/memory/search-memory.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
 import { linkResults } from '../../src/search/link-results.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ source: z.string().min(1).max(128).describe('id or name') });
@@ -34,6 +35,7 @@ export function memoryRoutes(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning
       access: 'sources:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: NewSource,
       responses: { 201: { description: 'The source', schema: SourceView } },
@@ -109,6 +111,7 @@ function searchRoute(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>): Rou
     access: 'search',
     errors: 'detail',
     reads: 'json',
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
     body: MemorySearchRequest,
     responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
     async handle({ caller, body, origin, signal }) {

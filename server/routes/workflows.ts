@@ -23,6 +23,7 @@ import {
   listWorkflows,
   publishWorkflow,
 } from '../../src/workflows/workflows.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ workflow: z.string().min(1).max(128).describe('id or name') });
@@ -53,6 +54,7 @@ export function workflowRoutes(workflows: Workflows): Route[] {
       access: 'workflows:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: NewWorkflow,
       responses: { 201: { description: 'The workflow', schema: WorkflowDetail } },
@@ -93,6 +95,7 @@ export function workflowRoutes(workflows: Workflows): Route[] {
       access: 'workflows:manage',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: NewVersion,
       responses: { 200: { description: 'The workflow', schema: WorkflowDetail } },
@@ -113,24 +116,29 @@ export function workflowRoutes(workflows: Workflows): Route[] {
       responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       handle: async ({ caller, params }) => ({ body: await deleteWorkflow(sql, caller, params.workflow) }),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/v1/workflows/:workflow/publish',
-      operationId: 'publishWorkflow',
-      refusals: [409],
-      summary: 'Publish a version of a workflow, by default the latest',
-      access: 'workflows:manage',
-      errors: 'detail',
-      reads: 'json',
-      params,
-      body: PublishRequest,
-      responses: { 200: { description: 'The workflow', schema: WorkflowView } },
-      handle: async ({ caller, params, body }) => ({
-        body: await publishWorkflow(workflows, caller, params.workflow, body.version),
-      }),
-    }),
+    publishRoute(workflows),
     ...runRoutes(workflows),
   ];
+}
+
+function publishRoute(workflows: Workflows): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/workflows/:workflow/publish',
+    operationId: 'publishWorkflow',
+    refusals: [409],
+    summary: 'Publish a version of a workflow, by default the latest',
+    access: 'workflows:manage',
+    errors: 'detail',
+    reads: 'json',
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    params,
+    body: PublishRequest,
+    responses: { 200: { description: 'The workflow', schema: WorkflowView } },
+    handle: async ({ caller, params, body }) => ({
+      body: await publishWorkflow(workflows, caller, params.workflow, body.version),
+    }),
+  });
 }
 
 function runRoutes(workflows: Workflows): Route[] {
@@ -145,6 +153,7 @@ function runRoutes(workflows: Workflows): Route[] {
       access: 'workflows:run',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: DryRunRequest,
       responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
@@ -161,6 +170,7 @@ function runRoutes(workflows: Workflows): Route[] {
       access: 'workflows:run',
       errors: 'detail',
       reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       params,
       body: RunRequest,
