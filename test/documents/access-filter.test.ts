@@ -13,10 +13,15 @@ const FILTER = 'src/documents/visibility.ts';
  * through the condition before. Every other file must use it.
  */
 const FOR_THE_SERVICE = [
+  'src/backup/restore-store.ts',
+  'src/backup/snapshot-store.ts',
   'src/documents/deletion-store.ts',
+  'src/ingest/calibration/store.ts',
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',
+  'src/ingest/retry-store.ts',
   'src/ingest/store.ts',
+  'src/jobs/operation-store.ts',
   'src/memory/entry-store.ts',
 ];
 
