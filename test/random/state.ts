@@ -79,9 +79,13 @@ export function planChange(state: State, change: Change): { after: State; isRein
   const level = change.level === null ? state.level : Math.min(change.level, AUTH_LEVELS[change.caller]);
   const scope = scopePatch === undefined ? state.scope : scopePatch;
   const searchable = change.searchable ?? state.searchable;
-  const isReindexed = change.reindex && change.searchable !== false && searchable;
   const edited: State = { ...state, metadata, level, scope, searchable };
-  if (!isReindexed && keyOf(edited) === keyOf(state)) return null;
+  const isChanged = keyOf(edited) !== keyOf(state);
+  // Without a change only an edit without any field, or a document that has no vectors and no job, gets new ones.
+  const isBare = !state.isActive && (state.status === 'ready' || state.status === 'failed');
+  const isEmpty = change.level === null && change.searchable === null && Object.keys(change.metadata).length === 0;
+  const isReindexed = change.reindex && change.searchable !== false && searchable && (isChanged || isBare || isEmpty);
+  if (!isReindexed && !isChanged) return null;
   const dropsVectors = isReindexed || (state.searchable && !searchable);
   return {
     after: {
