@@ -163,7 +163,14 @@ export async function insertDocuments(sql: Sql, documents: readonly PlainDocumen
   for (const id of ['col_a', 'col_b']) {
     await sql`INSERT INTO collections (id, org_id, bucket_id, name) VALUES (${id}, ${ORG_ID}, ${BUCKET_ID}, ${id})`;
   }
-  const constants = { org_id: ORG_ID, size_bytes: 1, sha256: '\\x00', object_key: 'k', ingest_options: {} };
+  const constants = {
+    org_id: ORG_ID,
+    size_bytes: 1,
+    sha256: '\\x00',
+    object_key: 'k',
+    ingest_options: {},
+    keyword_only: false,
+  };
   const rows = documents.flatMap(({ id, fields, metadata }) => [
     { ...constants, ...fields, metadata, bucket_id: BUCKET_ID },
     { ...constants, ...fields, metadata, bucket_id: FOREIGN_BUCKET_ID, id: `other_${id}` },
