@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { Secret } from './secret.ts';
-import { type S3Settings, s3SettingsOf } from './storage-settings.ts';
+import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 
 const secret = z
   .string()
@@ -20,16 +20,7 @@ const Folder = z.strictObject({
 
 const S3 = z.strictObject({
   type: z.literal('s3'),
-  bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket'),
-  endpoint: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
-    .optional(),
-  region: z
-    .string()
-    .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
-    .default('us-east-1'),
-  path_style: z.boolean().optional(),
+  ...s3Place,
   /** Keys of an own account: the role of the machine is never used for sources. */
   credentials: z.strictObject({
     access_key_id: secret,

@@ -7,28 +7,31 @@ const secret = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 
+/** Settings that say where a bucket on S3 is. */
+export const s3Place = {
+  bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket'),
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    .optional(),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
+    .default('us-east-1'),
+  path_style: z.boolean().optional(),
+};
+
 /** Settings of the storage of files and of the search index: on the disk of this host, or in a bucket for all hosts. */
 export const storageSettings = {
   objects: z
     .strictObject({
-      bucket: z
-        .string()
-        .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
-        .optional(),
-      endpoint: z
-        .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-        .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
-        .optional(),
-      region: z
-        .string()
-        .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
-        .default('us-east-1'),
+      ...s3Place,
+      bucket: s3Place.bucket.optional(),
       /** Prefix of all keys of this installation, so that one bucket may hold several installations. */
       prefix: z
         .string()
         .regex(/^([a-z0-9][a-z0-9_-]{0,63}\/)+$/, 'must be lower-case segments, each ending in "/"')
         .optional(),
-      path_style: z.boolean().optional(),
       credentials: z.enum(['keys', 'aws']).default('keys'),
       access_key_id: secret.optional(),
       secret_access_key: secret.optional(),
