@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
@@ -25,7 +26,14 @@ import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from '.
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { restoreGeneration } from './restore-generation.ts';
-import { activateGeneration, beginIngest, type IngestSource, type NewGeneration, registerGeneration } from './store.ts';
+import {
+  activateGeneration,
+  beginIngest,
+  type IngestSource,
+  lockHeldJob,
+  type NewGeneration,
+  registerGeneration,
+} from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
 import { GenerationWriter } from './write-generation.ts';
 
@@ -65,8 +73,11 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { job, signal } = lease;
   const source = await beginIngest(sql, job.orgId, job.documentId as string, lease.held);
   if (!source) {
-    await lease.advance('extracting'); // Throws if the job was lost.
-    throw new JobError({ category: 'storage', message: 'the document was deleted', retryable: false });
+    // The deletion cancelled the jobs that it saw, and this one was created by an edit at the same moment.
+    await sql.begin(async (tx) => {
+      if (await lockHeldJob(tx, lease.held)) await cancelJobs(tx, job.orgId, [job.id]);
+    });
+    throw new LeaseLost(job.id);
   }
 
   // A job that is reprocessed reads the file in any case.

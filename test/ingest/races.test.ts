@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBucket, deleteBucket } from '../../src/documents/buckets.ts';
+import { markDocuments } from '../../src/documents/deletion-store.ts';
 import { deleteDocument } from '../../src/documents/documents.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
@@ -99,4 +100,23 @@ it('a bucket deleted during uploads is removed with all of them, and none of the
     await allJobsDone();
     await expectNoLeftovers(bucket.id);
   }
+});
+
+it('a job that was created while its document was being deleted ends as cancelled', { timeout: 60_000 }, async () => {
+  const { sql } = test.appliance;
+  await createBucket(sql, test.operator, { name: 'late', policy: BucketPolicy.parse({}) });
+  await worker.stop();
+  const { id, job_id: jobId } = await upload('late', 1);
+  // The deletion has already cancelled the jobs that it saw.
+  await markDocuments(sql, test.operator.orgId, [id]);
+  worker = test.appliance.jobs.worker('ingest');
+  await worker.start(signal);
+  const ended = async () => {
+    const [job] = await sql`SELECT status FROM jobs WHERE id = ${jobId}`;
+    return ['ready', 'failed', 'cancelled'].includes(job?.['status'] as string);
+  };
+  await until(ended, { withinMs: 30_000, what: 'the end of the job' });
+  expect([...(await sql`SELECT status, error_message FROM jobs WHERE id = ${jobId}`)]).toEqual([
+    { status: 'cancelled', error_message: null },
+  ]);
 });
