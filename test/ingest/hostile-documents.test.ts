@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bombs, deceptions, xmlAttacks } from '../support/hostile-files.ts';
-import { damagedFiles, damagedParts, damagedScans, HostileReading } from './hostile-reading.ts';
+import { damagedFiles, damagedParts, HostileReading } from './hostile-reading.ts';
 
-// These files are a sample of those in the long test: every format and every kind of damage and attack, but not all
-// combinations.
+// These files are a small sample of those in the long test.
 let reading: HostileReading;
 beforeAll(async () => {
   reading = await HostileReading.open();
@@ -11,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => reading.close());
 
 test('a sample of damaged files of every format ends with text or an expected error', async () => {
-  const files = [...(await damagedFiles(true)), ...(await damagedScans(true)), ...damagedParts(1)];
+  const files = [...(await damagedFiles(true)), ...damagedParts(1)];
   const outcomes = await reading.survive(files);
   expect(outcomes.get('corrupt')).toBeGreaterThan(2);
   expect(outcomes.get('text')).toBeGreaterThan(2);
@@ -20,9 +19,9 @@ test('a sample of damaged files of every format ends with text or an expected er
 test('XML attacks, bombs and deceptive documents get no access and end with text or an expected error', async () => {
   const every = <T>(step: number, from: readonly T[]) => from.filter((_, nth) => nth % step === 0);
   const files = [
-    ...every(7, xmlAttacks(reading.canary)),
-    ...bombs(['docx: its text', 'xlsx: one string a million times', 'pdf: forms in forms', 'json: arrays']),
-    ...every(5, await deceptions(reading.canary)),
+    ...every(14, xmlAttacks(reading.canary)),
+    ...bombs(['docx: its text', 'json: arrays']),
+    ...every(10, await deceptions(reading.canary)),
   ];
   const outcomes = await reading.survive(files);
   expect(outcomes.get('corrupt')).toBeGreaterThan(2);
