@@ -86,16 +86,33 @@ export interface NewGeneration {
  * document is deleted or being deleted.
  */
 export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<boolean> {
-  const rows = await sql`
+  return (await registerGenerations(sql, generation.orgId, [generation])).has(generation.id);
+}
+
+/**
+ * Register generations of different documents before anything of them is written.
+ *
+ * @returns ids of those whose document is neither deleted nor being deleted
+ */
+export async function registerGenerations(
+  sql: Sql,
+  orgId: string,
+  generations: readonly NewGeneration[],
+): Promise<Set<number>> {
+  const rows = await sql<{ id: string }[]>`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model,
                              embed_revision, space, map_version, native_dimension, replaces)
-    SELECT ${generation.id}, org_id, bucket_id, id, ${generation.jobId}, ${generation.artifactKey},
-           ${generation.chunksCount}, ${generation.embedModel}, ${generation.embedRevision}, ${generation.space},
-           ${generation.mapVersion}, ${generation.nativeDimension}, ${generation.replaces}
-    FROM documents WHERE org_id = ${generation.orgId} AND id = ${generation.documentId} AND status <> 'deleting'
-    FOR SHARE
-    RETURNING 1`;
-  return rows.length === 1;
+    SELECT given.id, documents.org_id, documents.bucket_id, documents.id, "jobId", "artifactKey", "chunksCount",
+           "embedModel", "embedRevision", given.space, "mapVersion", "nativeDimension", given.replaces
+    FROM jsonb_to_recordset(${sql.json(generations as never)}) AS given (
+           id bigint, "documentId" text, "jobId" text, "artifactKey" text, "chunksCount" integer, "embedModel" text,
+           "embedRevision" text, space text, "mapVersion" integer, "nativeDimension" integer, replaces bigint)
+    JOIN documents ON documents.org_id = ${orgId} AND documents.id = given."documentId"
+    WHERE documents.status <> 'deleting'
+    ORDER BY documents.id
+    FOR SHARE OF documents
+    RETURNING id`;
+  return new Set(rows.map((row) => Number(row.id)));
 }
 
 /**

@@ -10,7 +10,7 @@ import type { ReindexRun } from '../../search/reindex-store.ts';
 import { type ChunkArtifact, encodeOnThread } from '../artifact.ts';
 import { readArtifact } from '../artifact-store.ts';
 import { analyseArtifacts, rowsOf } from '../index-rows.ts';
-import { registerGeneration } from '../store.ts';
+import { registerGenerations } from '../store.ts';
 import type { VectorMaker } from './make-vectors.ts';
 import type { VectorSource } from './plan.ts';
 import { isActive, type LiveDocument, nextGenerations } from './store.ts';
@@ -62,11 +62,13 @@ export async function writeBatch(
     works.map(({ artifact }) => artifact),
     context.signal,
   );
+  const known = await register(context, works);
   const limit = pLimit(OBJECTS_AT_ONCE_MAX);
   const written = await allSettled(
     works.map(async (work, at) => {
-      const isStored = work.source === 'keep' || (await limit(() => store(context, work)));
-      if (!isStored || !(await append(context, work, tokens[at] as string[]))) return null;
+      if (!known.has(work.generation)) return null;
+      if (work.source !== 'keep') await limit(() => store(context, work));
+      if (!(await append(context, work, tokens[at] as string[]))) return null;
       return { document: work.document, generation: work.generation };
     }),
   );
@@ -115,22 +117,33 @@ function checkArtifact(document: LiveDocument, artifact: ChunkArtifact, source: 
   });
 }
 
-/** Register before writing, so that whatever a crash leaves is swept. @returns false if the document is gone */
-async function store(context: BatchContext, work: Work): Promise<boolean> {
-  const { orgId, run } = context;
+/**
+ * Register the new generations before anything of them is written, so that whatever a crash leaves is swept.
+ *
+ * @returns generations whose document still exists, those that are kept included
+ */
+async function register({ sql, orgId, run }: BatchContext, works: readonly Work[]): Promise<Set<number>> {
+  const made = works.filter(({ source }) => source !== 'keep');
+  const known = await registerGenerations(
+    sql,
+    orgId,
+    made.map(({ document, generation, artifact }) => ({
+      ...{ id: generation, orgId, bucketId: run.bucketId, documentId: document.id, jobId: run.id },
+      ...{ artifactKey: artifactKey(orgId, document.id, generation), chunksCount: artifact.chunks.length },
+      ...{ embedModel: artifact.model, embedRevision: artifact.native?.revision ?? null, space: artifact.space },
+      ...{ mapVersion: artifact.mapVersion, nativeDimension: artifact.native?.dimension ?? null },
+      replaces: document.generation,
+    })),
+  );
+  for (const { source, generation } of works) if (source === 'keep') known.add(generation);
+  return known;
+}
+
+async function store({ orgId, threads, objects, signal }: BatchContext, work: Work): Promise<void> {
   const { document, generation, artifact } = work;
-  const key = artifactKey(orgId, document.id, generation);
-  const isKnown = await registerGeneration(context.sql, {
-    ...{ id: generation, orgId, bucketId: run.bucketId, documentId: document.id, jobId: run.id },
-    ...{ artifactKey: key, chunksCount: artifact.chunks.length, replaces: document.generation },
-    ...{ embedModel: artifact.model, embedRevision: artifact.native?.revision ?? null, space: artifact.space },
-    ...{ mapVersion: artifact.mapVersion, nativeDimension: artifact.native?.dimension ?? null },
-  });
-  if (!isKnown) return false;
   const chunks = artifact.chunks.map((chunk) => ({ ...chunk, id: `${document.id}_${generation}_${chunk.index}` }));
-  const bytes = await encodeOnThread(context.threads, { ...artifact, generation, chunks }, context.signal);
-  await context.objects.put(key, bytes);
-  return true;
+  const bytes = await encodeOnThread(threads, { ...artifact, generation, chunks }, signal);
+  await objects.put(artifactKey(orgId, document.id, generation), bytes);
 }
 
 /** @returns false if the document was deleted or ingested again meanwhile */

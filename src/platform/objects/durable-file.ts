@@ -67,7 +67,7 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
 /** Flushes folders and remembers those whose path from the root is already on the disk. */
 export class FolderFlusher {
   readonly #root: string;
-  /** Identities of flushed folders by name: the name may belong to another folder now. */
+  /** Identities of folders whose path is flushed, by name: the name may belong to another folder now. */
   readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
 
   constructor(root: string) {
@@ -75,17 +75,18 @@ export class FolderFlusher {
   }
 
   /**
-   * Flush `folder` and all folders above it up to the root. This includes folders that existed before, since another
-   * writer may have created one without having flushed it yet.
+   * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before. This
+   * includes folders that existed before, since another writer may have created one without having flushed it yet.
    */
   async flushPath(folder: string): Promise<void> {
-    const identity = await flushFolder(folder);
-    if (this.#flushed.get(folder) === identity) return;
-    for (let current = folder; current !== this.#root; ) {
-      current = path.dirname(current);
-      await flushFolder(current);
+    const flushed: [folder: string, identity: string][] = [];
+    for (let current = folder; ; current = path.dirname(current)) {
+      const identity = await flushFolder(current);
+      if (this.#flushed.get(current) === identity) break;
+      flushed.push([current, identity]);
+      if (current === this.#root) break;
     }
-    this.#flushed.set(folder, identity);
+    for (const [name, identity] of flushed) this.#flushed.set(name, identity);
   }
 }
 
