@@ -10,7 +10,7 @@ import type { Work } from './work.ts';
 /** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
 const PROJECT_ROWS = 2_048;
 /** Texts embedded by one request; the provider's batching divides them further. */
-const EMBED_TEXTS = 512;
+const EMBED_TEXTS = 1_024;
 
 interface Slice {
   readonly work: Work;

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Embedder } from '../../embedding/embedder.ts';
 import { AppError, conflict } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -29,8 +30,10 @@ import { type BatchContext, type Failure, writeBatch } from './write-batch.ts';
 /** Chunks and documents of one batch, unless a single document has more: what is in memory, for each batch at work. */
 const BATCH_CHUNKS = 2_000;
 const BATCH_DOCUMENTS = 256;
-/** While one batch is written, the next ones are computed. */
-const BATCHES_AT_ONCE = 3;
+/** While one batch is written, the next ones are embedded and read. */
+const BATCHES_AT_ONCE = 4;
+/** Batches that are read at once: one, so that each of the others is at a later step of its work. */
+const READING_AT_ONCE = 1;
 /** Rounds after which jobs of the bucket have to wait, so that the run catches up with what they change. */
 const OPEN_ROUNDS = 3;
 const ROUNDS_MAX = 10;
@@ -74,6 +77,7 @@ export class Reindexing {
   readonly #plan: ReindexPlan;
   readonly #options: RunOptions;
   readonly #vectors: VectorMaker;
+  readonly #reading = pLimit(READING_AT_ONCE);
   /** Live generations whose documents are in the new table. */
   readonly #covered = new Set<number>();
   /** Documents that are left out, by their live generation. */
@@ -309,7 +313,8 @@ export class Reindexing {
   #batchContext(run: ReindexRun, signal: AbortSignal): BatchContext {
     const { sql, objects, threads, index } = this.#context;
     const { sourceOf } = this.#plan;
-    return { sql, objects, threads, index, vectors: this.#vectors, orgId: this.#orgId, run, sourceOf, signal };
+    const own = { vectors: this.#vectors, reading: this.#reading, orgId: this.#orgId };
+    return { sql, objects, threads, index, ...own, run, sourceOf, signal };
   }
 }
 

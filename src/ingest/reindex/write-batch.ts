@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { artifactKey } from '../../documents/documents.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
@@ -26,6 +26,8 @@ export interface BatchContext {
   readonly threads: Threads;
   readonly index: IndexWriter;
   readonly vectors: VectorMaker;
+  /** Batches that are read at once. */
+  readonly reading: LimitFunction;
   readonly orgId: string;
   readonly run: ReindexRun;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
@@ -55,7 +57,7 @@ export async function writeBatch(
   context: BatchContext,
   documents: readonly LiveDocument[],
 ): Promise<{ written: Written[]; failures: Failure[] }> {
-  const { works, failures } = await readWorks(context, documents);
+  const { works, failures } = await context.reading(() => readWorks(context, documents));
   await context.vectors.make(works, context.signal);
   const tokens = await analyseArtifacts(
     context.threads,
