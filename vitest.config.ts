@@ -6,7 +6,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts', 'test/**/*.extended.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/report-seed.ts'],
+    setupFiles: ['test/support/compile-cache.ts', 'test/support/report-seed.ts'],
+    // Node reads the sources itself, as in production, and caches what it compiled for the next process.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
     maxWorkers: 2,
     // Generous: a test that hangs is rare, a machine that is busy with something else is not.

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 /**
  * Remove the files of installed packages that the service never reads, and print the size of each part:
- * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.test.ts` reads
+ * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.long.test.ts` reads
  * documents and pictures with what is left.
  */
 
