@@ -18,6 +18,9 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Batches in progress: one is read and stored while another is written. */
 const BATCHES_IN_PROGRESS = 2;
 const REMOVED_BATCH = 200;
+/** A source that had this many entries and shows none is taken to be unavailable: an unmounted folder, a table that is
+ * being loaded again. */
+const EMPTIED_MIN = 10;
 
 /** Result of a synchronisation; its changes are counted in their transactions. */
 export interface SyncResult {
@@ -47,7 +50,8 @@ interface Difference {
  * batch is committed by itself, so that a crash costs only the batches in progress: the next attempt finds the others
  * unchanged.
  *
- * @throws SourceFault if the source cannot be listed completely; nothing is removed then
+ * @throws SourceFault if the source cannot be listed completely, or shows nothing of many entries; nothing is removed
+ *   then
  */
 export async function syncSource(context: WriteContext, reader: SourceReader, lease: Lease): Promise<SyncResult> {
   const { signal } = lease;
@@ -102,9 +106,16 @@ async function compare(context: WriteContext, reader: SourceReader, { signal }: 
       throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
     }
   }
+  if (seen.size === 0 && known.size >= EMPTIED_MIN) throw emptied(known.size);
   const isKept = protection(faults);
   const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
+}
+
+function emptied(before: number): SourceFault {
+  return new SourceFault(
+    `the source shows no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, remove the source with its documents, and add it again`,
+  );
 }
 
 /** Return a test of keys that are not removed, since it is not known if they are gone. */

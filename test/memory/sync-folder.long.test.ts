@@ -47,6 +47,21 @@ it('a second synchronisation of a folder does exactly the work of what changed',
   await checkWork(test, source, folderPlace(path.join(root.folder, 'many')), sizes);
 });
 
+it('a folder that shows none of its many files, as one that is not mounted, loses no document', async () => {
+  for (let nth = 0; nth < 12; nth++) write(`mounted/${nth}.txt`, `Text number ${nth} of a folder that is unmounted.`);
+  const { id } = await addSource(test, { name: 'mounted', connection: 'docs', config: { path: 'mounted' } });
+  expect((await sync(test, id)).counts).toMatchObject({ added: 12 });
+  const mounted = path.join(root.folder, 'mounted');
+  renameSync(mounted, `${root.folder}/elsewhere`);
+  mkdirSync(mounted);
+  const failed = await sync(test, id);
+  expect(failed.sync_state).toBe('error');
+  expect(failed.error_message).toContain('the source shows no entries, and had 12 before');
+  rmSync(mounted, { recursive: true });
+  renameSync(`${root.folder}/elsewhere`, mounted);
+  expect(await sync(test, id)).toMatchObject({ sync_state: 'idle', counts: { ...NONE, unchanged: 12 } });
+});
+
 it('a renamed file is one change, keeps its document, and is not embedded', async () => {
   write('renames/before.txt', 'The text of a file that gets another name.');
   const { id } = await addSource(test, { name: 'renames', connection: 'docs', config: { path: 'renames' } });
