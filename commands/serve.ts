@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
+import { consoleUrl, describeConsole, makeConsoleLink } from '../src/cli/console-link.ts';
 import { firstRequest } from '../src/cli/first-request.ts';
 import { note, printJson } from '../src/cli/output.ts';
 
@@ -43,18 +44,24 @@ export default class Serve extends BaseCommand {
         const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
         const { inheritedSocket } = await import('../src/platform/config.ts');
-        const api = apiService(appliance, { socket: inheritedSocket() });
+        const socket = inheritedSocket();
+        const api = apiService(appliance, { socket });
         const workers = [jobs.worker('ingest'), jobs.worker('embed'), api];
         const services = flags['no-workers']
           ? [api]
           : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
         services.push(ingest.autoCalibration());
+        // The output of a supervised server is kept in a log, where a link that signs in must not be.
+        const link = socket === null && !this.jsonEnabled() ? await makeConsoleLink(appliance) : null;
         await runServices(services, {
           logger,
           onReady: () => {
-            if (this.jsonEnabled()) printJson({ url: api.url, key_file: adminKeyFile });
-            else
-              this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
+            if (this.jsonEnabled()) {
+              printJson({ url: api.url, key_file: adminKeyFile, console_url: consoleUrl(appliance.config, api.url) });
+              return;
+            }
+            this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
+            this.log(describeConsole(consoleUrl(appliance.config, api.url), link));
           },
         });
       },

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
+import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
@@ -11,29 +12,41 @@ import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
+import { InstallationGauge } from './installation-load.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi/render-openapi.ts';
 import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
+import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
+import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { documentPageRoutes } from './routes/document-page.ts';
 import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
+import { eventRoutes } from './routes/events.ts';
 import { imageRoutes } from './routes/images.ts';
 import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { meRoutes } from './routes/me.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { modelRoutes } from './routes/models.ts';
+import { oidcSignInRoutes } from './routes/oidc-sign-in.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { organizationRoutes } from './routes/organizations.ts';
+import { overviewRoutes } from './routes/overview.ts';
+import { referenceRoutes } from './routes/reference.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
+import { sessionRoutes } from './routes/sessions.ts';
 import { usageRoutes } from './routes/usage.ts';
+import { userRoutes } from './routes/users.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 
 /** Time that requests in progress have to finish after a stop was requested; then they are aborted. */
@@ -59,7 +72,11 @@ export interface ApiService extends Service {
 }
 
 /** List every route of the API of an appliance. */
-export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
+export function apiRoutes(
+  appliance: Appliance,
+  purge: () => void,
+  live: LiveEvents = new LiveEvents(appliance),
+): Route[] {
   const { sql, embedding, config, projections } = appliance;
   const shared = { queryShares: appliance.queryShares };
   const routes = [
@@ -76,9 +93,15 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes({ sql, projections, backends: embedding.backends }),
     ...routingRoutes(sql, embedding),
-    ...usageRoutes(appliance.usage.summarize),
+    ...usageRoutes(appliance.usage),
     ...meRoutes(sql),
+    ...sessionRoutes(sql, appliance.access),
+    ...oidcSignInRoutes(appliance.access),
+    ...keyRoutes(sql, appliance.keyRing),
+    ...userRoutes(sql),
+    ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
+    ...bucketMapRoutes({ sql, tables: appliance.search.tables, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
@@ -88,8 +111,13 @@ export function apiRoutes(appliance: Appliance, purge: () => void): Route[] {
     ...searchRoutes(appliance.search, appliance.keyRing),
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels, appliance.threads),
+    ...channelRecordRoutes(sql),
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, appliance.keyRing, purge),
+    ...eventRoutes(live),
+    ...overviewRoutes(sql, new InstallationGauge(appliance)),
+    ...consoleRoutes(),
+    ...referenceRoutes(),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,
@@ -121,12 +149,14 @@ export function apiService(
       .then(() => appliance.documents.purge(drain.signal))
       .catch((error) => logger.warn({ err: error }, 'removal of deleted data failed and will be tried again'));
   };
+  const live = new LiveEvents(appliance);
   const app = createApp({
-    routes: apiRoutes(appliance, purge),
+    routes: apiRoutes(appliance, purge, live),
     resolveCaller: Object.assign(
       (authorization: string | undefined) => appliance.access.callers.resolve(authorization),
       {
         isCronSecret: cronSecretCheck(config.cronSecret),
+        sessions: appliance.access.sessions,
       },
     ),
     failedLogins: new FailedLogins({ perMinute: config.limits.failedLoginsPerMinute }),
@@ -168,6 +198,7 @@ export function apiService(
     },
     async stop() {
       const deadline = setTimeout(() => drain.abort(), ABORT_MS);
+      live.close();
       await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
       clearTimeout(deadline);
       drain.abort();

@@ -7,7 +7,7 @@ import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
 import type { BodyLimits } from './body/body-limits.ts';
 import type { BodyMemory } from './body/body-memory.ts';
-import { authorize, type ResolveCaller } from './middleware/authorize.ts';
+import { authorize, brakeSignIns, type ResolveCaller } from './middleware/authorize.ts';
 import { closeUnread } from './middleware/close-unread.ts';
 import { handle } from './middleware/handle.ts';
 import { type Idempotency, idempotency } from './middleware/idempotency.ts';
@@ -86,7 +86,8 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     writeReply(),
     route.access !== 'public' &&
       route.access !== 'signature' &&
-      authorize(route.access, settings.resolveCaller, settings.failedLogins),
+      authorize(route, settings.resolveCaller, settings.failedLogins),
+    route.signsIn === true && brakeSignIns(settings.failedLogins),
     isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),
     route.reads === 'json' && readJson(route, jsonBytesMax),

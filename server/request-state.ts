@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
+import type { Secret } from '../src/platform/secret.ts';
 import { announcesBody } from './body/body-headers.ts';
 import type { BodyReservation } from './body/body-memory.ts';
 import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
@@ -28,6 +29,10 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   route: Route | null = null;
   /** Caller (`authorize`); null if the access policy needs none. */
   caller: Caller | null = null;
+  /** Session that the caller was found by (`authorize`); null for a key or a token in the header. */
+  session: Secret | null = null;
+  /** Check of the caller during a long answer (`authorize`). */
+  recheck: () => Promise<boolean> = isStillThere;
   /** Memory that the body takes (`reserve-memory`); null for a route without a body. */
   memory: BodyReservation | null = null;
   /** Body as sent (`read-json`, `read-upload`), in bytes if it is large, then the output of the route's schema (`validate-body`). */
@@ -63,6 +68,21 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#originOf(this.#req);
   }
 
+  /** Header `Cookie`, unread. */
+  get cookies(): string | undefined {
+    return this.#req.headers.cookie;
+  }
+
+  /** Header `Last-Event-ID`; null if there is none. */
+  get lastEventId(): string | null {
+    return this.#req.headers['last-event-id']?.toString().slice(0, 100) ?? null;
+  }
+
+  /** Header `Accept-Encoding`, unread. */
+  get encodings(): string | undefined {
+    return this.#req.headers['accept-encoding']?.toString();
+  }
+
   /** Client library as it announces itself; null if it does not. */
   get sdk(): ClientSdk | null {
     return clientSdkOf(this.#req.headers);
@@ -95,6 +115,8 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return !this.#req.complete && announcesBody(this.#req);
   }
 }
+
+const isStillThere = async () => true;
 
 /** Abort controllers of the requests in progress; all are aborted when the server drains past its deadline. */
 export class RequestAborts {

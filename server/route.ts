@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller, Scope } from '../src/access/caller.ts';
+import type { Secret } from '../src/platform/secret.ts';
 import type { RateAxis } from '../src/usage/schema.ts';
 import type { ClientSdk } from './client-sdk.ts';
 
@@ -77,6 +78,19 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   /** Set if the route honours `Idempotency-Key` and the request has one; otherwise null. */
   readonly idempotent: IdempotentRequest | null;
   readonly caller: CallerOf<A>;
+  /** Id of the session that the caller was found by; null for a key or a token in the header. */
+  readonly session: Secret | null;
+  /**
+   * Check again that the credential is valid and gives the same rights as at the beginning of the request; set for a
+   * route that `streams`.
+   */
+  readonly recheck: () => Promise<boolean>;
+  /** Header `Last-Event-ID`; null if there is none. */
+  readonly lastEventId: string | null;
+  /** Header `Accept-Encoding`, unread. */
+  readonly encodings: string | undefined;
+  /** Header `Cookie`, unread. */
+  readonly cookies: string | undefined;
   readonly requestId: string;
   /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
   readonly origin: string | null;
@@ -93,7 +107,7 @@ export interface RouteReply {
   /** Free the body's memory; called once the response has been sent, and not if it was cut off. */
   readonly freeBody?: () => void;
   readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** Response of a route, for OpenAPI. */
@@ -108,7 +122,7 @@ export interface RouteResponse {
 }
 
 /** Statuses with which handlers refuse requests. */
-export type RefusalStatus = 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
+export type RefusalStatus = 401 | 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
 
 /** Headers that responses of some routes have. */
 export type DescribedHeader =
@@ -139,6 +153,10 @@ export interface Route<
   readonly reads: 'none' | 'json' | 'signed' | 'upload';
   /** Bound of the body in bytes, if it differs from the server's bound for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
+  /** Set if the answer goes on for long, so that the caller is checked again meanwhile. */
+  readonly streams?: true;
+  /** Slow down refusals of this route, which checks a credential in its body. */
+  readonly signsIn?: true;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
   /**

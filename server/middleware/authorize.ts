@@ -3,10 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { type Caller, hasScope, requireScope, SCOPES } from '../../src/access/caller.ts';
 import type { FailedLogins } from '../../src/access/failed-logins.ts';
+import type { Sessions } from '../../src/access/sessions/sessions.ts';
+import { readerKey } from '../../src/appliance/live/live-events.ts';
 import { AppError, forbidden } from '../../src/platform/errors.ts';
-import type { Secret } from '../../src/platform/secret.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { readCookie, SESSION_COOKIE } from '../cookies.ts';
 import type { RequestContext, RequestMiddleware } from '../request-state.ts';
-import type { AccessPolicy } from '../route.ts';
+import type { AccessPolicy, Route } from '../route.ts';
 
 /** Resolver of the caller of a request. */
 export interface ResolveCaller {
@@ -14,6 +17,8 @@ export interface ResolveCaller {
   (authorization: string | undefined): Promise<Caller>;
   /** Return true for the cron secret; always false if none is configured. */
   readonly isCronSecret?: (presented: string) => boolean;
+  /** Sessions of browsers; without them cookies mean nothing. */
+  readonly sessions?: Pick<Sessions, 'resolve' | 'isCsrfToken'>;
 }
 
 const POLICIES: ReadonlySet<unknown> = new Set<AccessPolicy>([
@@ -32,22 +37,51 @@ export function isAccessPolicy(access: unknown): access is AccessPolicy {
 
 /**
  * Check a request against the access policy of its route and store the caller; null if the policy needs none. Throws
- * AppError 401; 403 `scope_missing`, `invalid_cron_secret`; 429 `too_many_failed_logins`.
+ * AppError 401; 403 `scope_missing`, `invalid_cron_secret`, `csrf_token_invalid`, `cross_site_request`; 429
+ * `too_many_failed_logins`.
  */
 export function authorize(
-  access: AccessPolicy,
+  { access, streams }: Pick<Route, 'access' | 'streams'>,
   resolveCaller: ResolveCaller,
   failedLogins: FailedLogins,
 ): RequestMiddleware {
   return async (ctx, next) => {
-    try {
-      ctx.state.caller = await callerOf(access, ctx.req, resolveCaller);
-    } catch (error) {
-      if (isFailedLogin(error)) await failedLogins.brake(sourcesOf(ctx), () => ctx.state.signal);
-      throw error;
-    }
+    await braked(ctx, failedLogins, async () => {
+      ctx.state.caller = await callerOf(access, ctx, resolveCaller);
+    });
+    if (streams === true) ctx.state.recheck = () => hasSameRights(ctx, resolveCaller);
     await next();
   };
+}
+
+/** Resolve the credential of a request again. Returns false if it is refused now, or gives other rights than before. */
+async function hasSameRights({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<boolean> {
+  const { caller, session } = state;
+  const { sessions } = resolveCaller;
+  try {
+    const now =
+      session !== null && sessions !== undefined
+        ? await sessions.resolve(session.reveal(), { isUse: false })
+        : await resolveCaller(req.headers.authorization);
+    return caller !== null && readerKey(now) === readerKey(caller);
+  } catch (error) {
+    if (error instanceof AppError) return error.retryable;
+    throw error;
+  }
+}
+
+/** Slow down the refusals of a route that checks a credential in its body. Throws AppError 429 `too_many_failed_logins`. */
+export function brakeSignIns(failedLogins: FailedLogins): RequestMiddleware {
+  return (ctx, next) => braked(ctx, failedLogins, next);
+}
+
+async function braked(ctx: RequestContext, failedLogins: FailedLogins, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (isFailedLogin(error)) await failedLogins.brake(sourcesOf(ctx), () => ctx.state.signal);
+    throw error;
+  }
 }
 
 /** Return true for the refusal of credentials that somebody may have guessed. */
@@ -64,26 +98,62 @@ function sourcesOf({ ip, req }: RequestContext): string[] {
 
 async function callerOf(
   access: AccessPolicy,
-  req: IncomingMessage,
+  ctx: RequestContext,
   resolveCaller: ResolveCaller,
 ): Promise<Caller | null> {
   if (access === 'public' || access === 'signature') return null;
-  if (access === 'loopback_or_platform_admin' && isLocalPeer(req)) return null;
-  if (access === 'cron_or_platform_admin') return authorizeCron(req, resolveCaller);
-  const caller = await resolveCaller(req.headers.authorization);
+  if (access === 'loopback_or_platform_admin' && isLocalPeer(ctx.req)) return null;
+  if (access === 'cron_or_platform_admin') return authorizeCron(ctx, resolveCaller);
+  const caller = await identify(ctx, resolveCaller);
   if (access === 'caller') return caller;
   requireScope(caller, access === 'loopback_or_platform_admin' ? 'platform_admin' : access);
   return caller;
 }
 
+/** Find the caller by the header `Authorization`, or else by the cookie of a session. */
+async function identify({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<Caller> {
+  const { authorization } = req.headers;
+  const { sessions } = resolveCaller;
+  const session =
+    authorization === undefined && sessions !== undefined ? readCookie(state.cookies, SESSION_COOKIE) : null;
+  if (session === null || sessions === undefined) return resolveCaller(authorization);
+  refuseCrossSite(req);
+  const caller = await sessions.resolve(session);
+  if (
+    !SAFE_METHODS.has(req.method ?? '') &&
+    !sessions.isCsrfToken(session, String(req.headers['x-csrf-token'] ?? ''))
+  ) {
+    throw forbidden(
+      'the CSRF token is missing or wrong: send the csrf_token of the session in the header X-CSRF-Token',
+      'csrf_token_invalid',
+    );
+  }
+  state.session = new Secret(session);
+  return caller;
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Refuse a request with a session that a page of another origin made the browser send. `SameSite` and the CSRF token
+ * keep such requests out too; this holds in browsers that send `Sec-Fetch-Site`, whatever becomes of the other two.
+ *
+ * @throws AppError `cross_site_request` (403)
+ */
+export function refuseCrossSite(req: IncomingMessage): void {
+  const site = req.headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  throw forbidden('a page of another site cannot use the session of this browser', 'cross_site_request');
+}
+
 /** Refuse a wrong secret even beside a valid key, and a key without `platform_admin` with 401 (contract 5.7, 7.3). */
-async function authorizeCron(req: IncomingMessage, resolveCaller: ResolveCaller): Promise<Caller | null> {
-  const presented = req.headers['x-cron-secret'];
+async function authorizeCron(ctx: RequestContext, resolveCaller: ResolveCaller): Promise<Caller | null> {
+  const presented = ctx.req.headers['x-cron-secret'];
   if (presented !== undefined) {
     if (resolveCaller.isCronSecret?.(String(presented))) return null;
     throw forbidden('the cron secret is not valid', 'invalid_cron_secret');
   }
-  const caller = await resolveCaller(req.headers.authorization);
+  const caller = await identify(ctx, resolveCaller);
   if (hasScope(caller, 'platform_admin')) return caller;
   throw new AppError({
     code: 'invalid_credentials',

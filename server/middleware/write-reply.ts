@@ -22,10 +22,13 @@ function write(ctx: RequestContext, reply: RouteReply): void {
     if (body instanceof Readable) body.destroy();
     return;
   }
-  ctx.status = reply.status ?? (body === undefined ? 204 : 200);
+  const status = reply.status ?? (body === undefined ? 204 : 200);
+  ctx.status = status;
   for (const name in reply.headers) res.setHeader(name, reply.headers[name] ?? '');
   if (body === undefined) {
     ctx.body = null;
+    // Without a body Koa sets 204, also for a redirection.
+    ctx.status = status;
   } else if (Buffer.isBuffer(body) || body instanceof Readable) {
     res.setHeader('Content-Type', reply.type ?? 'application/octet-stream');
     ctx.body = body;

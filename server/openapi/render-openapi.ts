@@ -20,6 +20,11 @@ export function renderOpenApi(routes: readonly Route[], info: { title: string; v
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`svc_…`) or a user token.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'session', description: 'A session of a browser.' },
+        csrf: {
+          ...{ type: 'apiKey', in: 'header', name: 'X-CSRF-Token' },
+          description: 'The CSRF token of the session; every method but GET needs it.',
+        },
         cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret', description: 'The cron secret.' },
       },
       schemas: components.toJson(),
@@ -39,7 +44,7 @@ function operationOf(route: Route, components: SchemaComponents): JsonObject {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    security: securityOf(route.access),
+    security: securityOf(route),
     ...(describeAccess(route.access) === null ? {} : { description: describeAccess(route.access) }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
@@ -73,10 +78,12 @@ const SIGNATURE_HEADERS = [
   },
 ];
 
-function securityOf(access: AccessPolicy): JsonObject[] {
+function securityOf({ access, method }: Route): JsonObject[] {
   if (access === 'public' || access === 'signature') return [];
-  if (access === 'loopback_or_platform_admin') return [{ bearer: [] }, {}];
-  return access === 'cron_or_platform_admin' ? [{ bearer: [] }, { cronSecret: [] }] : [{ bearer: [] }];
+  const session = method === 'GET' ? { session: [] } : { session: [], csrf: [] };
+  const own = [{ bearer: [] }, session];
+  if (access === 'loopback_or_platform_admin') return [...own, {}];
+  return access === 'cron_or_platform_admin' ? [...own, { cronSecret: [] }] : own;
 }
 
 function describeAccess(access: AccessPolicy): string | null {

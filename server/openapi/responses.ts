@@ -139,7 +139,8 @@ function refusalsOf(route: Route): number[] {
   return [
     ...[400, 431, 500, 503],
     ...(hasCaller ? [401] : []),
-    ...(hasCaller && access !== 'caller' ? [403] : []),
+    // A session is refused without its CSRF token.
+    ...(hasCaller ? [403] : []),
     ...(route.params === undefined ? [] : [404]),
     ...(route.reads === 'none' ? [] : [408, 413, 415]),
     ...(route.idempotent ? [409, 410, 422] : []),

@@ -5,6 +5,8 @@ import { AppError } from '../../src/platform/errors.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { listMapDetails } from '../../src/projection/manage-maps.ts';
 import { MapDetails } from '../../src/projection/schema.ts';
+import { readScoreMatrix, ScoreMatrix } from '../../src/projection/score-matrix.ts';
+import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sql }): Route[] {
@@ -57,6 +59,17 @@ export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sq
       async handle() {
         return { body: { object: 'list', data: await listMapDetails(sql) } };
       },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/projections/matrix',
+      operationId: 'getProjectionMatrix',
+      summary: 'Models whose vectors can be compared, with their scores in searches across models',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The matrix', schema: ScoreMatrix } },
+      handle: async ({ signal }) => ({ body: await readScoreMatrix(reportQueries(sql, signal)) }),
     }),
   ];
 }

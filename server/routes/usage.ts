@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { invalidRequest } from '../../src/platform/errors.ts';
+import { USAGE_GROUPS, type UsageGroup, UsageList } from '../../src/usage/list-usage.ts';
+import type { Usage } from '../../src/usage/open-usage.ts';
 import { UsageSummary } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { accountOf } from './embeddings.ts';
@@ -18,8 +21,35 @@ export type Summarize = (
   signal?: AbortSignal,
 ) => Promise<UsageSummary>;
 
-export function usageRoutes(summarize: Summarize): Route[] {
+const ListQuery = Period.extend({
+  by: z
+    .string()
+    .max(100)
+    .default('day')
+    .describe(`list of ${USAGE_GROUPS.join(', ')}, separated by commas`)
+    .transform((list): UsageGroup[] => list.split(',').map(toGroup)),
+});
+
+function toGroup(name: string): UsageGroup {
+  const group = USAGE_GROUPS.find((each) => each === name.trim());
+  if (group === undefined) throw invalidRequest(`by: use ${USAGE_GROUPS.join(', ')}`, 'by');
+  return group;
+}
+
+export function usageRoutes({ summarize, list }: { summarize: Summarize; list: Usage['list'] }): Route[] {
   return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/usage',
+      operationId: 'listUsage',
+      summary: 'Usage of the organization, summed by day, axis and model as asked for',
+      access: 'caller',
+      errors: 'embedding',
+      reads: 'none',
+      query: ListQuery,
+      responses: { 200: { description: 'The sums', schema: UsageList } },
+      handle: async ({ caller, query, signal }) => ({ body: await list(caller.orgId, query, signal) }),
+    }),
     defineRoute({
       method: 'GET',
       path: '/v1/usage/summary',

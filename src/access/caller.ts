@@ -14,6 +14,8 @@ export const SCOPES = [
   'workflows:run',
   'workflows:manage',
   'workflows:approve',
+  'keys:manage',
+  'users:manage',
   'platform_admin',
 ] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -12,6 +12,10 @@ export interface CredentialCache {
   get(credentialHash: string): Caller | undefined;
   /** Run the look-up, or share the pending one of another request with this credential. */
   load(credentialHash: string, lookUp: () => Promise<Resolved>): Promise<Caller>;
+  /** Remove what is known about a credential, and do not keep the result of a pending look-up. */
+  forget(credentialHash: string): void;
+  /** Forget every credential. */
+  clear(): void;
 }
 
 /**
@@ -37,7 +41,8 @@ export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax
       if (shared && startedMs < shared.startedMs + cacheMs) return shared.answer;
       const answer = lookUp()
         .then(({ caller, endsInMs }) => {
-          answers.set(credentialHash, { caller, untilMs: startedMs + Math.min(cacheMs, endsInMs ?? cacheMs) });
+          if (pending.get(credentialHash)?.answer === answer)
+            answers.set(credentialHash, { caller, untilMs: startedMs + Math.min(cacheMs, endsInMs ?? cacheMs) });
           return caller;
         })
         .finally(() => {
@@ -45,6 +50,14 @@ export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax
         });
       pending.set(credentialHash, { answer, startedMs });
       return answer;
+    },
+    forget(credentialHash) {
+      answers.delete(credentialHash);
+      pending.delete(credentialHash);
+    },
+    clear() {
+      answers.clear();
+      pending.clear();
     },
   };
 }

@@ -26,3 +26,8 @@ export function expiredCredentials(): AppError {
     message: 'this API key or token has expired; ask for a new one',
   });
 }
+
+/** Create an error 401, equal for a session that has ended and one that never was. */
+export function sessionEnded(): AppError {
+  return new AppError({ code: 'session_ended', status: 401, message: 'your session has ended; sign in again' });
+}

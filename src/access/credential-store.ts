@@ -13,6 +13,8 @@ export interface UserFacts {
   readonly department: string | null;
   /** True if the user or the organization is suspended. */
   readonly suspended: boolean;
+  /** Generation of the tokens that the user gets now. */
+  readonly generation: number;
 }
 
 /** Stored key with its organization and its user, all read in one snapshot. */
@@ -92,6 +94,7 @@ interface UserFactsRow {
   auth_level: number;
   department: string | null;
   suspended: boolean;
+  token_generation: number;
 }
 
 function toUserFacts(row: UserFactsRow): UserFacts {
@@ -103,6 +106,7 @@ function toUserFacts(row: UserFactsRow): UserFacts {
     authLevel: row.auth_level,
     department: row.department,
     suspended: row.suspended,
+    generation: row.token_generation,
   };
 }
 
@@ -112,7 +116,7 @@ export async function selectUserFacts(
   { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
 ): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
-    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
+    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id
     WHERE u.org_id = ${orgId} AND u.id = ${userId} AND u.token_generation = ${generation}
@@ -129,7 +133,7 @@ export async function selectUserFactsByOidc(
   { issuer, subject, issuedAtMs }: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>,
 ): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
-    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department,
+    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id
     WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}

@@ -9,7 +9,7 @@ import { selectUser } from './user-store.ts';
 export const CallerDescription = z
   .object({
     org: z.object({ id: z.string(), name: z.string(), plan: z.enum(PLANS) }),
-    kind: z.enum(['key', 'user']),
+    kind: z.enum(['key', 'user', 'operator']).describe('`operator`: the person at the command line, in a browser'),
     key: z.object({ id: z.string(), name: z.string() }).optional().describe('of an API key'),
     user: z
       .object({
@@ -38,7 +38,7 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
   ]);
   return {
     org: { id: org.id, name: org.name, plan: org.plan },
-    kind: keyId === null ? 'user' : 'key',
+    kind: keyId !== null ? 'key' : caller.kind === 'operator' ? 'operator' : 'user',
     ...(keyId === null ? {} : { key: { id: keyId, name: keyName ?? '' } }),
     ...(user ? { user: { id: user.id, email: user.email, role: user.role, department: user.department } } : {}),
     user_id: userId,

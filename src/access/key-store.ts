@@ -54,11 +54,42 @@ export async function insertApiKey(
   return row ? toApiKey(row) : null;
 }
 
-export async function selectApiKeys(sql: Sql, orgId: string): Promise<ApiKey[]> {
+/** Select keys, newest first. @param page.after id of the key before the first one */
+export async function selectApiKeys(
+  sql: Sql,
+  orgId: string,
+  { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
+): Promise<ApiKey[]> {
   const rows = await sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys
-    WHERE org_id = ${orgId} ORDER BY created_at DESC, id DESC LIMIT ${LIST_ROWS_MAX}`;
+    WHERE org_id = ${orgId}
+      ${after === undefined ? sql`` : sql`AND (created_at, id) < (SELECT k.created_at, k.id FROM api_keys k WHERE k.org_id = ${orgId} AND k.id = ${after})`}
+    ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
   return rows.map(toApiKey);
+}
+
+export async function selectApiKey(sql: Sql, orgId: string, id: string): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKeyRow[]>`SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
+  return row ? toApiKey(row) : null;
+}
+
+/**
+ * Change a key; call this on a locked row.
+ *
+ * @param changes.lifetimeMs counts from now; null: unlimited, undefined: the end stays
+ */
+export async function updateApiKey(
+  sql: Sql,
+  key: ApiKey,
+  changes: { name: string; scopes: readonly Scope[]; authLevel: number; lifetimeMs: number | null | undefined },
+): Promise<ApiKey> {
+  const { name, scopes, authLevel, lifetimeMs } = changes;
+  const [row] = await sql<[ApiKeyRow]>`
+    UPDATE api_keys SET name = ${name}, scopes = ${[...scopes]}, auth_level = ${authLevel}
+      ${lifetimeMs === undefined ? sql`` : sql`, expires_at = now() + ${lifetimeMs}::double precision * interval '1 millisecond'`}
+    WHERE org_id = ${key.org_id} AND id = ${key.id}
+    RETURNING ${columns(sql)}`;
+  return toApiKey(row);
 }
 
 /** Select a key and lock its row until the transaction ends. */

@@ -4,11 +4,11 @@ import type { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { hashCredential, newApiKey } from './api-key-format.ts';
 import { recordAudit } from './audit.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, requireScope, type Scope } from './caller.ts';
 import { parseInput } from './input.ts';
-import { insertApiKey, lockApiKey, selectApiKeys, updateRevocation } from './key-store.ts';
-import { requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from './roles.ts';
-import { type ApiKey, NewApiKey } from './schema.ts';
+import { insertApiKey, lockApiKey, selectApiKey, selectApiKeys, updateApiKey, updateRevocation } from './key-store.ts';
+import { requireAtLeast, requireDepartment, SCOPES_BY_ROLE } from './roles.ts';
+import { type ApiKey, ApiKeyChanges, NewApiKey, type User } from './schema.ts';
 import { selectUser } from './user-store.ts';
 
 const DEFAULT_AUTH_LEVEL = 5;
@@ -25,23 +25,17 @@ export interface CreatedApiKey {
  * Create a key for the caller's organization. It never has more rights than its creator or, if it belongs to a user,
  * than that user.
  *
- * @throws AppError `invalid_request` (400), `role_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
+ * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `user_not_found` (404)
  */
 export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: NewApiKey): Promise<CreatedApiKey> {
   const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs } = parseInput(NewApiKey, input);
-  requireOrgAdmin(by);
+  requireScope(by, 'keys:manage');
   return inTransaction(sql, async (tx) => {
     const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
     if (userId !== undefined && !user) throw notFound('user', userId);
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
-    requireAtLeast(by, scopes, authLevel);
-    if (user && (authLevel > user.auth_level || scopes.some((scope) => !SCOPES_BY_ROLE[user.role].has(scope)))) {
-      throw forbidden(
-        `a key of this user can have the scopes of a ${user.role} and an auth level up to ${user.auth_level}`,
-        'exceeds_user_rights',
-      );
-    }
+    requireRights(by, scopes, authLevel, user);
     const created = await insertNewKey(tx, keyRing, {
       orgId: by.orgId,
       userId: user?.id ?? null,
@@ -61,20 +55,56 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
   });
 }
 
-/** List the newest `LIST_ROWS_MAX` keys of the caller's organization, newest first, including revoked ones. */
-export async function listKeys(sql: Sql, by: Caller): Promise<ApiKey[]> {
-  return selectApiKeys(sql, by.orgId);
+/**
+ * List keys of the caller's organization, newest first, including revoked ones: a page, or the newest `LIST_ROWS_MAX`.
+ */
+export async function listKeys(
+  sql: Sql,
+  by: Caller,
+  page?: { limit: number; after?: string | undefined },
+): Promise<ApiKey[]> {
+  return selectApiKeys(sql, by.orgId, page);
+}
+
+/** @throws AppError `api_key_not_found` (404) */
+export async function findKey(sql: Sql, by: Caller, id: string): Promise<ApiKey> {
+  const key = await selectApiKey(sql, by.orgId, id);
+  if (!key) throw notFound('api key', id);
+  return key;
 }
 
 /**
- * Revoke a key; it is refused everywhere within 1 s. Revoking a revoked key changes nothing.
+ * Change the name, the rights or the end of a key, effective within 1 s. The caller must have the rights before and after.
  *
- * @throws AppError `role_missing` (403), `api_key_not_found` (404)
+ * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
+ *   `api_key_not_found` (404), `api_key_revoked` (409)
+ */
+export async function editKey(sql: Sql, by: Caller, id: string, input: ApiKeyChanges): Promise<ApiKey> {
+  const changes = parseInput(ApiKeyChanges, input);
+  requireScope(by, 'keys:manage');
+  return inTransaction(sql, async (tx) => {
+    const { key: before, user } = await lockManagedKey(tx, by, id);
+    if (before.revoked_at !== null) throw alreadyRevoked();
+    const { name = before.name, scopes = before.scopes, authLevel = before.auth_level, lifetimeMs } = changes;
+    requireRights(by, scopes, authLevel, user);
+    const after = await updateApiKey(tx, before, { name, scopes, authLevel, lifetimeMs });
+    const detail = { before: auditedFields(before), after: auditedFields(after) };
+    await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'key.edit', target: id, detail });
+    return after;
+  });
+}
+
+/**
+ * Revoke a key; it is refused everywhere within 1 s. Revoking a revoked key changes nothing. A key may always revoke
+ * itself.
+ *
+ * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404)
  */
 export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void> {
-  requireOrgAdmin(by);
+  requireScope(by, 'keys:manage');
   await inTransaction(sql, async (tx) => {
-    if (!(await lockApiKey(tx, by.orgId, id))) throw notFound('api key', id);
+    if (by.actor === `key:${id}`) await lockApiKey(tx, by.orgId, id);
+    else await lockManagedKey(tx, by, id);
     if (!(await updateRevocation(tx, by.orgId, id, 0))) return;
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'key.revoke', target: id });
   });
@@ -84,7 +114,7 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
  * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
  * `graceMs`; until then both work.
  *
- * @throws AppError `role_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
+ * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
  */
 export async function rotateKey(
   sql: Sql,
@@ -93,12 +123,10 @@ export async function rotateKey(
   id: string,
   graceMs = 0,
 ): Promise<CreatedApiKey> {
-  requireOrgAdmin(by);
+  requireScope(by, 'keys:manage');
   return inTransaction(sql, async (tx) => {
-    const old = await lockApiKey(tx, by.orgId, id);
-    if (!old) throw notFound('api key', id);
-    if (old.revoked_at !== null) throw conflict('this key is already revoked; create a new one', 'api_key_revoked');
-    requireAtLeast(by, old.scopes, old.auth_level);
+    const { key: old } = await lockManagedKey(tx, by, id);
+    if (old.revoked_at !== null) throw alreadyRevoked();
     const created = await insertNewKey(tx, keyRing, {
       orgId: by.orgId,
       userId: old.user_id,
@@ -117,6 +145,40 @@ export async function rotateKey(
     });
     return created;
   });
+}
+
+/**
+ * Lock a key that has no more rights than the caller, and find its user.
+ *
+ * @throws AppError `exceeds_own_rights` (403), `api_key_not_found` (404)
+ */
+async function lockManagedKey(tx: Sql, by: Caller, id: string): Promise<{ key: ApiKey; user: User | null }> {
+  const key = await lockApiKey(tx, by.orgId, id);
+  if (!key) throw notFound('api key', id);
+  const user = key.user_id === null ? null : await selectUser(tx, by.orgId, key.user_id);
+  requireAtLeast(by, key.scopes, key.auth_level);
+  requireDepartment(by, user?.department ?? null);
+  return { key, user };
+}
+
+/** Require that neither the caller nor the user of a key has less than the key would get. */
+function requireRights(by: Caller, scopes: readonly Scope[], authLevel: number, user: User | null): void {
+  requireAtLeast(by, scopes, authLevel);
+  if (user === null) return;
+  requireDepartment(by, user.department);
+  if (authLevel <= user.auth_level && scopes.every((scope) => SCOPES_BY_ROLE[user.role].has(scope))) return;
+  throw forbidden(
+    `a key of this user can have the scopes of a ${user.role} and an auth level up to ${user.auth_level}`,
+    'exceeds_user_rights',
+  );
+}
+
+function auditedFields({ name, scopes, auth_level, expires_at }: ApiKey) {
+  return { name, scopes, auth_level, expires_at };
+}
+
+function alreadyRevoked(): AppError {
+  return conflict('this key is already revoked; create a new one', 'api_key_revoked');
 }
 
 async function insertNewKey(

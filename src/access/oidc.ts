@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify, type RemoteJWKSet } from 'jose';
 import { z } from 'zod';
 import { AppError, dependencyDown } from '../platform/errors.ts';
+import type { Secret } from '../platform/secret.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
 
 /** Settings of `oidc`. */
@@ -17,6 +18,12 @@ export interface OidcSettings {
   readonly tokenType?: string | null;
   /** Clients (`azp`, or `client_id`) whose tokens are accepted; null accepts those of every client. */
   readonly authorizedParties?: readonly string[] | null;
+  /** Id of the web console as a client of the issuer; null: people cannot sign in there by OIDC. */
+  readonly clientId?: string | null;
+  /** Null for a public client, which has none. */
+  readonly clientSecret?: Secret | null;
+  /** Scopes that are asked for, `openid` among them. */
+  readonly scopes?: readonly string[];
 }
 
 export interface OidcClaims {
@@ -25,6 +32,8 @@ export interface OidcClaims {
   /** Milliseconds since 1970; 0 if the token does not say when it was issued. */
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;
+  /** Value by which an ID token belongs to one sign-in; null if it has none. */
+  readonly nonce: string | null;
 }
 
 export interface OidcVerifier {
@@ -98,7 +107,9 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
         if (typeof sub !== 'string' || sub.length > SUBJECT_CHARS_MAX || sub.includes('\0') || exp === undefined) {
           throw invalidCredentials();
         }
-        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000 };
+        const nonce = typeof payload['nonce'] === 'string' ? payload['nonce'] : null;
+        const expiresAtMs = (exp + CLOCK_TOLERANCE_SECONDS) * 1000;
+        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce };
       } catch (error) {
         // The errors of the library contain the claims of the token, so they are not kept as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();
@@ -111,7 +122,7 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
 
 /** Open the public keys of the issuer, which are found by OpenID Connect Discovery 1.0 when they are first needed. */
 function openIssuerKeys(issuer: string): JWTVerifyGetKey {
-  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const discoveryUrl = discoveryUrlOf(issuer);
   let pausedUntilMs = 0;
   let found: Promise<RemoteJWKSet> | null = null;
 
@@ -154,15 +165,28 @@ function jwksUrlOf(discovery: z.infer<typeof Discovery>, issuer: string): URL {
   return url;
 }
 
+/** Return the address of the discovery document of an issuer. */
+export function discoveryUrlOf(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+}
+
 function issuerDown(issuer: string, cause?: unknown): AppError {
   return dependencyDown('oidc', `the keys of the OIDC issuer ${issuer} cannot be fetched; try again shortly`, cause);
 }
 
-/** @throws Error for anything but a 200 with bounded JSON in bounded time; redirects are not followed */
-async function fetchJson(url: string): Promise<unknown> {
+/**
+ * Fetch JSON of an issuer, by POST if there is a form.
+ *
+ * @throws Error for anything but a 200 with bounded JSON in bounded time; redirects are not followed
+ */
+export async function fetchJson(
+  url: string,
+  form?: { readonly body: URLSearchParams; readonly headers: Readonly<Record<string, string>> },
+): Promise<unknown> {
   const response = await fetch(url, {
+    ...(form === undefined ? {} : { method: 'POST', body: form.body }),
     redirect: 'error',
-    headers: { accept: 'application/json' },
+    headers: { accept: 'application/json', ...form?.headers },
     signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS),
   });
   if (response.status !== 200 || !response.body) {

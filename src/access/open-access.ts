@@ -14,10 +14,16 @@ import { createOrganization } from './organizations.ts';
 import { type CallerResolver, openCallerResolver } from './resolve-caller.ts';
 import type { NewOrganization, Organization } from './schema.ts';
 import { checkSecretKey } from './secret-key-check.ts';
+import { type OidcSignIn, openOidcSignIn } from './sessions/oidc-sign-in.ts';
+import { Sessions } from './sessions/sessions.ts';
 
 /** Organizations, and the callers who act for them. */
 export interface Access {
   readonly callers: CallerResolver;
+  /** Sessions of browsers. */
+  readonly sessions: Sessions;
+  /** Sign-in of people by the OIDC issuer; null if it is not configured. */
+  readonly oidcSignIn: OidcSignIn | null;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
   /** True if this start has set up the installation. */
@@ -28,13 +34,13 @@ export interface Access {
   readonly operatorActor: string;
   /** Return the person at the command line as the caller for an organization (name or id). */
   operator(organization: string): Promise<Caller>;
-  /** Create an organization with its bucket `default`, as the person at the command line. */
-  createOrganization(input: NewOrganization): Promise<Organization>;
+  /** Create an organization with its bucket `default`, by default as the person at the command line. */
+  createOrganization(input: NewOrganization, actor?: string): Promise<Organization>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
 export interface AccessContext {
-  readonly config: Pick<Config, 'dataDir' | 'oidc' | 'retention'>;
+  readonly config: Pick<Config, 'console' | 'dataDir' | 'oidc' | 'retention'>;
   readonly sql: Sql;
   readonly keyRing: KeyRing;
   readonly logger: Logger;
@@ -53,22 +59,26 @@ export async function openAccess(context: AccessContext): Promise<Access> {
   await checkSecretKey(sql, keyRing);
   const { keyFile, created } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
+  const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
   const actor = operatorActor(osUserName());
   return {
     callers,
+    sessions,
+    oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc }),
     adminKeyFile: keyFile,
     isNew: created,
     installationId: await findFirstOrganization(sql),
     operatorActor: actor,
     operator: (organization) => callers.resolveOperator(organization),
-    createOrganization: (input) =>
+    createOrganization: (input, by = actor) =>
       inTransaction(sql, async (tx) => {
-        const organization = await createOrganization(tx, actor, input);
+        const organization = await createOrganization(tx, by, input);
         await createDefaultBucket(tx, organization.id);
         return organization;
       }),
     chores: (everyMs) => [
       { name: 'removal of old idempotency keys', everyMs, run: async () => void (await sweepIdempotencyKeys(sql)) },
+      { name: 'removal of ended sessions', everyMs, run: () => sessions.sweep() },
       {
         name: 'removal of old audit entries',
         everyMs,

@@ -8,9 +8,14 @@ export function operatorActor(osUser: string): string {
 
 /** Create the caller for the person at the command line, who may do everything within one organization at a time. */
 export function operatorCaller(organization: Pick<Organization, 'id' | 'plan'>, osUser: string): Caller {
+  return operatorCallerNamed(organization, operatorActor(osUser));
+}
+
+/** Create the caller for an operator whose name in the audit log is known. */
+export function operatorCallerNamed(organization: Pick<Organization, 'id' | 'plan'>, actor: string): Caller {
   return {
     kind: 'operator',
-    actor: operatorActor(osUser),
+    actor,
     orgId: organization.id,
     plan: organization.plan,
     userId: null,

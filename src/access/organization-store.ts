@@ -39,9 +39,15 @@ export async function selectOrganization(sql: Sql, idOrName: string): Promise<Or
   return row ? toOrganization(row) : null;
 }
 
-export async function selectOrganizations(sql: Sql): Promise<Organization[]> {
+/** Select organizations, newest first. @param page.after id of the organization before the first one */
+export async function selectOrganizations(
+  sql: Sql,
+  { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
+): Promise<Organization[]> {
   const rows = await sql<OrganizationRow[]>`
-    SELECT id, name, plan, suspended_at, created_at FROM organizations ORDER BY id DESC LIMIT ${LIST_ROWS_MAX}`;
+    SELECT id, name, plan, suspended_at, created_at FROM organizations
+    ${after === undefined ? sql`` : sql`WHERE id < ${after}`}
+    ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toOrganization);
 }
 

@@ -2,7 +2,7 @@ import { conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { recordAudit } from './audit.ts';
-import type { Plan } from './caller.ts';
+import type { Caller, Plan } from './caller.ts';
 import { parseInput } from './input.ts';
 import {
   insertOrganization,
@@ -29,9 +29,12 @@ export async function createOrganization(sql: Sql, actor: string, input: NewOrga
   });
 }
 
-/** List the newest `LIST_ROWS_MAX` organizations, newest first. */
-export async function listOrganizations(sql: Sql): Promise<Organization[]> {
-  return selectOrganizations(sql);
+/** List organizations, newest first: a page, or the newest `LIST_ROWS_MAX`. */
+export async function listOrganizations(
+  sql: Sql,
+  page?: { limit: number; after?: string | undefined },
+): Promise<Organization[]> {
+  return selectOrganizations(sql, page);
 }
 
 /** @throws AppError `organization_not_found` (404) */
@@ -72,5 +75,26 @@ async function setSuspension(sql: Sql, actor: string, orgId: string, suspended: 
     const action = suspended ? 'organization.suspend' : 'organization.unsuspend';
     await recordAudit(tx, { orgId, actor, action, target: orgId });
     return organization;
+  });
+}
+
+/**
+ * Change the plan or the suspension of an organization, as a caller with `platform_admin`.
+ *
+ * @throws AppError `organization_not_found` (404), `own_organization` (409)
+ */
+export async function editOrganization(
+  sql: Sql,
+  by: Pick<Caller, 'orgId' | 'actor'>,
+  orgId: string,
+  { plan, suspended }: { plan?: Plan | undefined; suspended?: boolean | undefined },
+): Promise<Organization> {
+  if (suspended === true && orgId === by.orgId) {
+    throw conflict('you cannot suspend your own organization; "service orgs suspend" can', 'own_organization');
+  }
+  return inTransaction(sql, async (tx) => {
+    if (plan !== undefined) await setPlan(tx, by.actor, orgId, plan);
+    if (suspended !== undefined) await setSuspension(tx, by.actor, orgId, suspended);
+    return findOrganization(tx, orgId);
   });
 }

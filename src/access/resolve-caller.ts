@@ -8,15 +8,30 @@ import { API_KEY_CHARS_MAX, hashCredential, isSameHash, parseApiKey } from './ap
 import type { Caller } from './caller.ts';
 import { openCredentialCache, type Resolved } from './credential-cache.ts';
 import { expiredCredentials, invalidCredentials, missingCredentials } from './credential-errors.ts';
-import { selectApiKeyFacts, selectUserFacts, selectUserFactsByOidc, type UserFacts } from './credential-store.ts';
+import {
+  type ApiKeyFacts,
+  selectApiKeyFacts,
+  selectUserFacts,
+  selectUserFactsByOidc,
+  type UserFacts,
+} from './credential-store.ts';
 import { updateLastUsed } from './key-store.ts';
+import { callerOfKey, callerOfUser } from './make-caller.ts';
 import { type OidcSettings, openOidcVerifier } from './oidc.ts';
 import { operatorCaller } from './operator.ts';
 import { findOrganization } from './organizations.ts';
 import { OWN_ISSUER, verifyOwnToken } from './own-token.ts';
-import { SCOPES_BY_ROLE } from './roles.ts';
 
 const TOKEN_CHARS_MAX = 8192;
+
+/** User of a token that was verified. */
+export interface VerifiedToken {
+  readonly user: UserFacts;
+  /** Id by which the token alone can be revoked; null for tokens of an OIDC issuer. */
+  readonly tokenId: string | null;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
 
 export interface CallerResolver {
   /**
@@ -26,6 +41,12 @@ export interface CallerResolver {
    *   `oidc_unavailable` (503)
    */
   resolve(authorization: string | undefined): Promise<Caller>;
+  /**
+   * Verify an API key or a user token now, without the cache, and return the record that it stands for.
+   *
+   * @throws AppError of `resolve`
+   */
+  verify(credential: string): Promise<{ readonly key: ApiKeyFacts } | VerifiedToken>;
   /**
    * Return the person at the command line as the caller for one organization.
    *
@@ -52,54 +73,42 @@ export function openCallerResolver(settings: {
   const oidc = settings.oidc ? openOidcVerifier(settings.oidc) : null;
   const cache = openCredentialCache({ cacheMs, cacheEntriesMax });
 
-  async function lookUpKey(id: string, presented: string): Promise<Resolved> {
+  async function verifyKey(id: string, presented: string): Promise<ApiKeyFacts> {
     const key = await selectApiKeyFacts(sql, id);
     if (!key || !isSameHash(key.hash, hashCredential(keyRing.apiKeyPepper, presented)) || key.refused)
       throw invalidCredentials();
     if (key.expired) throw expiredCredentials();
     if (key.lastUsedIsOld) recordUse(key.orgId, id);
-    const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
-    const caller: Caller = Object.freeze({
-      kind: 'api_key',
-      actor: `key:${id}`,
-      orgId: key.orgId,
-      plan: key.plan,
-      userId: key.user?.id ?? null,
-      role: null, // a key is not a session of its user
-      department: key.user?.department ?? null,
-      scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
-      authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
-    });
-    return { caller, endsInMs: key.endsInMs };
+    return key;
+  }
+
+  async function lookUpKey(id: string, presented: string): Promise<Resolved> {
+    const key = await verifyKey(id, presented);
+    return { caller: callerOfKey(key), endsInMs: key.endsInMs };
   }
 
   async function lookUpToken(token: string): Promise<Resolved> {
-    const { user, expiresAtMs } = await readToken(token);
+    const { user, expiresAtMs } = await verifyToken(token);
+    return { caller: callerOfUser(user), endsInMs: expiresAtMs - Date.now() };
+  }
+
+  async function verifyToken(token: string): Promise<VerifiedToken> {
+    const { user, ...claims } = await readToken(token);
     if (!user || user.suspended) throw invalidCredentials();
-    const caller: Caller = Object.freeze({
-      kind: 'user',
-      actor: `user:${user.id}`,
-      orgId: user.orgId,
-      plan: user.plan,
-      userId: user.id,
-      role: user.role,
-      department: user.department,
-      scopes: SCOPES_BY_ROLE[user.role],
-      authLevel: user.authLevel,
-    });
-    return { caller, endsInMs: expiresAtMs - Date.now() };
+    return { user, ...claims };
   }
 
   /** Verify a token. The claimed issuer selects the verifier, which then accepts only its own issuer. */
-  async function readToken(token: string): Promise<{ user: UserFacts | null; expiresAtMs: number }> {
+  async function readToken(token: string): Promise<Omit<VerifiedToken, 'user'> & { user: UserFacts | null }> {
     const claimedIssuer = issuerOf(token);
     if (claimedIssuer === OWN_ISSUER) {
       const claims = await verifyOwnToken(keyRing, token);
-      return { user: await selectUserFacts(sql, claims), expiresAtMs: claims.expiresAtMs };
+      const { tokenId, expiresAtMs } = claims;
+      return { user: await selectUserFacts(sql, claims), tokenId, expiresAtMs };
     }
     if (oidc && claimedIssuer === oidc.issuer) {
       const claims = await oidc.verify(token);
-      return { user: await selectUserFactsByOidc(sql, claims), expiresAtMs: claims.expiresAtMs };
+      return { user: await selectUserFactsByOidc(sql, claims), tokenId: null, expiresAtMs: claims.expiresAtMs };
     }
     throw invalidCredentials();
   }
@@ -123,6 +132,15 @@ export function openCallerResolver(settings: {
       const parsed = parseApiKey(credential);
       if (!parsed) throw invalidCredentials();
       return cache.load(cacheKey, () => lookUpKey(parsed.id, credential));
+    },
+    async verify(credential) {
+      if (!credential.startsWith('svc_')) {
+        if (credential.length > TOKEN_CHARS_MAX) throw invalidCredentials();
+        return verifyToken(credential);
+      }
+      const parsed = credential.length > API_KEY_CHARS_MAX ? null : parseApiKey(credential);
+      if (!parsed) throw invalidCredentials();
+      return { key: await verifyKey(parsed.id, credential) };
     },
     async resolveOperator(orgNameOrId) {
       return operatorCaller(await findOrganization(sql, orgNameOrId), osUserName());

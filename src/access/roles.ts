@@ -27,8 +27,7 @@ export function isOrgAdminRole(role: Role | null): boolean {
 }
 
 /**
- * Require a caller who may manage users and keys: a user with an administrating role, or the operator, never an API
- * key.
+ * Require the session of an administrator: a user with an administrating role, or the operator, never an API key.
  *
  * @throws AppError `role_missing` (403)
  */
@@ -36,6 +35,29 @@ export function requireOrgAdmin(caller: Caller): void {
   if (caller.kind === 'api_key' || !isOrgAdminRole(caller.role)) {
     throw forbidden('this needs a user with role admin, owner, org_admin or platform_admin', 'role_missing');
   }
+}
+
+/**
+ * Require a caller who may manage users of a role. Users with an administrator's role act with rights that no API key
+ * has, so only such users and the operator manage them.
+ *
+ * @throws AppError `scope_missing`, `role_missing` (403)
+ */
+export function requireUserManager(caller: Caller, role: Role): void {
+  requireScope(caller, 'users:manage');
+  if (isOrgAdminRole(role)) requireOrgAdmin(caller);
+}
+
+/**
+ * Require that the caller may act for a department: its own, or any as an administrator. Whoever gets the rights of a
+ * user of another department could read its documents.
+ *
+ * @throws AppError `exceeds_own_rights` (403)
+ */
+export function requireDepartment(caller: Caller, department: string | null): void {
+  const isAdmin = isOrgAdminRole(caller.role) || caller.scopes.has('platform_admin');
+  if (department === null || department === caller.department || isAdmin) return;
+  throw forbidden('you cannot give or change rights of a department that is not your own', 'exceeds_own_rights');
 }
 
 /**

@@ -68,13 +68,14 @@ export const NewUser = z.object({
 });
 export type NewUser = z.input<typeof NewUser>;
 
+const scopeList = z
+  .array(z.enum(SCOPES))
+  .min(1)
+  .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)));
+
 export const NewApiKey = z.object({
   name: label,
-  scopes: z
-    .array(z.enum(SCOPES))
-    .min(1)
-    .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
-    .default(['embed', 'search', 'documents:write']),
+  scopes: scopeList.default(['embed', 'search', 'documents:write']),
   /** Auth level; the default is 5, or the level of the creator or of the key's user if that is lower. */
   authLevel: authLevel.optional(),
   /** User that the key belongs to. */
@@ -83,3 +84,23 @@ export const NewApiKey = z.object({
   lifetimeMs: z.number().int().positive().optional(),
 });
 export type NewApiKey = z.input<typeof NewApiKey>;
+
+/** Changes of a key; what is left out stays. */
+export const ApiKeyChanges = z.object({
+  name: label.optional(),
+  scopes: scopeList.optional(),
+  authLevel: authLevel.optional(),
+  /** Lifetime from now; null: the key never expires. */
+  lifetimeMs: z.number().int().positive().nullish(),
+});
+export type ApiKeyChanges = z.input<typeof ApiKeyChanges>;
+
+/** Changes of a user; what is left out stays. */
+export const UserChanges = z.object({
+  role: z.enum(ROLES).optional(),
+  /** Auth level; with a new role, the default is that of the role. */
+  authLevel: authLevel.optional(),
+  department: label.nullish(),
+  suspended: z.boolean().optional(),
+});
+export type UserChanges = z.input<typeof UserChanges>;

@@ -4,13 +4,13 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { recordAudit } from './audit.ts';
-import type { Caller, Role } from './caller.ts';
+import { type Caller, type Role, requireScope } from './caller.ts';
 import { signOwnToken } from './own-token.ts';
 import { requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from './roles.ts';
 import type { User } from './schema.ts';
 import { insertRevokedToken, revokeTokensOf, selectTokenGeneration } from './token-store.ts';
 import { lockUser, selectUser } from './user-store.ts';
-import { createUser } from './users.ts';
+import { createUser, requireManaged } from './users.ts';
 
 /** Maximum lifetime of a token. */
 const TTL_DAYS_MAX = 30;
@@ -92,14 +92,14 @@ export async function revokeToken(sql: Sql, by: Caller, id: string): Promise<voi
  * Revoke all tokens of a user, those of an OIDC issuer included; they are refused everywhere within 1 s. Keys of the user
  * stay as they are.
  *
- * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
+ * @throws AppError `scope_missing`, `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
  */
 export async function revokeUserTokens(sql: Sql, by: Caller, idOrEmail: string): Promise<User> {
-  requireOrgAdmin(by);
+  requireScope(by, 'users:manage');
   return inTransaction(sql, async (tx) => {
     const user = await lockUser(tx, by.orgId, idOrEmail);
     if (!user) throw notFound('user', idOrEmail);
-    requireAtLeast(by, SCOPES_BY_ROLE[user.role], user.auth_level);
+    if (user.id !== by.userId) requireManaged(by, user);
     await revokeTokensOf(tx, user);
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'token.revoke_all', target: user.id });
     return user;

@@ -54,25 +54,29 @@ export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Prom
   return row ? toUser(row) : null;
 }
 
-export async function selectUsers(sql: Sql, orgId: string): Promise<User[]> {
+/** Select users, newest first. @param page.after id of the user before the first one */
+export async function selectUsers(
+  sql: Sql,
+  orgId: string,
+  { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
+): Promise<User[]> {
   const rows = await sql<UserRow[]>`
-    SELECT ${columns(sql)} FROM users WHERE org_id = ${orgId} ORDER BY id DESC LIMIT ${LIST_ROWS_MAX}`;
+    SELECT ${columns(sql)} FROM users
+    WHERE org_id = ${orgId} ${after === undefined ? sql`` : sql`AND id < ${after}`}
+    ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toUser);
 }
 
-/** Change the role and the auth level of an existing user; call this on a locked row. */
-export async function updateRole(sql: Sql, user: User, role: Role, authLevel: number): Promise<User> {
+/** Change a user; call this on a locked row. A repeated suspension keeps the first time. */
+export async function updateUser(
+  sql: Sql,
+  user: User,
+  changes: Pick<User, 'role' | 'auth_level' | 'department'> & { readonly suspended: boolean },
+): Promise<User> {
+  const { role, auth_level, department, suspended } = changes;
   const [row] = await sql<[UserRow]>`
-    UPDATE users SET role = ${role}, auth_level = ${authLevel}
-    WHERE org_id = ${user.org_id} AND id = ${user.id}
-    RETURNING ${columns(sql)}`;
-  return toUser(row);
-}
-
-/** Suspend or unsuspend an existing user; call this on a locked row. A repeated suspension keeps the first time. */
-export async function updateUserSuspension(sql: Sql, user: User, suspended: boolean): Promise<User> {
-  const [row] = await sql<[UserRow]>`
-    UPDATE users SET suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
+    UPDATE users SET role = ${role}, auth_level = ${auth_level}, department = ${department},
+      suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
     WHERE org_id = ${user.org_id} AND id = ${user.id}
     RETURNING ${columns(sql)}`;
   return toUser(row);

@@ -2,22 +2,28 @@ import { conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { recordAudit } from './audit.ts';
-import type { Caller, Role } from './caller.ts';
+import { type Caller, type Role, requireScope } from './caller.ts';
 import { parseInput } from './input.ts';
-import { DEFAULT_AUTH_LEVEL_BY_ROLE, requireAtLeast, requireOrgAdmin, SCOPES_BY_ROLE } from './roles.ts';
-import { NewUser, type User } from './schema.ts';
-import { insertUser, lockUser, selectUser, selectUsers, updateRole, updateUserSuspension } from './user-store.ts';
+import {
+  DEFAULT_AUTH_LEVEL_BY_ROLE,
+  requireAtLeast,
+  requireDepartment,
+  requireUserManager,
+  SCOPES_BY_ROLE,
+} from './roles.ts';
+import { NewUser, type User, UserChanges } from './schema.ts';
+import { insertUser, lockUser, selectUser, selectUsers, updateUser } from './user-store.ts';
 
 /**
  * Add a user to the caller's organization. The default auth level is that of the role.
  *
- * @throws AppError `invalid_request` (400), `role_missing` or `exceeds_own_rights` (403), `user_exists` (409)
+ * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
+ *   `user_exists` (409)
  */
 export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<User> {
   const { email, role, department, oidc, ...given } = parseInput(NewUser, input);
   const authLevel = given.authLevel ?? DEFAULT_AUTH_LEVEL_BY_ROLE[role];
-  requireOrgAdmin(by);
-  requireAtLeast(by, SCOPES_BY_ROLE[role], authLevel);
+  requireManaged(by, { role, auth_level: authLevel, department: department ?? null });
   return inTransaction(sql, async (tx) => {
     const user = await insertUser(tx, {
       id: newId('usr'),
@@ -36,9 +42,13 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
   });
 }
 
-/** List the newest `LIST_ROWS_MAX` users of the caller's organization, newest first. */
-export async function listUsers(sql: Sql, by: Caller): Promise<User[]> {
-  return selectUsers(sql, by.orgId);
+/** List users of the caller's organization, newest first: a page, or the newest `LIST_ROWS_MAX`. */
+export async function listUsers(
+  sql: Sql,
+  by: Caller,
+  page?: { limit: number; after?: string | undefined },
+): Promise<User[]> {
+  return selectUsers(sql, by.orgId, page);
 }
 
 /** @throws AppError `user_not_found` (404) */
@@ -49,56 +59,61 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 }
 
 /**
- * Change a user's role, effective within 1 s. The auth level becomes the default of the new role unless one is given,
- * so that a user who loses a role does not keep its level.
+ * Change a user, effective within 1 s. With a new role the auth level becomes the default of the role unless one is given,
+ * so that a user who loses a role does not keep its level. A suspended user's tokens and keys are refused.
  *
- * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
+ * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
+ *   `user_not_found` (404), `own_account` (409)
  */
-export async function setRole(
-  sql: Sql,
-  by: Caller,
-  idOrEmail: string,
-  role: Role,
-  authLevel: number = DEFAULT_AUTH_LEVEL_BY_ROLE[role],
-): Promise<User> {
-  requireOrgAdmin(by);
-  requireAtLeast(by, SCOPES_BY_ROLE[role], authLevel);
-  return changeUser(sql, by, idOrEmail, 'user.set_role', async (tx, user) => updateRole(tx, user, role, authLevel));
+export async function editUser(sql: Sql, by: Caller, idOrEmail: string, input: UserChanges): Promise<User> {
+  return changeUser(sql, by, idOrEmail, 'user.edit', input);
 }
 
-/**
- * Suspend a user, whose tokens and keys are refused within 1 s.
- *
- * @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
- */
+/** Change a user's role. @throws AppError of `editUser` */
+export async function setRole(sql: Sql, by: Caller, idOrEmail: string, role: Role, authLevel?: number): Promise<User> {
+  return changeUser(sql, by, idOrEmail, 'user.set_role', { role, authLevel });
+}
+
+/** Suspend a user, whose tokens and keys are refused within 1 s. @throws AppError of `editUser` */
 export async function suspendUser(sql: Sql, by: Caller, idOrEmail: string): Promise<User> {
-  requireOrgAdmin(by);
-  return changeUser(sql, by, idOrEmail, 'user.suspend', async (tx, user) => updateUserSuspension(tx, user, true));
+  return changeUser(sql, by, idOrEmail, 'user.suspend', { suspended: true });
 }
 
-/** @throws AppError `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404) */
+/** @throws AppError of `editUser` */
 export async function unsuspendUser(sql: Sql, by: Caller, idOrEmail: string): Promise<User> {
-  requireOrgAdmin(by);
-  return changeUser(sql, by, idOrEmail, 'user.unsuspend', async (tx, user) => updateUserSuspension(tx, user, false));
+  return changeUser(sql, by, idOrEmail, 'user.unsuspend', { suspended: false });
 }
 
-async function changeUser(
-  sql: Sql,
-  by: Caller,
-  idOrEmail: string,
-  action: string,
-  change: (tx: Sql, user: User) => Promise<User>,
-): Promise<User> {
+async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: string, input: UserChanges): Promise<User> {
+  const { role, authLevel, department, suspended } = parseInput(UserChanges, input);
+  requireScope(by, 'users:manage');
   return inTransaction(sql, async (tx) => {
     const before = await lockUser(tx, by.orgId, idOrEmail);
     if (!before) throw notFound('user', idOrEmail);
-    requireAtLeast(by, SCOPES_BY_ROLE[before.role], before.auth_level);
-    const after = await change(tx, before);
-    const detail = {
-      before: { role: before.role, auth_level: before.auth_level, suspended: before.suspended_at !== null },
-      after: { role: after.role, auth_level: after.auth_level, suspended: after.suspended_at !== null },
+    requireManaged(by, before);
+    if (suspended === true && before.id === by.userId) {
+      throw conflict('you cannot suspend yourself; another administrator can', 'own_account');
+    }
+    const wanted = {
+      role: role ?? before.role,
+      auth_level: authLevel ?? (role === undefined ? before.auth_level : DEFAULT_AUTH_LEVEL_BY_ROLE[role]),
+      department: department === undefined ? before.department : department,
     };
+    requireManaged(by, wanted);
+    const after = await updateUser(tx, before, { ...wanted, suspended: suspended ?? before.suspended_at !== null });
+    const detail = { before: auditedFields(before), after: auditedFields(after) };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action, target: before.id, detail });
     return after;
   });
+}
+
+/** Require that the caller may manage a user with these rights, and has them. */
+export function requireManaged(by: Caller, user: Pick<User, 'role' | 'auth_level' | 'department'>): void {
+  requireUserManager(by, user.role);
+  requireAtLeast(by, SCOPES_BY_ROLE[user.role], user.auth_level);
+  requireDepartment(by, user.department);
+}
+
+function auditedFields({ role, auth_level, department, suspended_at }: User) {
+  return { role, auth_level, department, suspended: suspended_at !== null };
 }

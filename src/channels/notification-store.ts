@@ -59,15 +59,16 @@ export async function finishNotification(
   return row?.finished_at ?? new Date();
 }
 
-/** Return the records of an organization, newest first. */
+/** Return the records of an organization, newest first. @param filter.after id of the record before the first one */
 export async function selectNotifications(
   sql: Sql,
   orgId: string,
-  filter: { readonly configId: string | null; readonly rowsMax: number },
+  filter: { readonly configId: string | null; readonly rowsMax: number; readonly after?: string | undefined },
 ): Promise<NotificationRecord[]> {
   const rows = await sql`
     SELECT * FROM channel_notifications
     WHERE org_id = ${orgId} ${filter.configId === null ? sql`` : sql`AND config_id = ${filter.configId}`}
+      ${filter.after === undefined ? sql`` : sql`AND (requested_at, id) < (SELECT n.requested_at, n.id FROM channel_notifications n WHERE n.org_id = ${orgId} AND n.id = ${filter.after})`}
     ORDER BY requested_at DESC, id DESC LIMIT ${filter.rowsMax}`;
   return rows.map(toRecord);
 }

@@ -5,7 +5,7 @@ import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply }
 import type { ChannelReply } from './schema.ts';
 
 /** Time for which a reply is kept. Its delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
-const KEEP_MS = 10 * 60_000;
+export const KEEP_MS = 10 * 60_000;
 /** Time by which a claim outlives the deadline of its reply. */
 const CLAIM_BEYOND_MS = 2_500;
 const POLL_MS = 50;

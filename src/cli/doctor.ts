@@ -63,6 +63,28 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield config.rerank === null ? notConfigured('reranker') : await check('reranker', () => tryReranker(config, logger));
 }
 
+/**
+ * Check, from within a running server, what nothing else of it watches: the disk, the readers of documents, and what is
+ * done for the data over time. No vendor is called.
+ */
+export async function* examineRunning({
+  sql,
+  config,
+  logger,
+}: {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly logger: Logger;
+}): AsyncGenerator<Check> {
+  yield await check('data directory', () => tryDirectory(config.dataDir));
+  yield await check('disk space', () => measureSpace(config.dataDir));
+  yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
+  const { isComplete, detail } = await describeConfinement();
+  yield { name: 'document readers', status: isComplete ? 'ok' : 'not configured', detail };
+  yield await check('clock', () => measureSkew(sql));
+  yield* examineCare(sql, config, logger);
+}
+
 /** Make one real call to every provider, with the first model that it serves. */
 async function* examineProviders(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   const providers = Object.entries(config.providers);

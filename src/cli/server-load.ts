@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import { BREAKER_STATES, type ChannelLoad, type ServerLoad } from '../tui/server-load.ts';
 import { MetricsDifference, type MetricsReading } from './metrics-difference.ts';
-import { readMetrics } from './read-metrics.ts';
+import { readMetrics, type Sample } from './read-metrics.ts';
 
 /** Longest time over which rates and latencies are computed. */
 const WINDOW_MS = 10_000;
@@ -12,20 +12,25 @@ const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
 /** Gauge of one server, to be read about once a second: its rates are differences between readings. */
 export class ServerGauge {
   readonly #url: string;
+  readonly #readSamples: (signal: AbortSignal) => Promise<Sample[]>;
   #readings: MetricsReading[] = [];
   #requests: number[] = [];
   #hitRates: (number | null)[] = [];
   #latencies = new Map<string, (number | null)[]>();
 
-  /** @param url address of the server, without a path */
-  constructor(url: string) {
+  /**
+   * @param url address of the server, without a path
+   * @param readSamples reads its metrics; by default over HTTP
+   */
+  constructor(url: string, readSamples = (signal: AbortSignal) => readMetrics(url, signal)) {
     this.#url = url;
+    this.#readSamples = readSamples;
   }
 
   /** Read the load; that of a server that cannot be read has `trouble` set. @throws the signal's reason */
   async read(signal: AbortSignal): Promise<ServerLoad> {
     try {
-      const samples = await readMetrics(this.#url, signal);
+      const samples = await this.#readSamples(signal);
       this.#readings.push({ atMs: performance.now(), samples });
     } catch (error) {
       if (!(error instanceof AppError) || signal.aborted) throw error;

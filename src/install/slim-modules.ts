@@ -25,6 +25,7 @@ const FOLDERS_UNUSED = [
 const KEPT_FILES: Readonly<Record<string, RegExp>> = {
   'gpt-tokenizer/data': /^cl100k_base\.tiktoken$/,
   'pdfjs-dist/legacy/build': /^pdf(\.worker)?\.min\.mjs$/,
+  'swagger-ui-dist': /^(package\.json|LICENSE|NOTICE|swagger-ui\.css|swagger-ui-bundle\.js)$/,
   'tesseract.js-core': /^(package\.json|LICENSE|tesseract-core-(simd-|relaxedsimd-)?lstm\.(js|wasm))$/,
   '@tesseract.js-data/eng': /^(package\.json|LICENSE.*|4\.0\.0_best_int)$/,
   '@tesseract.js-data/kor': /^(package\.json|LICENSE.*|4\.0\.0_best_int)$/,

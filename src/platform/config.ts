@@ -5,6 +5,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
+import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { AppError } from './errors.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
@@ -56,6 +57,13 @@ const ConfigFile = z.strictObject({
         .default('RS256'),
       token_type: z.enum(['at+jwt', 'JWT']).optional(),
       authorized_parties: z.array(z.string().min(1)).min(1).optional(),
+      client_id: z.string().min(1).optional(),
+      client_secret: z
+        .string()
+        .min(1)
+        .transform((value) => new Secret(value))
+        .optional(),
+      scopes: z.array(z.string().regex(/^[!#-[\]-~]+$/)).default(['openid', 'email']),
     })
     .optional(),
   ...storageSettings,
@@ -64,6 +72,7 @@ const ConfigFile = z.strictObject({
   ...backupSettings,
   ...projectionSettings,
   ...sourceSettings,
+  ...consoleSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -147,6 +156,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...backupConfigOf(file),
   projections: projectionConfigOf(file),
   ...sourcesConfigOf(file),
+  console: consoleConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,
@@ -176,8 +186,15 @@ const ConfigSchema = CheckedFile.transform((file) => ({
 }));
 
 function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
-  const { token_type: tokenType, authorized_parties: authorizedParties, ...others } = oidc;
-  return { ...others, tokenType: tokenType ?? null, authorizedParties: authorizedParties ?? null };
+  const { issuer, audience, algorithm, scopes } = oidc;
+  return {
+    ...{ issuer, audience, algorithm },
+    tokenType: oidc.token_type ?? null,
+    authorizedParties: oidc.authorized_parties ?? null,
+    clientId: oidc.client_id ?? null,
+    clientSecret: oidc.client_secret ?? null,
+    scopes: [...new Set(['openid', ...scopes])],
+  };
 }
 
 /** Effective settings of this process: validated, with units in names, frozen. */

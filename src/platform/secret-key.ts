@@ -14,6 +14,8 @@ export interface KeyRing {
   readonly encryption: Buffer;
   /** HMAC key that signs links to the pages of documents. */
   readonly linkSigning: Buffer;
+  /** HMAC key under which ids of sessions are stored, and from which their CSRF tokens are derived. */
+  readonly sessions: Buffer;
 }
 
 /** Derive the purpose keys (HKDF-SHA-256, RFC 5869) from the installation's secret key. */
@@ -24,6 +26,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
     tokenSigning: derive('token-signing'),
     encryption: derive('encryption'),
     linkSigning: derive('link-signing'),
+    sessions: derive('sessions'),
   };
 }
 

@@ -93,7 +93,8 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
   return candidates.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
 }
 
-function membership(documentIds: readonly string[]): string {
+/** Render the condition that a row is of one of these documents. */
+export function membership(documentIds: readonly string[]): string {
   for (const id of documentIds) if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
   return `document_id IN (${documentIds.map((id) => `'${id}'`).join(', ')})`;
 }

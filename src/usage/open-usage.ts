@@ -2,6 +2,7 @@ import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
+import { listUsage, type UsageGroup, type UsageList } from './list-usage.ts';
 import { type Account, type Meter, openMeter } from './meter.ts';
 import { openRateLimiter, type RateLimiter } from './rates.ts';
 import type { UsageSummary } from './schema.ts';
@@ -17,6 +18,12 @@ export interface Usage {
     period: { from?: string | undefined; to?: string | undefined },
     signal?: AbortSignal,
   ): Promise<UsageSummary>;
+  /** Sum the usage of an organization in a period, by default this month, by some fields. */
+  list(
+    orgId: string,
+    request: { from?: string | undefined; to?: string | undefined; by: readonly UsageGroup[] },
+    signal?: AbortSignal,
+  ): Promise<UsageList>;
   close(): Promise<void>;
 }
 
@@ -35,6 +42,7 @@ export async function openUsage(context: {
     rates: openRateLimiter({ plans, redis, logger }),
     summarize: (account, period, signal) =>
       summarizeUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, plans, account, period),
+    list: (orgId, request, signal) => listUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, orgId, request),
     close: () => meter.service.stop(),
   };
 }

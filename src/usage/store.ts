@@ -195,3 +195,33 @@ export async function selectUsage(sql: Sql, orgId: string, start: string, end: s
   }
   return { byAxis, byModel, byDay };
 }
+
+export interface UsageRow {
+  readonly day?: string;
+  readonly axis?: Axis;
+  readonly model?: string;
+  readonly internal?: boolean;
+  readonly requests: number;
+  readonly texts: number;
+  readonly tokens: number;
+  readonly images: number;
+}
+
+/** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields; in the order of the columns. */
+export async function selectUsageRows(
+  sql: Sql,
+  orgId: string,
+  query: { start: string; end: string; by: readonly string[]; rowsMax: number },
+): Promise<UsageRow[]> {
+  const { start, end, by, rowsMax } = query;
+  const rows = await sql`
+    SELECT CASE WHEN ${by.includes('day')} THEN to_char(day, 'YYYY-MM-DD') END AS day,
+           CASE WHEN ${by.includes('axis')} THEN axis END AS axis,
+           CASE WHEN ${by.includes('model')} THEN model END AS model,
+           CASE WHEN ${by.includes('internal')} THEN internal END AS internal,
+           sum(requests)::bigint AS requests, sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens,
+           sum(images)::bigint AS images
+    FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
+    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT ${rowsMax}`;
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
+}

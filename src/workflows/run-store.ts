@@ -133,6 +133,14 @@ export async function listRunRows(sql: Sql, caller: Caller, workflowId: string, 
   return rows.map(toSummary);
 }
 
+/** List runs of all workflows that the caller may see, newest first. */
+export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number): Promise<RunSummary[]> {
+  const rows = await sql`
+    SELECT id, workflow_id, version, mode, status, actor, error, started_at, finished_at FROM workflow_runs
+    WHERE ${visibleTo(sql, caller)} ORDER BY started_at DESC, id DESC LIMIT ${limit}`;
+  return rows.map(toSummary);
+}
+
 /** Find a run. @throws AppError `workflow_run_not_found` (404), also for one that the caller may not see */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`

@@ -1,6 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type JWTPayload, SignJWT } from 'jose';
 
 export interface FakeIssuer {
@@ -14,6 +15,13 @@ export interface FakeIssuer {
   /** Replace the key that signs tokens and is published. */
   rotate(): void;
   publicKeyPem(): string;
+  /**
+   * Sign a person in at the address to which a client has sent the browser.
+   *
+   * @param claims claims of the ID token that differ from the correct ones
+   * @returns the address to which the browser is sent back
+   */
+  signIn(location: string, subject: string, claims?: JWTPayload): string;
   close(): Promise<void>;
 }
 
@@ -23,8 +31,9 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
   const requests: string[] = [];
   let keys = makeKeys('key-1');
   let keysMade = 1;
+  const codes = new Map<string, { asked: URLSearchParams; claims: JWTPayload }>();
 
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     requests.push(request.url ?? '');
     const json = (body: unknown) => {
       const padding = issuer.mode === 'oversize' ? ' '.repeat(2 * 1024 * 1024) : '';
@@ -37,7 +46,24 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
     if (issuer.mode === 'stall') return void response.writeHead(200).write('{');
     if (request.url === '/.well-known/openid-configuration') {
       const name = issuer.mode === 'other_issuer' ? 'http://127.0.0.1:1' : issuer.url;
-      return void json({ issuer: name, jwks_uri: `${issuer.url}/keys` });
+      const endpoints = { authorization_endpoint: `${issuer.url}/authorize`, token_endpoint: `${issuer.url}/token` };
+      return void json({ issuer: name, jwks_uri: `${issuer.url}/keys`, ...endpoints });
+    }
+    if (request.url === '/token') {
+      const form = new URLSearchParams(await text(request));
+      const grant = codes.get(form.get('code') ?? '');
+      codes.delete(form.get('code') ?? '');
+      const challenge = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url');
+      const isRight =
+        grant?.asked.get('code_challenge') === challenge &&
+        grant.asked.get('redirect_uri') === form.get('redirect_uri') &&
+        request.headers.authorization === `Basic ${Buffer.from('console:its-secret').toString('base64')}`;
+      if (!grant || !isRight) return void response.writeHead(400).end();
+      const aud = grant.asked.get('client_id') as string;
+      const nonce = grant.asked.get('nonce') as string;
+      return void json({ id_token: await issuer.sign({ aud, nonce, ...grant.claims }) });
     }
     if (request.url === '/keys') return void json({ keys: [keys.jwk] });
     response.writeHead(404).end();
@@ -59,6 +85,16 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
       keys = makeKeys(`key-${keysMade}`);
     },
     publicKeyPem: () => keys.publicKeyPem as string,
+    signIn(location, subject, claims = {}) {
+      const asked = new URL(location).searchParams;
+      const code = randomBytes(12).toString('hex');
+      codes.set(code, { asked, claims: { sub: subject, ...claims } });
+      const back = new URL(asked.get('redirect_uri') as string);
+      back.searchParams.set('code', code);
+      back.searchParams.set('state', asked.get('state') as string);
+      back.searchParams.set('iss', issuer.url);
+      return back.href;
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
-import { ApiKey } from '../../src/access/schema.ts';
+import { SCOPES } from '../../src/access/caller.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
+import { ApiKey, type NewApiKey } from '../../src/access/schema.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import { createUser, setRole, suspendUser } from '../../src/access/users.ts';
 import { makeKeyRing, makeOrg, makeResolver } from '../support/access.ts';
@@ -45,7 +46,7 @@ test('a key has limited default rights, is listed without its text and stored on
 });
 
 test('a key never has more than its creator', async () => {
-  const { operator, caller: admin } = await makeOrg(db.sql, keyRing);
+  const { operator } = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'admin@example.com', role: 'admin' });
   const { token } = await createToken(db.sql, keyRing, operator, { user, ttlMs: 60_000 });
   const by = await makeResolver(db.sql, keyRing).resolve(`Bearer ${token.reveal()}`);
@@ -61,8 +62,82 @@ test('a key never has more than its creator', async () => {
     authLevel: 7,
   });
   expect(apiKey).toMatchObject({ scopes: ['embed', 'jobs:write'], auth_level: 7 });
-  // A key cannot create keys, whatever its scopes are.
-  await expect(createKey(db.sql, keyRing, admin, { name: 'k' })).rejects.toMatchObject({ code: 'role_missing' });
+});
+
+test('a key with keys:manage makes and manages keys with no more rights than its own', async () => {
+  const { operator, caller: all } = await makeOrg(db.sql, keyRing);
+  const { resolve } = makeResolver(db.sql, keyRing);
+  const managerOf = async (input: Omit<NewApiKey, 'name'>) => {
+    const { key, apiKey } = await createKey(db.sql, keyRing, operator, { name: 'manager', ...input });
+    return { by: await resolve(`Bearer ${key.reveal()}`), id: apiKey.id };
+  };
+  const { by, id } = await managerOf({ scopes: ['embed', 'keys:manage'], authLevel: 3 });
+  const { by: without } = await managerOf({ scopes: SCOPES.filter((scope) => scope !== 'keys:manage') });
+  const made = await createKey(db.sql, keyRing, by, { name: 'k', scopes: ['embed'] });
+  expect(made.apiKey).toMatchObject({ scopes: ['embed'], auth_level: 3 });
+  const higher = await createKey(db.sql, keyRing, operator, { name: 'h', scopes: ['embed'], authLevel: 4 });
+  const wider = await createKey(db.sql, keyRing, operator, { name: 'w', scopes: ['search'], authLevel: 1 });
+  const legal = { email: 'legal@example.com', department: 'legal' };
+  const user = await createUser(db.sql, operator, legal);
+  const ofLegal = await createKey(db.sql, keyRing, operator, { name: 'l', userId: user.id, scopes: ['embed'] });
+  const { sql } = db;
+  for (const attempt of [
+    () => createKey(sql, keyRing, by, { name: 'k' }),
+    () => createKey(sql, keyRing, by, { name: 'k', scopes: ['embed'], authLevel: 4 }),
+    () => createKey(sql, keyRing, by, { name: 'k', scopes: ['embed'], userId: user.id }),
+    () => editKey(sql, by, made.apiKey.id, { scopes: ['embed', 'search'] }),
+    () => editKey(sql, by, made.apiKey.id, { authLevel: 4 }),
+    ...[higher, wider, ofLegal].flatMap(({ apiKey }) => [
+      () => editKey(sql, by, apiKey.id, { name: 'mine' }),
+      () => rotateKey(sql, keyRing, by, apiKey.id),
+      () => revokeKey(sql, by, apiKey.id),
+    ]),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'exceeds_own_rights', status: 403 });
+  }
+  for (const attempt of [
+    () => createKey(sql, keyRing, without, { name: 'k', scopes: ['embed'] }),
+    () => editKey(sql, without, made.apiKey.id, { name: 'mine' }),
+    () => rotateKey(sql, keyRing, without, made.apiKey.id),
+    () => revokeKey(sql, without, made.apiKey.id),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'scope_missing', status: 403 });
+  }
+  expect(await editKey(sql, by, made.apiKey.id, { name: 'renamed', authLevel: 2 })).toMatchObject({
+    name: 'renamed',
+    auth_level: 2,
+  });
+  await revokeKey(sql, by, made.apiKey.id);
+  await revokeKey(sql, by, id);
+  expect(
+    (await listKeys(sql, all))
+      .filter((key) => key.revoked_at !== null)
+      .map((key) => key.id)
+      .toSorted(),
+  ).toEqual([made.apiKey.id, id].toSorted());
+});
+
+test('an edit of a key changes what it names, and is audited with before and after', async () => {
+  const { org, operator } = await makeOrg(db.sql, keyRing);
+  const { apiKey } = await createKey(db.sql, keyRing, operator, { name: 'old', lifetimeMs: DAY_MS });
+  const { id } = apiKey;
+  expect(await editKey(db.sql, operator, id, {})).toEqual(apiKey);
+  expect(await editKey(db.sql, operator, id, { name: 'new', scopes: ['search', 'embed'] })).toEqual({
+    ...apiKey,
+    name: 'new',
+    scopes: ['embed', 'search'],
+  });
+  expect((await editKey(db.sql, operator, id, { lifetimeMs: null })).expires_at).toBeNull();
+  const later = await editKey(db.sql, operator, id, { lifetimeMs: 2 * DAY_MS });
+  expect(Date.parse(later.expires_at as string)).toBeGreaterThan(Date.now() + DAY_MS);
+  const rows = await db.sql`
+    SELECT detail FROM audit_log WHERE org_id = ${org.id} AND target = ${id} AND action = 'key.edit' ORDER BY id`;
+  expect(rows[1]).toMatchObject({ detail: { before: { name: 'old' }, after: { name: 'new' } } });
+  await revokeKey(db.sql, operator, id);
+  await expect(editKey(db.sql, operator, id, { name: 'x' })).rejects.toMatchObject({ code: 'api_key_revoked' });
+  await expect(editKey(db.sql, operator, id, { name: '' })).rejects.toMatchObject({ status: 400, param: 'name' });
+  const stranger = await makeOrg(db.sql, keyRing);
+  await expect(editKey(db.sql, stranger.operator, id, {})).rejects.toMatchObject({ code: 'api_key_not_found' });
 });
 
 test('a key of a user never has more than the user', async () => {

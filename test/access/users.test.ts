@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.ts';
+import type { Caller, Scope } from '../../src/access/caller.ts';
+import { createKey } from '../../src/access/keys.ts';
 import { User } from '../../src/access/schema.ts';
 import { createToken } from '../../src/access/tokens.ts';
-import { createUser, findUser, listUsers, setRole, suspendUser, unsuspendUser } from '../../src/access/users.ts';
+import {
+  createUser,
+  editUser,
+  findUser,
+  listUsers,
+  setRole,
+  suspendUser,
+  unsuspendUser,
+} from '../../src/access/users.ts';
 import { makeKeyRing, makeOrg, makeResolver } from '../support/access.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
@@ -111,16 +120,26 @@ test('only administrators manage users, and none can grant or change rights beyo
   const admin = await signIn(operator, 'admin');
   const owner = await createUser(db.sql, operator, { email: 'owner@example.com', role: 'owner' });
   const other = await createUser(db.sql, operator, { email: 'other@example.com' });
-  for (const by of [member, key]) {
-    for (const attempt of [
-      () => createUser(db.sql, by, { email: 'new@example.com' }),
-      () => setRole(db.sql, by, other.id, 'member'),
-      () => suspendUser(db.sql, by, other.id),
-      () => unsuspendUser(db.sql, by, other.id),
-    ]) {
-      await expect(attempt()).rejects.toMatchObject({ code: 'role_missing', status: 403 });
-    }
+  for (const attempt of [
+    () => createUser(db.sql, member, { email: 'new@example.com' }),
+    () => setRole(db.sql, member, other.id, 'member'),
+    () => suspendUser(db.sql, member, other.id),
+    () => unsuspendUser(db.sql, member, other.id),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'scope_missing', status: 403 });
   }
+  // A key with every scope manages members, and nobody with rights that no key has.
+  for (const attempt of [
+    () => createUser(db.sql, key, { email: 'new@example.com', role: 'admin' }),
+    () => setRole(db.sql, key, other.id, 'admin'),
+    () => editUser(db.sql, key, owner.id, { role: 'member' }),
+    () => suspendUser(db.sql, key, owner.id),
+    () => unsuspendUser(db.sql, key, owner.id),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'role_missing', status: 403 });
+  }
+  expect(await suspendUser(db.sql, key, other.id)).toMatchObject({ id: other.id });
+  expect(await unsuspendUser(db.sql, key, other.id)).toMatchObject({ suspended_at: null });
   for (const attempt of [
     () => createUser(db.sql, admin, { email: 'new@example.com', role: 'platform_admin' }),
     () => createUser(db.sql, admin, { email: 'new@example.com', role: 'owner' }),
@@ -133,6 +152,32 @@ test('only administrators manage users, and none can grant or change rights beyo
     await expect(attempt()).rejects.toMatchObject({ code: 'exceeds_own_rights', status: 403 });
   }
   expect(await setRole(db.sql, admin, other.id, 'admin')).toMatchObject({ role: 'admin', auth_level: 7 });
+});
+
+test('a key gives the department of no other user, and nobody suspends himself', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  const user = await createUser(db.sql, operator, { email: 'm@example.com', department: 'sales' });
+  const scopes: Scope[] = ['embed', 'search', 'documents:write', 'users:manage'];
+  const { key } = await createKey(db.sql, keyRing, operator, { name: 'k', scopes });
+  const by = await makeResolver(db.sql, keyRing).resolve(`Bearer ${key.reveal()}`);
+  const plain = await createUser(db.sql, by, { email: 'plain@example.com' });
+  for (const attempt of [
+    () => createUser(db.sql, by, { email: 'new@example.com', department: 'sales' }),
+    () => editUser(db.sql, by, plain.id, { department: 'sales' }),
+    () => editUser(db.sql, by, user.id, { department: null }),
+    () => suspendUser(db.sql, by, user.id),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({ code: 'exceeds_own_rights', status: 403 });
+  }
+  const admin = await signIn(operator, 'admin');
+  expect(await editUser(db.sql, admin, user.id, { department: 'legal', authLevel: 5 })).toMatchObject({
+    department: 'legal',
+    auth_level: 5,
+  });
+  await expect(suspendUser(db.sql, admin, admin.userId as string)).rejects.toMatchObject({
+    code: 'own_account',
+    status: 409,
+  });
 });
 
 test('concurrent changes of one user are all audited in a consistent order', async () => {

@@ -61,7 +61,17 @@ async function seed(key: string): Promise<MatrixIds> {
   const run = (await post(`/v1/workflows/${workflow}/run`, { inputs: {}, mode: 'simulate' })).run_id;
   // Sources need a connection of the operator; test/memory and test/api/tenants.test.ts have them.
   const { source } = MISSING;
-  return { ...{ workflow, run, source }, bucket, collection, document: upload.id, job: upload.job_id, bulkJob, config };
+  const made = (await post('/v1/keys', { name: 'seed', scopes: ['embed'], auth_level: 1 })).id;
+  const user = (await post('/v1/users', { email: `${randomBytes(6).toString('hex')}@example.com` })).id;
+  return {
+    ...{ workflow, run, source, key: made, user },
+    bucket,
+    collection,
+    document: upload.id,
+    job: upload.job_id,
+    bulkJob,
+    config,
+  };
 }
 
 const isOpen = ({ access }: Route) => access === 'public' || access === 'signature';
@@ -76,6 +86,9 @@ async function digest(): Promise<string> {
     await sql`SELECT id, name, policy, deleting_at FROM buckets ORDER BY id`,
     await sql`SELECT id, status FROM jobs ORDER BY id`,
     await sql`SELECT id FROM channel_configs ORDER BY id`,
+    await sql`SELECT id, name, scopes, revoked_at FROM api_keys WHERE name <> 'test' ORDER BY id`,
+    await sql`SELECT id, role, suspended_at, token_generation FROM users ORDER BY id`,
+    await sql`SELECT id, plan, suspended_at FROM organizations ORDER BY id`,
     await sql`SELECT id, name FROM collections ORDER BY id`,
     await sql`SELECT * FROM routing ORDER BY 1`,
   ];
@@ -244,7 +257,10 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 /** Answer without the ids and names that were sent, and without ids of requests. */
 const shapeOf = (answer: Answer) => [
   answer.status,
-  textOf(answer).replaceAll(/(?:bkt|col|doc|job|chn|req|wfl|run|src)_\w+|(?:bucket|workflow|source)-\w+/g, '*'),
+  textOf(answer).replaceAll(
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    '*',
+  ),
 ];
 
 async function stateOf(document: string): Promise<unknown> {

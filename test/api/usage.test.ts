@@ -178,3 +178,26 @@ describe('a process that stops', () => {
     }
   });
 });
+
+describe('GET /v1/usage', () => {
+  it('usage is summed by the fields that are asked for, in the own organization only', async () => {
+    const key = await test.key({ org: 'summed' });
+    await embed(key, { input: 'one', model: SMALL });
+    await embed(key, { input: ['two', 'three'], model: LARGE });
+    const list = async (query: string, by = key) => (await test.call('GET', `/v1/usage${query}`, { key: by })).body;
+    const day = todayUtc();
+    expect((await list('')).data).toMatchObject([{ day, requests: 2, texts: 3 }]);
+    expect(
+      (await list('?by=model,axis')).data.map(({ axis, model }: { axis: string; model: string }) => [axis, model]),
+    ).toEqual([
+      ['embed', SMALL],
+      ['embed_batch', LARGE],
+    ]);
+    expect((await list('?by=internal')).data).toMatchObject([{ internal: false, texts: 3 }]);
+    expect((await list('?from=2020-01-01&to=2020-02-01')).data).toEqual([]);
+    expect((await list('', await test.key({ org: 'idle' }))).data).toEqual([]);
+    for (const query of ['?by=key', '?by=', '?from=x', '?from=2020-01-01&to=2026-01-01']) {
+      expect((await test.call('GET', `/v1/usage${query}`, { key })).status).toBe(400);
+    }
+  });
+});

@@ -26,6 +26,7 @@ const BENCHMARKS = [
   'sources',
   'memory',
   'attacks',
+  'lists',
 ];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));

@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly json?: unknown;
   readonly body?: string | Uint8Array | FormData;
   readonly headers?: Record<string, string>;
+  /** Read only the first part of the body, of an answer that goes on. */
+  readonly isStream?: boolean;
 }
 
 export interface Answer {
@@ -62,7 +64,7 @@ export async function openTestApi(
       });
       return key.reveal();
     },
-    async call(method, path, { key, json, body, headers } = {}) {
+    async call(method, path, { key, json, body, headers, isStream } = {}) {
       const reply = await fetch(api.url + path, {
         method,
         headers: {
@@ -72,7 +74,7 @@ export async function openTestApi(
         },
         ...(json === undefined ? (body === undefined ? {} : { body: body as string }) : { body: JSON.stringify(json) }),
       });
-      const text = await reply.text();
+      const text = isStream && reply.ok ? await firstPartOf(reply) : await reply.text();
       const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
       const answer = { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
       check(method, path, answer);
@@ -83,4 +85,11 @@ export async function openTestApi(
       await test.close();
     },
   };
+}
+
+async function firstPartOf(reply: Response): Promise<string> {
+  const reader = reply.body?.getReader();
+  const part = await reader?.read();
+  await reader?.cancel();
+  return Buffer.from(part?.value ?? []).toString();
 }

@@ -14,12 +14,15 @@ export interface MatrixIds {
   readonly workflow: string;
   readonly run: string;
   readonly source: string;
+  readonly key: string;
+  readonly user: string;
 }
 
 export const MISSING: MatrixIds = {
   ...{ bucket: 'bkt_missing', collection: 'col_missing', document: 'doc_missing' },
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
+  ...{ key: 'key_missing', user: 'usr_missing' },
 };
 
 /** Text in every document of the matrix; searches look for it. */
@@ -63,7 +66,31 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getRouting: {},
   setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },
   getUsageSummary: {},
+  listUsage: {},
   getMe: {},
+  createSession: { json: () => ({ credential: 'svc_wrong' }) },
+  getSession: {},
+  listSignInMethods: {},
+  beginOidcSignIn: {},
+  finishOidcSignIn: {},
+  endSession: {},
+  endAllSessions: {},
+  createKey: { json: ({ user }) => ({ name: 'key', scopes: ['embed'], auth_level: 1, user_id: user }) },
+  listKeys: {},
+  getKey: {},
+  editKey: { json: () => ({}) },
+  rotateKey: { json: () => ({}) },
+  revokeKey: {},
+  createUser: { json: () => ({ email: `${fresh()}@example.com` }) },
+  listUsers: {},
+  getUser: {},
+  editUser: { json: () => ({}) },
+  revokeUserTokens: {},
+  revokeToken: { sessions: true },
+  createOrganization: { json: () => ({ name: `organization-${fresh()}`, plan: 'free' }) },
+  listOrganizations: {},
+  getOrganization: {},
+  editOrganization: { json: () => ({}) },
   createBucket: { json: () => ({ name: `bucket-${fresh()}` }) },
   listBuckets: {},
   getBucket: {},
@@ -126,6 +153,17 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   deleteMemorySource: {},
   searchMemory: { json: ({ bucket }) => ({ query: TOPIC, bucket, top_k: 100 }), shows: true },
   listProjections: {},
+  streamEvents: {},
+  getOverview: {},
+  getBucketMap: { shows: true },
+  getProjectionMatrix: {},
+  listDeliveries: { query: ({ config }) => ({ config }) },
+  listNotifications: { query: ({ config }) => ({ config }) },
+  showConsole: {},
+  showConsolePage: {},
+  getConsoleAsset: {},
+  showReference: {},
+  getReferenceAsset: {},
   getHealth: {},
   getReadiness: {},
   getMetrics: {},
@@ -136,7 +174,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
 const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
   ...{ bucket: 'bucket', bucket_id: 'bucket', collection: 'collection', collection_id: 'collection' },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
-  ...{ workflow: 'workflow', run: 'run', source: 'source' },
+  ...{ workflow: 'workflow', run: 'run', source: 'source', key: 'key', user: 'user', user_id: 'user' },
 };
 
 /**
@@ -145,6 +183,11 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
  */
 const NO_IDS = new Set([
   ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor'],
+  // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
+  ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token'],
+  ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file'],
+  ...['listDeliveries.cursor', 'listNotifications.cursor'],
+  ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
 ]);
 
@@ -181,6 +224,7 @@ function requestOf(route: Route, ids: MatrixIds): { path: string; json: Record<s
   const { query, json } = REQUESTS[route.operationId] ?? {};
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
+    if (['org', 'token', 'page', 'file'].includes(name)) return `${name}_missing`;
     return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (name as keyof MatrixIds)];
   });
   const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;
@@ -193,6 +237,7 @@ export function send(test: TestApi, route: Route, key: string | undefined, ids: 
   const headers = { 'X-Forwarded-For': '192.0.2.1' };
   return test.call(route.method, path, {
     headers,
+    isStream: route.streams === true,
     ...(key === undefined ? {} : { key }),
     ...(json === undefined ? {} : { json }),
   });

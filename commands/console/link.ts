@@ -1,0 +1,36 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class ConsoleLink extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Print a link that signs one browser in to the web console as the operator. It works once, for a quarter of an hour.';
+  static override examples = [
+    '<%= config.bin %> console link',
+    '<%= config.bin %> console link --org acme --url https://service.example.com --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    url: Flags.string({
+      description: 'address of the server (default: base_url, or host and port, of the settings)',
+      env: 'SERVICE_URL',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ConsoleLink);
+    const { parseRequest } = await import('../../src/cli/parse-request.ts');
+    const { z } = await import('zod');
+    const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
+    return this.withAppliance(flags, async ({ access, config }) => {
+      const { consoleUrl, makeConsoleLink, signInUrl } = await import('../../src/cli/console-link.ts');
+      const { localServerUrl } = await import('../../src/cli/local-server-url.ts');
+      const link = await makeConsoleLink({ access }, flags.org);
+      const address = signInUrl(consoleUrl({ baseUrl: url ?? config.baseUrl }, localServerUrl(config)), link);
+      this.log(address);
+      this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
+      return { url: address, expires_at: link.expires_at };
+    });
+  }
+}

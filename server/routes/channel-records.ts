@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { DeliveryView, listDeliveries, listNotifications } from '../../src/channels/list-records.ts';
+import { NotificationRecord } from '../../src/channels/schema.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { reportQueries } from '../limited-queries.ts';
+import { PageQuery, pageSchema, readPage } from '../pages.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const query = PageQuery.extend({ config: z.string().max(128).optional().describe('only of this configuration') });
+
+/** Routes of what went through the channels of an organization. */
+export function channelRecordRoutes(sql: Sql): Route[] {
+  const common = { method: 'GET', access: 'channels:manage', errors: 'detail', reads: 'none', query } as const;
+  return [
+    defineRoute({
+      ...common,
+      path: '/v1/channels/deliveries',
+      operationId: 'listDeliveries',
+      summary: 'Verified deliveries of the last ten minutes and their replies, newest first',
+      responses: { 200: { description: 'A page', schema: pageSchema(DeliveryView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) =>
+          listDeliveries(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
+        ),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/v1/channels/outbox',
+      operationId: 'listNotifications',
+      summary: 'Notifications that were sent, recorded or failed, newest first',
+      responses: { 200: { description: 'A page', schema: pageSchema(NotificationRecord) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) =>
+          listNotifications(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
+        ),
+      }),
+    }),
+  ];
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import {
+  type CreatedApiKey,
+  createKey,
+  editKey,
+  findKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from '../../src/access/keys.ts';
+import { ApiKey, ApiKeyChanges, NewApiKey } from '../../src/access/schema.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import type { KeyRing } from '../../src/platform/secret-key.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { editQueries, reportQueries } from '../limited-queries.ts';
+import { PageQuery, pageSchema, readPage } from '../pages.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS_MAX = 36_500;
+
+const params = z.object({ key: z.string().min(1).max(128).describe('id of the key') });
+const { name, scopes, authLevel, userId } = NewApiKey.shape;
+const days = z.number().positive().max(DAYS_MAX);
+
+const CreateKeyBody = z.object({
+  name,
+  scopes,
+  auth_level: authLevel.describe('default: 5, or that of the creator or of the user if it is lower'),
+  user_id: userId.describe('id or email of the user to whom the key belongs'),
+  expires_in_days: days.optional().describe('default: the key never expires'),
+});
+
+const EditKeyBody = z.object({
+  name: ApiKeyChanges.shape.name,
+  scopes: ApiKeyChanges.shape.scopes,
+  auth_level: authLevel,
+  expires_in_days: days.nullish().describe('days from now; null: never'),
+});
+
+const RotateBody = z.object({
+  grace_seconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .default(0)
+    .describe('time for which the old key still works'),
+});
+
+const KeyView = ApiKey.meta({ id: 'ApiKey' });
+const KeyWithSecret = ApiKey.extend({ key: z.string().describe('the key itself, which is shown only this once') }).meta(
+  { id: 'CreatedApiKey' },
+);
+
+function lifetimeOf(inDays: number | null | undefined): number | null | undefined {
+  return typeof inDays === 'number' ? Math.round(inDays * DAY_MS) : inDays;
+}
+
+function reveal({ apiKey, key }: CreatedApiKey): z.output<typeof KeyWithSecret> {
+  return { ...apiKey, key: key.reveal() };
+}
+
+/** Routes of API keys. */
+export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
+  const common = { access: 'keys:manage', errors: 'detail' } as const;
+  return [
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/keys',
+      operationId: 'createKey',
+      summary: 'Create an API key, with no more rights than the caller has; it is shown only this once',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      body: CreateKeyBody,
+      responses: { 201: { description: 'The key', schema: KeyWithSecret } },
+      refusals: [404],
+      async handle({ caller, body }) {
+        const { auth_level, user_id, expires_in_days } = body;
+        const lifetimeMs = lifetimeOf(expires_in_days) ?? undefined;
+        const input = { name: body.name, scopes: body.scopes, authLevel: auth_level, userId: user_id, lifetimeMs };
+        return { status: 201, body: reveal(await createKey(editQueries(sql), keyRing, caller, input)) };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/keys',
+      operationId: 'listKeys',
+      summary: 'API keys of the organization, newest first, revoked ones included',
+      reads: 'none',
+      query: PageQuery,
+      responses: { 200: { description: 'A page', schema: pageSchema(KeyView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) => listKeys(reportQueries(sql, signal), caller, page)),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/keys/:key',
+      operationId: 'getKey',
+      summary: 'One API key, without its secret',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'The key', schema: KeyView } },
+      handle: async ({ caller, params, signal }) => ({
+        body: await findKey(reportQueries(sql, signal), caller, params.key),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: '/v1/keys/:key',
+      operationId: 'editKey',
+      summary: 'Change the name, the rights or the end of an API key; effective within a second',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params,
+      body: EditKeyBody,
+      responses: { 200: { description: 'The key after the edit', schema: KeyView } },
+      refusals: [409],
+      async handle({ caller, params, body }) {
+        const { auth_level: authLevel, expires_in_days, ...others } = body;
+        const changes = { ...others, authLevel, lifetimeMs: lifetimeOf(expires_in_days) };
+        return { body: await editKey(editQueries(sql), caller, params.key, changes) };
+      },
+    }),
+    ...endOfKeyRoutes(sql, keyRing, common),
+  ];
+}
+
+function endOfKeyRoutes(
+  sql: Sql,
+  keyRing: KeyRing,
+  common: { readonly access: 'keys:manage'; readonly errors: 'detail' },
+): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/keys/:key/rotate',
+      operationId: 'rotateKey',
+      summary: 'Replace an API key by a new one with the same rights and lifetime; it is shown only this once',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params,
+      body: RotateBody.prefault({}),
+      responses: { 201: { description: 'The new key', schema: KeyWithSecret } },
+      refusals: [409],
+      async handle({ caller, params, body }) {
+        const graceMs = body.grace_seconds * 1000;
+        return { status: 201, body: reveal(await rotateKey(editQueries(sql), keyRing, caller, params.key, graceMs)) };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/keys/:key',
+      operationId: 'revokeKey',
+      summary: 'Revoke an API key, which is refused within a second',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'Revoked', schema: z.object({ id: z.string(), revoked: z.literal(true) }) } },
+      async handle({ caller, params }) {
+        await revokeKey(editQueries(sql), caller, params.key);
+        return { body: { id: params.key, revoked: true } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,60 @@
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { notFound } from '../../src/platform/errors.ts';
+import { VERSION } from '../../src/platform/version.ts';
+import { PAGE_HEADERS } from '../page-headers.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { StaticFolder } from '../static-files.ts';
+
+/** Files of the page, by the folder that they are in. */
+const OWN = ['start.js', 'page.css'];
+const OF_SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+
+const PAGE = Buffer.from(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference</title>
+<link rel="stylesheet" href="/docs/assets/swagger-ui.css?v=${VERSION}">
+<link rel="stylesheet" href="/docs/assets/page.css?v=${VERSION}">
+<link rel="icon" href="data:,">
+</head>
+<body>
+<main id="reference"></main>
+<script src="/docs/assets/swagger-ui-bundle.js?v=${VERSION}"></script>
+<script src="/docs/assets/start.js?v=${VERSION}"></script>
+</body>
+</html>
+`);
+
+/** Routes of the interactive reference, which shows /openapi.json and sends requests with the reader's own key. */
+export function referenceRoutes(): Route[] {
+  const own = new StaticFolder(fileURLToPath(new URL('../reference/', import.meta.url)));
+  const library = new StaticFolder(fileURLToPath(new URL('.', import.meta.resolve('swagger-ui-dist/package.json'))));
+  const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  return [
+    defineRoute({
+      ...common,
+      path: '/docs',
+      operationId: 'showReference',
+      summary: 'The interactive reference of this API',
+      responses: { 200: { description: 'The page', mediaType: 'text/html' } },
+      handle: async () => ({ body: PAGE, type: 'text/html; charset=utf-8', headers: PAGE_HEADERS }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/docs/assets/:file',
+      operationId: 'getReferenceAsset',
+      summary: 'A script or style of the reference',
+      params: z.object({ file: z.string().max(200) }),
+      responses: { 200: { description: 'The file', mediaType: '*/*' } },
+      async handle({ params, encodings }) {
+        const folder = OWN.includes(params.file) ? own : OF_SWAGGER_UI.includes(params.file) ? library : null;
+        const file = await folder?.read(params.file, { accepts: encodings, isFixed: true });
+        if (!file) throw notFound('file', params.file);
+        return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { CallerDescription, describeCaller } from '../../src/access/describe-caller.ts';
+import type { Access } from '../../src/access/open-access.ts';
+import { notFound } from '../../src/platform/errors.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { readCookie, renderCookie, SESSION_COOKIE } from '../cookies.ts';
+import { reportQueries } from '../limited-queries.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** Length of the longest credential: that of user tokens. */
+const CREDENTIAL_CHARS_MAX = 8_192;
+
+const SignIn = z.union([
+  z.object({ credential: z.string().min(1).max(CREDENTIAL_CHARS_MAX).describe('an API key or a user token') }),
+  z.object({ link: z.string().min(1).max(200).describe('the token of a one-time link') }),
+]);
+
+const SessionView = z
+  .object({
+    csrf_token: z.string().describe('to be sent in the header X-CSRF-Token with every request but GET'),
+    expires_at: z.iso.datetime().describe('the session ends then, or earlier if it is not used'),
+    idle_timeout_seconds: z.int(),
+    me: CallerDescription,
+  })
+  .meta({ id: 'Session' });
+
+/** Return true if browsers reach this service by https. */
+export function isSecureOrigin(origin: string | null): boolean {
+  return origin?.startsWith('https:') === true;
+}
+
+/** Render the cookie of a session. @param id null removes it */
+export function sessionCookie(id: string | null, expiresAt: Date, origin: string | null): string {
+  const maxAgeSeconds = id === null ? 0 : Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  return renderCookie(SESSION_COOKIE, id ?? '', { path: '/', maxAgeSeconds, isSecure: isSecureOrigin(origin) });
+}
+
+/** Routes by which a browser gets and ends a session. */
+export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>): Route[] {
+  const noSession = () => notFound('session', 'current');
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/sessions',
+      operationId: 'createSession',
+      summary: 'Start the session of a browser: an API key, a user token or a one-time link for a cookie',
+      access: 'public',
+      signsIn: true,
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      body: SignIn,
+      responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },
+      refusals: [401, 429],
+      async handle({ body, cookies, origin, signal }) {
+        const started = await ('link' in body ? sessions.signInByLink(body.link) : sessions.signIn(body.credential));
+        const earlier = readCookie(cookies, SESSION_COOKIE);
+        if (earlier !== null) await sessions.signOut(earlier);
+        const { id, caller, csrfToken, expiresAt } = started;
+        const me = await describeCaller(reportQueries(sql, signal), caller);
+        return {
+          status: 201,
+          headers: { 'Set-Cookie': sessionCookie(id.reveal(), expiresAt, origin) },
+          body: viewOf(csrfToken, expiresAt, me),
+        };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/sessions/current',
+      operationId: 'getSession',
+      summary: 'The session of this browser',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The session', schema: SessionView } },
+      refusals: [404],
+      async handle({ caller, session, signal }) {
+        if (session === null) throw noSession();
+        const id = session.reveal();
+        const [expiresAt, me] = [await sessions.expiryOf(id), await describeCaller(reportQueries(sql, signal), caller)];
+        return { body: viewOf(sessions.csrfTokenOf(id), expiresAt, me) };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/sessions/current',
+      operationId: 'endSession',
+      summary: 'Sign out this browser',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 204: { description: 'Signed out' } },
+      refusals: [404],
+      async handle({ session, origin }) {
+        if (session === null) throw noSession();
+        await sessions.signOut(session.reveal());
+        return { headers: { 'Set-Cookie': sessionCookie(null, new Date(0), origin) } };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/sessions',
+      operationId: 'endAllSessions',
+      summary: 'Sign out every browser of this key or user, within a second',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 204: { description: 'Signed out' } },
+      async handle({ caller, origin }) {
+        await sessions.signOutEverywhere(caller);
+        return { headers: { 'Set-Cookie': sessionCookie(null, new Date(0), origin) } };
+      },
+    }),
+  ];
+
+  function viewOf(csrfToken: string, expiresAt: Date, me: CallerDescription): z.output<typeof SessionView> {
+    return {
+      csrf_token: csrfToken,
+      expires_at: expiresAt.toISOString(),
+      idle_timeout_seconds: Math.round(sessions.idleMs / 1000),
+      me,
+    };
+  }
+}

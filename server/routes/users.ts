@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { NewUser, User, UserChanges } from '../../src/access/schema.ts';
+import { revokeToken, revokeUserTokens } from '../../src/access/tokens.ts';
+import { createUser, editUser, findUser, listUsers } from '../../src/access/users.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { editQueries, reportQueries } from '../limited-queries.ts';
+import { PageQuery, pageSchema, readPage } from '../pages.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({ user: z.string().min(1).max(254).describe('id or email') });
+const { authLevel: newLevel, ...newUser } = NewUser.shape;
+const { authLevel: changedLevel, ...changes } = UserChanges.shape;
+
+const CreateUserBody = z.object({
+  ...newUser,
+  auth_level: newLevel.describe('default: that of the role'),
+});
+const EditUserBody = z.object({
+  ...changes,
+  auth_level: changedLevel.describe('with a new role, default: that of the role'),
+});
+const UserView = User.meta({ id: 'User' });
+
+/** Routes of the people of an organization. */
+export function userRoutes(sql: Sql): Route[] {
+  const common = { access: 'users:manage', errors: 'detail' } as const;
+  return [
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/users',
+      operationId: 'createUser',
+      summary: 'Add a person to the organization, with no more rights than the caller has',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      idempotent: true,
+      body: CreateUserBody,
+      responses: { 201: { description: 'The user', schema: UserView } },
+      refusals: [409],
+      async handle({ caller, body }) {
+        const { auth_level: authLevel, ...others } = body;
+        return { status: 201, body: await createUser(editQueries(sql), caller, { ...others, authLevel }) };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/users',
+      operationId: 'listUsers',
+      summary: 'People of the organization, newest first',
+      reads: 'none',
+      query: PageQuery,
+      responses: { 200: { description: 'A page', schema: pageSchema(UserView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) => listUsers(reportQueries(sql, signal), caller, page)),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/users/:user',
+      operationId: 'getUser',
+      summary: 'One person of the organization',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'The user', schema: UserView } },
+      handle: async ({ caller, params, signal }) => ({
+        body: await findUser(reportQueries(sql, signal), caller, params.user),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: '/v1/users/:user',
+      operationId: 'editUser',
+      summary: 'Change the role, level or department of a person, or suspend the person; effective within a second',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params,
+      body: EditUserBody,
+      responses: { 200: { description: 'The user after the edit', schema: UserView } },
+      refusals: [409],
+      async handle({ caller, params, body }) {
+        const { auth_level: authLevel, ...others } = body;
+        return { body: await editUser(editQueries(sql), caller, params.user, { ...others, authLevel }) };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/users/:user/revoke-tokens',
+      operationId: 'revokeUserTokens',
+      summary: 'Revoke all tokens and sessions of a person, within a second; keys stay as they are',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'The user', schema: UserView } },
+      handle: async ({ caller, params }) => ({ body: await revokeUserTokens(editQueries(sql), caller, params.user) }),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/tokens/:token',
+      operationId: 'revokeToken',
+      summary: 'Revoke one user token by its id, within a second; needs the session of an administrator',
+      reads: 'none',
+      params: z.object({ token: z.string().min(1).max(128).describe('id of the token, not the token itself') }),
+      responses: { 200: { description: 'Revoked', schema: z.object({ id: z.string(), revoked: z.literal(true) }) } },
+      async handle({ caller, params }) {
+        await revokeToken(editQueries(sql), caller, params.token);
+        return { body: { id: params.token, revoked: true } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,34 @@
+import type { Caller } from './caller.ts';
+import type { ApiKeyFacts, UserFacts } from './credential-store.ts';
+import { SCOPES_BY_ROLE } from './roles.ts';
+
+/** Make the caller of an API key, which never has more rights than the user it belongs to. */
+export function callerOfKey(key: ApiKeyFacts): Caller {
+  const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
+  return Object.freeze({
+    kind: 'api_key',
+    actor: `key:${key.id}`,
+    orgId: key.orgId,
+    plan: key.plan,
+    userId: key.user?.id ?? null,
+    role: null, // a key is not a session of its user
+    department: key.user?.department ?? null,
+    scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
+    authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
+  });
+}
+
+/** Make the caller of a user token. */
+export function callerOfUser(user: UserFacts): Caller {
+  return Object.freeze({
+    kind: 'user',
+    actor: `user:${user.id}`,
+    orgId: user.orgId,
+    plan: user.plan,
+    userId: user.id,
+    role: user.role,
+    department: user.department,
+    scopes: SCOPES_BY_ROLE[user.role],
+    authLevel: user.authLevel,
+  });
+}

@@ -1,0 +1,134 @@
+import type { Sql } from '../../platform/postgres.ts';
+
+/** Session as it is stored. It acts for a key, for a user, or else for the operator. */
+export interface StoredSession {
+  /** Public name, for the audit log. */
+  readonly id: string;
+  readonly orgId: string;
+  readonly actor: string;
+  readonly keyId: string | null;
+  readonly userId: string | null;
+  readonly tokenId: string | null;
+  readonly generation: number;
+}
+
+export interface LiveSession extends StoredSession {
+  readonly expiresAt: Date;
+  /** Milliseconds until it ends if it is not used meanwhile. */
+  readonly endsInMs: number;
+  /** True if its last use was recorded more than a minute ago. */
+  readonly lastUsedIsOld: boolean;
+}
+
+interface SessionRow {
+  id: string;
+  org_id: string;
+  actor: string;
+  key_id: string | null;
+  user_id: string | null;
+  token_id: string | null;
+  generation: number;
+  expires_at: Date;
+  ends_in_ms: number;
+  last_used_is_old: boolean;
+}
+
+/** Insert a session that ends after `lifetimeMs`, or at `endsAtMs` if that is earlier. Returns the time of its end. */
+export async function insertSession(
+  sql: Sql,
+  session: StoredSession & { hash: Buffer; lifetimeMs: number; endsAtMs: number | null },
+): Promise<Date> {
+  const { id, hash, orgId, actor, keyId, userId, tokenId, generation, lifetimeMs, endsAtMs } = session;
+  const end = endsAtMs === null ? null : new Date(endsAtMs);
+  const [row] = await sql<[{ expires_at: Date }]>`
+    INSERT INTO sessions (id, hash, org_id, actor, key_id, user_id, token_id, generation, expires_at)
+    VALUES (${id}, ${hash}, ${orgId}, ${actor}, ${keyId}, ${userId}, ${tokenId}, ${generation},
+            least(now() + ${lifetimeMs}::double precision * interval '1 millisecond', ${end}::timestamptz))
+    RETURNING expires_at`;
+  return row.expires_at;
+}
+
+/** Select a session that has not ended, by the hash of its secret id alone: its organization is not known yet. */
+export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Promise<LiveSession | null> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT id, org_id, actor, key_id, user_id, token_id, generation, expires_at, last_used_is_old,
+           (extract(epoch FROM ends_at - now()) * 1000)::double precision AS ends_in_ms
+    FROM (
+      SELECT *, least(expires_at, last_used_at + ${idleMs}::double precision * interval '1 millisecond') AS ends_at,
+             last_used_at <= now() - interval '1 minute' AS last_used_is_old
+      FROM sessions WHERE hash = ${hash}
+    ) AS session WHERE ends_at > now()`;
+  if (!row) return null;
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    actor: row.actor,
+    keyId: row.key_id,
+    userId: row.user_id,
+    tokenId: row.token_id,
+    generation: row.generation,
+    expiresAt: row.expires_at,
+    endsInMs: row.ends_in_ms,
+    lastUsedIsOld: row.last_used_is_old,
+  };
+}
+
+/** Record the use of a session, at most once a minute. */
+export async function updateSessionUse(sql: Sql, orgId: string, id: string): Promise<void> {
+  await sql`
+    UPDATE sessions SET last_used_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} AND last_used_at <= now() - interval '1 minute'`;
+}
+
+/** Delete a session by the hash of its secret id. Returns it, or null if there is none. */
+export async function deleteSession(
+  sql: Sql,
+  hash: Buffer,
+): Promise<Pick<StoredSession, 'id' | 'orgId' | 'actor'> | null> {
+  const [row] = await sql<SessionRow[]>`DELETE FROM sessions WHERE hash = ${hash} RETURNING id, org_id, actor`;
+  return row ? { id: row.id, orgId: row.org_id, actor: row.actor } : null;
+}
+
+/** Delete the sessions of an actor. Returns their number. */
+export async function deleteSessionsOf(sql: Sql, orgId: string, actor: string): Promise<number> {
+  return (await sql`DELETE FROM sessions WHERE org_id = ${orgId} AND actor = ${actor}`).count;
+}
+
+/** Delete the oldest sessions of an actor beyond `sessionsMax`. */
+export async function deleteOldestSessions(
+  sql: Sql,
+  { orgId, actor }: Pick<StoredSession, 'orgId' | 'actor'>,
+  sessionsMax: number,
+): Promise<void> {
+  await sql`
+    DELETE FROM sessions WHERE org_id = ${orgId} AND actor = ${actor} AND id IN (
+      SELECT id FROM sessions WHERE org_id = ${orgId} AND actor = ${actor}
+      ORDER BY created_at DESC, id DESC OFFSET ${sessionsMax})`;
+}
+
+export async function insertSignInLink(
+  sql: Sql,
+  link: { hash: Buffer; orgId: string; actor: string; lifetimeMs: number },
+): Promise<Date> {
+  const [row] = await sql<[{ expires_at: Date }]>`
+    INSERT INTO sign_in_links (hash, org_id, actor, expires_at)
+    VALUES (${link.hash}, ${link.orgId}, ${link.actor},
+            now() + ${link.lifetimeMs}::double precision * interval '1 millisecond')
+    RETURNING expires_at`;
+  return row.expires_at;
+}
+
+/** Take a link that has not expired: one caller gets it, and every later one null. */
+export async function takeSignInLink(sql: Sql, hash: Buffer): Promise<{ orgId: string; actor: string } | null> {
+  const [row] = await sql<{ org_id: string; actor: string }[]>`
+    DELETE FROM sign_in_links WHERE hash = ${hash} AND expires_at > now() RETURNING org_id, actor`;
+  return row ? { orgId: row.org_id, actor: row.actor } : null;
+}
+
+/** Delete sessions that have ended and links that have expired, of all organizations. */
+export async function deleteEndedSessions(sql: Sql, idleMs: number): Promise<void> {
+  await sql`DELETE FROM sign_in_links WHERE expires_at <= now()`;
+  await sql`
+    DELETE FROM sessions WHERE expires_at <= now()
+      OR last_used_at <= now() - ${idleMs}::double precision * interval '1 millisecond'`;
+}

@@ -1,0 +1,233 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { SessionSettings } from '../../platform/console-settings.ts';
+import { newId } from '../../platform/ids.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { KeyRing } from '../../platform/secret-key.ts';
+import { isSameHash } from '../api-key-format.ts';
+import { recordAudit } from '../audit.ts';
+import type { Caller } from '../caller.ts';
+import { type CredentialCache, openCredentialCache, type Resolved } from '../credential-cache.ts';
+import { invalidCredentials, sessionEnded } from '../credential-errors.ts';
+import { selectApiKeyFacts, selectUserFacts, type UserFacts } from '../credential-store.ts';
+import { callerOfKey, callerOfUser } from '../make-caller.ts';
+import { operatorCallerNamed } from '../operator.ts';
+import { selectOrganization } from '../organization-store.ts';
+import type { CallerResolver } from '../resolve-caller.ts';
+import {
+  deleteEndedSessions,
+  deleteOldestSessions,
+  deleteSession,
+  deleteSessionsOf,
+  insertSession,
+  insertSignInLink,
+  type LiveSession,
+  type StoredSession,
+  selectSession,
+  takeSignInLink,
+  updateSessionUse,
+} from './session-store.ts';
+
+/** Sessions that one key, user or operator has at once; beyond them the oldest ends. */
+const SESSIONS_OF_ONE_MAX = 20;
+/** Random bytes of the id of a session, and of the token of a link. */
+const RANDOM_BYTES = 32;
+const RANDOM_SHAPE = /^[\w-]{43}$/;
+
+/** Fields of a session that acts for neither a key nor a user. */
+const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null };
+
+/** New session. Its id is known to the cookie of the browser alone. */
+export interface StartedSession {
+  readonly id: Secret;
+  readonly caller: Caller;
+  readonly csrfToken: string;
+  readonly expiresAt: Date;
+}
+
+type NewSession = Omit<StoredSession, 'id'> & { readonly caller: Caller; readonly endsAtMs: number | null };
+
+export interface SessionsContext {
+  readonly sql: Sql;
+  readonly keyRing: Pick<KeyRing, 'sessions'>;
+  readonly callers: Pick<CallerResolver, 'verify'>;
+  readonly settings: SessionSettings;
+  /** Time for which a successful look-up is cached, so that an end takes effect within 1 s. */
+  readonly cacheMs?: number;
+}
+
+/** Sessions of browsers, which act for a key, a user or the operator. */
+export class Sessions {
+  readonly #sql: Sql;
+  readonly #hmacKey: Buffer;
+  readonly #callers: Pick<CallerResolver, 'verify'>;
+  readonly #settings: SessionSettings;
+  readonly #cache: CredentialCache;
+
+  constructor({ sql, keyRing, callers, settings, cacheMs = 500 }: SessionsContext) {
+    this.#sql = sql;
+    this.#hmacKey = keyRing.sessions;
+    this.#callers = callers;
+    this.#settings = settings;
+    this.#cache = openCredentialCache({ cacheMs, cacheEntriesMax: 10_000 });
+  }
+
+  /** Time without a request after which a session ends. */
+  get idleMs(): number {
+    return this.#settings.sessionIdleMs;
+  }
+
+  /**
+   * Start a session by an API key or a user token.
+   *
+   * @throws AppError of `CallerResolver.verify`
+   */
+  async signIn(credential: string): Promise<StartedSession> {
+    const verified = await this.#callers.verify(credential);
+    if ('user' in verified) return this.#startForUser(verified.user, verified.tokenId, verified.expiresAtMs);
+    const { key } = verified;
+    const caller = callerOfKey(key);
+    return this.#start({ ...NOBODY, caller, orgId: key.orgId, actor: caller.actor, keyId: key.id });
+  }
+
+  /** Start a session for a user whom an OIDC issuer has identified. */
+  async signInUser(user: UserFacts): Promise<StartedSession> {
+    return this.#startForUser(user, null, null);
+  }
+
+  /**
+   * Start a session by the token of a one-time link, which is used up.
+   *
+   * @throws AppError `invalid_credentials` (401)
+   */
+  async signInByLink(token: string): Promise<StartedSession> {
+    if (!RANDOM_SHAPE.test(token)) throw invalidCredentials();
+    const link = await takeSignInLink(this.#sql, this.#hmac('link', token));
+    const organization = link && (await selectOrganization(this.#sql, link.orgId));
+    if (!link || !organization || organization.suspended_at !== null) throw invalidCredentials();
+    return this.#start({ ...NOBODY, ...link, caller: operatorCallerNamed(organization, link.actor) });
+  }
+
+  /** Make a one-time link for the person at the command line, as the caller for an organization. */
+  async createLink({ orgId, actor }: Caller): Promise<{ readonly token: Secret; readonly expiresAt: Date }> {
+    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const expiresAt = await inTransaction(this.#sql, async (tx) => {
+      await recordAudit(tx, { orgId, actor, action: 'sign_in_link.create', target: null });
+      const { signInLinkMs: lifetimeMs } = this.#settings;
+      return insertSignInLink(tx, { hash: this.#hmac('link', token), orgId, actor, lifetimeMs });
+    });
+    return { token: new Secret(token), expiresAt };
+  }
+
+  /**
+   * Resolve the id of a session to its caller, with the present rights of the key or user.
+   *
+   * @param options.isUse false for a check that is not cached and does not keep the session alive
+   * @throws AppError `session_ended` (401)
+   */
+  async resolve(id: string, { isUse = true }: { readonly isUse?: boolean } = {}): Promise<Caller> {
+    if (!RANDOM_SHAPE.test(id)) throw sessionEnded();
+    const hash = this.#hmac('id', id);
+    if (!isUse) return (await this.#lookUp(hash, false)).caller;
+    const cacheKey = hash.toString('base64');
+    return this.#cache.get(cacheKey) ?? this.#cache.load(cacheKey, () => this.#lookUp(hash, true));
+  }
+
+  /** Return the end of a live session. @throws AppError `session_ended` (401) */
+  async expiryOf(id: string): Promise<Date> {
+    return (await this.#select(this.#hmac('id', id))).expiresAt;
+  }
+
+  /** Derive the CSRF token of a session. */
+  csrfTokenOf(id: string): string {
+    return this.#hmac('csrf', id).toString('base64url');
+  }
+
+  /** Compare a CSRF token with that of the session, in constant time. */
+  isCsrfToken(id: string, presented: string): boolean {
+    return isSameHash(this.#hmac('csrf', id), Buffer.from(presented, 'base64url'));
+  }
+
+  /** End a session; the other processes refuse it within 1 s. */
+  async signOut(id: string): Promise<void> {
+    const hash = this.#hmac('id', id);
+    await inTransaction(this.#sql, async (tx) => {
+      const ended = await deleteSession(tx, hash);
+      if (!ended) return;
+      const { orgId, actor } = ended;
+      await recordAudit(tx, { orgId, actor, action: 'session.end', target: ended.id });
+    });
+    this.#cache.forget(hash.toString('base64'));
+  }
+
+  /** End all sessions of a caller; the other processes refuse them within 1 s. */
+  async signOutEverywhere({ orgId, actor }: Caller): Promise<void> {
+    await inTransaction(this.#sql, async (tx) => {
+      const sessions = await deleteSessionsOf(tx, orgId, actor);
+      await recordAudit(tx, { orgId, actor, action: 'session.end_all', target: null, detail: { sessions } });
+    });
+    this.#cache.clear();
+  }
+
+  /** Delete what has ended. */
+  async sweep(): Promise<void> {
+    await deleteEndedSessions(this.#sql, this.idleMs);
+  }
+
+  /** Compute the keyed hash of a secret, which differs by its purpose. */
+  #hmac(purpose: 'id' | 'csrf' | 'link', text: string): Buffer {
+    return createHmac('sha256', this.#hmacKey).update(`${purpose}:${text}`).digest();
+  }
+
+  #startForUser(user: UserFacts, tokenId: string | null, endsAtMs: number | null): Promise<StartedSession> {
+    const caller = callerOfUser(user);
+    const { orgId, id: userId, generation } = user;
+    return this.#start({ ...NOBODY, caller, orgId, actor: caller.actor, userId, tokenId, generation, endsAtMs });
+  }
+
+  /** Store a session under a new id: no id that a browser brings along is ever used. */
+  async #start({ caller, ...stored }: NewSession): Promise<StartedSession> {
+    const secret = randomBytes(RANDOM_BYTES).toString('base64url');
+    const session = { ...stored, id: newId('ses'), hash: this.#hmac('id', secret) };
+    const { orgId, actor } = stored;
+    const expiresAt = await inTransaction(this.#sql, async (tx) => {
+      const end = await insertSession(tx, { ...session, lifetimeMs: this.#settings.sessionMs });
+      await deleteOldestSessions(tx, stored, SESSIONS_OF_ONE_MAX);
+      await recordAudit(tx, { orgId, actor, action: 'session.create', target: session.id });
+      return end;
+    });
+    return { id: new Secret(secret), caller, csrfToken: this.csrfTokenOf(secret), expiresAt };
+  }
+
+  async #lookUp(hash: Buffer, isUse: boolean): Promise<Resolved> {
+    const session = await this.#select(hash);
+    const { caller, endsInMs } = await this.#callerOf(session);
+    if (isUse && session.lastUsedIsOld) await updateSessionUse(this.#sql, session.orgId, session.id);
+    return { caller, endsInMs: Math.min(session.endsInMs, endsInMs ?? session.endsInMs) };
+  }
+
+  /** @throws AppError `session_ended` (401) */
+  async #select(hash: Buffer): Promise<LiveSession> {
+    const session = await selectSession(this.#sql, hash, this.idleMs);
+    if (!session) throw sessionEnded();
+    return session;
+  }
+
+  /** Find the caller of a session by the present records. @throws AppError `session_ended` (401) */
+  async #callerOf(session: LiveSession): Promise<Resolved> {
+    const { orgId, actor, keyId, userId } = session;
+    if (keyId !== null) {
+      const key = await selectApiKeyFacts(this.#sql, keyId);
+      if (!key || key.refused || key.expired) throw sessionEnded();
+      return { caller: callerOfKey(key), endsInMs: key.endsInMs };
+    }
+    if (userId !== null) {
+      const user = await selectUserFacts(this.#sql, { ...session, userId });
+      if (!user || user.suspended) throw sessionEnded();
+      return { caller: callerOfUser(user), endsInMs: null };
+    }
+    const organization = await selectOrganization(this.#sql, orgId);
+    if (!organization || organization.suspended_at !== null) throw sessionEnded();
+    return { caller: operatorCallerNamed(organization, actor), endsInMs: null };
+  }
+}

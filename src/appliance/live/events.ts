@@ -1,0 +1,64 @@
+/** Kinds of changes that a caller can follow. */
+export const TOPICS = ['jobs', 'documents', 'queues', 'providers', 'sources', 'runs'] as const;
+export type Topic = (typeof TOPICS)[number];
+
+/** Change of something that the caller may see. It says what changed; the thing itself is read by its own route. */
+export interface Change {
+  readonly topic: Topic;
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** Change with its place in a feed, or the note that changes were left out, so that everything must be read again. */
+export type LiveEvent =
+  | { readonly id: string; readonly change: Change }
+  | { readonly id: string; readonly change: null };
+
+/** Bounded queue of the events of one reader. What does not fit is replaced by the note that changes were left out. */
+export class EventQueue {
+  readonly #topics: ReadonlySet<Topic>;
+  readonly #eventsMax: number;
+  #events: LiveEvent[] = [];
+  #isEnded = false;
+  #wake: (() => void) | null = null;
+
+  constructor(topics: ReadonlySet<Topic>, eventsMax: number) {
+    this.#topics = topics;
+    this.#eventsMax = eventsMax;
+  }
+
+  push(event: LiveEvent): void {
+    if (event.change !== null && !this.#topics.has(event.change.topic)) return;
+    if (this.#events.length >= this.#eventsMax) this.#events = [{ id: event.id, change: null }];
+    else this.#events.push(event);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#wake?.();
+  }
+
+  /**
+   * Take all events. Waits for the first one, for `ms` at most; null once the queue has ended and is empty.
+   *
+   * @param signal ends the wait early
+   */
+  async take(ms: number, signal: AbortSignal): Promise<LiveEvent[] | null> {
+    if (this.#events.length === 0 && !this.#isEnded) await this.#wait(ms, signal);
+    const taken = this.#events;
+    this.#events = [];
+    return taken.length === 0 && this.#isEnded ? null : taken;
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#wake = resolve;
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
+    this.#wake = null;
+  }
+}

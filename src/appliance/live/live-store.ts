@@ -1,0 +1,75 @@
+import type { Caller } from '../../access/caller.ts';
+import { jobVisibleTo, readableBy, readsEverything, sourceVisibleTo } from '../../documents/visibility.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+
+/** Time after which no transaction of an earlier entry of the audit log is expected to end. */
+const SETTLE_SECONDS = 20;
+
+/** Return the id of the newest entry of the audit log. */
+export async function selectLastAuditId(sql: Sql): Promise<number> {
+  const [row] = await sql`SELECT coalesce(max(id), 0)::float8 AS id FROM audit_log`;
+  return (row?.['id'] as number | undefined) ?? 0;
+}
+
+/** Change of a document that the caller may read. */
+export interface DocumentChange {
+  /** Id of the entry of the audit log. */
+  readonly entry: number;
+  /** True if no entry with a smaller id will appear any more. */
+  readonly isSettled: boolean;
+  readonly documentId: string;
+  /** Null for a document that is gone. */
+  readonly bucketId: string | null;
+}
+
+/**
+ * List the changes of documents after an entry of the audit log. A document that is gone has no level or department any
+ * more, so its removal is told only to callers who may read everything.
+ */
+export async function selectDocumentChanges(
+  sql: Sql,
+  caller: Caller,
+  afterEntry: number,
+  rowsMax: number,
+): Promise<DocumentChange[]> {
+  const rows = await sql`
+    SELECT a.id::float8 AS entry, a.target, documents.bucket_id,
+           a.at < now() - ${SETTLE_SECONDS} * interval '1 second' AS is_settled
+    FROM audit_log a
+    LEFT JOIN documents ON documents.org_id = a.org_id AND documents.id = a.target AND ${readableBy(sql, caller)}
+    WHERE a.org_id = ${caller.orgId} AND a.id > ${afterEntry} AND a.action LIKE 'document.%' AND a.target IS NOT NULL
+      ${readsEverything(caller) ? sql`` : sql`AND documents.id IS NOT NULL`}
+    ORDER BY a.id LIMIT ${rowsMax}`;
+  return rows.map((row) => ({
+    entry: row['entry'] as number,
+    isSettled: row['is_settled'] as boolean,
+    documentId: row['target'] as string,
+    bucketId: row['bucket_id'] as string | null,
+  }));
+}
+
+/**
+ * Condition on a row of `jobs`: its changes are told to the caller. The job of a document that is gone shows nothing of it,
+ * but the id would tell that a hidden document was there, so it is told only to callers who may read everything.
+ */
+export function jobToldTo(sql: Sql, caller: Caller): SqlFragment {
+  if (readsEverything(caller)) return jobVisibleTo(sql, caller);
+  return sql`${jobVisibleTo(sql, caller)} AND (
+    jobs.document_id IS NULL
+    OR EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND ${readableBy(sql, caller)}))`;
+}
+
+/** List the states of the sources that the caller may see. */
+export async function selectSourceStates(
+  sql: Sql,
+  caller: Caller,
+  rowsMax: number,
+): Promise<{ id: string; state: string; changedAt: string }[]> {
+  const rows = await sql`
+    SELECT id, sync_state, updated_at FROM sources WHERE ${sourceVisibleTo(sql, caller)} ORDER BY id LIMIT ${rowsMax}`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    state: row['sync_state'] as string,
+    changedAt: (row['updated_at'] as Date).toISOString(),
+  }));
+}

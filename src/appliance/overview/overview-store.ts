@@ -1,0 +1,34 @@
+import type { Caller } from '../../access/caller.ts';
+import { visibleTo } from '../../documents/visibility.ts';
+import type { Sql } from '../../platform/postgres.ts';
+
+export interface DocumentTotals {
+  readonly byStatus: Record<string, number>;
+  readonly bytes: number;
+  readonly keywordOnly: number;
+}
+
+/** Count the documents of the organization that the caller may see, by status. */
+export async function countDocuments(sql: Sql, caller: Caller): Promise<DocumentTotals> {
+  const rows = await sql`
+    SELECT status, count(*)::int AS n, sum(size_bytes)::float8 AS bytes,
+           count(*) FILTER (WHERE keyword_only)::int AS keyword_only
+    FROM documents WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)} GROUP BY status ORDER BY status`;
+  return {
+    byStatus: Object.fromEntries(rows.map((row) => [row['status'] as string, row['n'] as number])),
+    bytes: rows.reduce((sum, row) => sum + (row['bytes'] as number), 0),
+    keywordOnly: rows.reduce((sum, row) => sum + (row['keyword_only'] as number), 0),
+  };
+}
+
+export async function countBuckets(sql: Sql, orgId: string): Promise<number> {
+  const [row] = await sql`
+    SELECT count(*)::int AS n FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL`;
+  return row?.['n'] as number;
+}
+
+/** Return the size of the database on its disk. */
+export async function selectDatabaseBytes(sql: Sql): Promise<number> {
+  const [row] = await sql`SELECT pg_database_size(current_database())::float8 AS bytes`;
+  return row?.['bytes'] as number;
+}

@@ -1,0 +1,48 @@
+import type { Caller } from '../../access/caller.ts';
+import { jobVisibleTo } from '../../documents/visibility.ts';
+import { countFinished, countLive, readClock, type WatchScope } from '../../jobs/watch-store.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { countBuckets, countDocuments } from './overview-store.ts';
+import type { Attention, Overview } from './schema.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Read what an overview says about the organization, in one snapshot of what the caller may see. */
+export async function readOrganization(sql: Sql, caller: Caller): Promise<Omit<Overview, 'installation'>> {
+  return sql.begin('isolation level repeatable read read only', async (tx) => {
+    const at = await readClock(tx);
+    const scope: WatchScope = { orgId: caller.orgId, visible: (of) => jobVisibleTo(of, caller) };
+    const live = await countLive(tx, scope);
+    const finished = await countFinished(tx, scope, { after: new Date(at.getTime() - DAY_MS), settledAt: at });
+    const documents = await countDocuments(tx, caller);
+    const buckets = await countBuckets(tx, caller.orgId);
+    const lastDay = Object.fromEntries(finished.map(({ status, settled, fresh }) => [status, settled + fresh]));
+    const ended = Object.values(lastDay).reduce((sum, n) => sum + n, 0);
+    return {
+      object: 'overview',
+      at: at.toISOString(),
+      jobs: {
+        live: Object.fromEntries(live.map(({ status, n }) => [status, n])),
+        last_day: lastDay,
+        finished_per_minute: finished.reduce((sum, { lastMinute }) => sum + lastMinute, 0),
+        failure_rate: ended === 0 ? null : (lastDay['failed'] ?? 0) / ended,
+      },
+      documents: { by_status: documents.byStatus, bytes: documents.bytes, keyword_only: documents.keywordOnly },
+      buckets,
+      attention: attentionOf(lastDay['failed'] ?? 0, documents.keywordOnly),
+    };
+  });
+}
+
+function attentionOf(failedJobs: number, keywordOnly: number): Attention[] {
+  const found: Attention[] = [];
+  if (failedJobs > 0) {
+    const message = `${failedJobs} jobs failed in the last 24 hours; see their reasons, and reprocess them`;
+    found.push({ severity: 'warning', name: 'jobs', message });
+  }
+  if (keywordOnly > 0) {
+    const message = `${keywordOnly} documents are found by their words only, since their model did not answer; this ends by itself once it does`;
+    found.push({ severity: 'warning', name: 'documents', message });
+  }
+  return found;
+}

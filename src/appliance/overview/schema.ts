@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { JOB_STATUSES } from '../../jobs/schema.ts';
+
+const count = z.int().min(0);
+const share = z.number().min(0).max(1).nullable().describe('null if nothing was measured');
+const ms = z.number().nullable().describe('null if nothing was measured');
+
+/** Thing that needs a person. */
+export const Attention = z
+  .object({
+    severity: z.enum(['error', 'warning']),
+    /** Part of the installation, as `service doctor` names it, or `jobs`. */
+    name: z.string(),
+    message: z.string().describe('what is wrong, and what to do'),
+  })
+  .meta({ id: 'Attention' });
+export type Attention = z.output<typeof Attention>;
+
+const Queue = z.object({
+  kind: z.string(),
+  priority: z.int(),
+  queued: count,
+  delayed: count.describe('of the queued jobs: those that wait after a failed attempt'),
+  in_progress: count,
+  oldest_seconds: z.number().nullable(),
+});
+
+const Worker = z.object({
+  id: z.string(),
+  kind: z.string().nullable(),
+  host: z.string().nullable(),
+  pid: z.int().nullable(),
+  started_at: z.iso.datetime().nullable(),
+  silent_seconds: z.number().nullable().describe('time since its last sign of life'),
+  jobs: count,
+  lease_seconds: z.number().nullable(),
+});
+
+const Provider = z.object({
+  provider: z.string(),
+  state: z.enum(['closed', 'half-open', 'open']).describe('of its circuit breaker; `closed`: it works'),
+  calls_per_second: z.number(),
+  error_rate: share,
+  p50_ms: ms,
+  p95_ms: ms,
+  in_flight: count,
+  queued_texts: count,
+});
+
+/** Load of the whole installation, for those who run it. */
+const InstallationLoad = z.object({
+  queues: z.array(Queue),
+  workers: z.array(Worker),
+  throughput: z.object({
+    finished_per_second: z.number(),
+    failed_per_second: z.number(),
+    history: z.array(count).describe('jobs finished in each of the last 60 seconds, the newest last'),
+  }),
+  requests: z
+    .object({
+      per_second: z.number(),
+      fault_rate: share.describe('share of the answers that were faults of the service'),
+      p50_ms: ms,
+      p95_ms: ms,
+      texts_per_second: z.number(),
+      cache_hit_rate: share,
+    })
+    .describe('of the server that answers, since it was last asked'),
+  providers: z.array(Provider),
+  storage: z.object({
+    parts: z.record(z.string(), z.string()).describe('`ok`, or the fault, of database, objects, index and Redis'),
+    disk_free_bytes: count,
+    disk_total_bytes: count,
+    database_bytes: count,
+  }),
+});
+
+/** Response of `GET /v1/overview`: the organization as far as the caller may see it. */
+export const Overview = z
+  .object({
+    object: z.literal('overview'),
+    at: z.iso.datetime(),
+    jobs: z.object({
+      live: z.partialRecord(z.enum(JOB_STATUSES), count).describe('jobs that are queued or in progress, by state'),
+      last_day: z.partialRecord(z.enum(JOB_STATUSES), count).describe('jobs that ended in the last 24 hours, by state'),
+      finished_per_minute: z.number(),
+      failure_rate: share.describe('share of the jobs of the last 24 hours that failed'),
+    }),
+    documents: z.object({
+      by_status: z.record(z.string(), count),
+      bytes: count,
+      keyword_only: count.describe('found by their words only, until their model answers again'),
+    }),
+    buckets: count,
+    attention: z.array(Attention),
+    installation: InstallationLoad.nullable().describe('null without the scope `platform_admin`'),
+  })
+  .meta({ id: 'Overview' });
+export type Overview = z.output<typeof Overview>;

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Sql } from '../platform/postgres.ts';
+import { selectDeliveries } from './delivery-store.ts';
+import { selectNotifications } from './notification-store.ts';
+import { KEEP_MS } from './reply-once.ts';
+import { ChannelReply, type NotificationRecord } from './schema.ts';
+
+/** Delivery of the messenger as `GET /v1/channels/deliveries` shows it. */
+export const DeliveryView = z
+  .object({
+    id: z.string(),
+    channel_config_id: z.string(),
+    received_at: z.iso.datetime(),
+    status: z.enum(['answered', 'in_progress', 'abandoned']),
+    texts: z.array(z.string()).describe('the reply; empty without one'),
+  })
+  .meta({ id: 'ChannelDelivery' });
+export type DeliveryView = z.output<typeof DeliveryView>;
+
+interface Page {
+  readonly configId: string | undefined;
+  readonly limit: number;
+  readonly after: string | undefined;
+}
+
+/** List the verified deliveries of the last ten minutes, newest first. What users wrote is not kept. */
+export async function listDeliveries(sql: Sql, orgId: string, page: Page): Promise<DeliveryView[]> {
+  const rows = await selectDeliveries(sql, orgId, { ...page, keepMs: KEEP_MS });
+  return rows.map(({ id, configId, receivedAt, reply, isAbandoned }) => ({
+    id,
+    channel_config_id: configId,
+    received_at: receivedAt.toISOString(),
+    status: reply !== null ? 'answered' : isAbandoned ? 'abandoned' : 'in_progress',
+    texts: reply === null ? [] : ChannelReply.parse(JSON.parse(reply)).template.outputs.map((o) => o.simpleText.text),
+  }));
+}
+
+/** List notifications, newest first. Records are kept for 90 days. */
+export async function listNotifications(sql: Sql, orgId: string, page: Page): Promise<NotificationRecord[]> {
+  const { configId = null, limit, after } = page;
+  return selectNotifications(sql, orgId, { configId, rowsMax: limit, after });
+}

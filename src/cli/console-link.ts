@@ -1,0 +1,33 @@
+import type { Appliance } from '../appliance/appliance.ts';
+
+/** One-time link by which the operator signs in to the web console. */
+export interface ConsoleLink {
+  readonly token: string;
+  /** Time in ISO 8601. */
+  readonly expires_at: string;
+}
+
+/** Make a one-time link for the operator of an organization; by default of the first one. */
+export async function makeConsoleLink(
+  { access }: Pick<Appliance, 'access'>,
+  organization: string = access.installationId,
+): Promise<ConsoleLink> {
+  const { token, expiresAt } = await access.sessions.createLink(await access.operator(organization));
+  return { token: token.reveal(), expires_at: expiresAt.toISOString() };
+}
+
+/** Return the address of the web console. */
+export function consoleUrl({ baseUrl }: { readonly baseUrl: string | null }, serverUrl: string): string {
+  return `${(baseUrl ?? serverUrl).replace(/\/+$/, '')}/console`;
+}
+
+/** Add the token to the address, behind the `#`, which browsers send to no server. */
+export function signInUrl(url: string, { token }: ConsoleLink): string {
+  return `${url}#link=${token}`;
+}
+
+/** Render the address of the console for the terminal. */
+export function describeConsole(url: string, link: ConsoleLink | null): string {
+  if (link === null) return `console: ${url} ("service console link" prints a link that signs in)`;
+  return `console: ${signInUrl(url, link)} (signs in once, until ${link.expires_at})`;
+}

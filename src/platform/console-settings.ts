@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+/** Settings of the web console and its sessions. */
+export const consoleSettings = {
+  console: z
+    .strictObject({
+      /** Time after which a session ends in any case. */
+      session_hours: z.number().min(0.1).max(720).default(12),
+      /** Time without a request after which a session ends. */
+      session_idle_minutes: z.number().min(2).max(1_440).default(60),
+      /** Time for which a one-time link of the operator can be used. */
+      sign_in_link_minutes: z.number().min(1).max(1_440).default(15),
+    })
+    .prefault({}),
+};
+
+export interface SessionSettings {
+  readonly sessionMs: number;
+  readonly sessionIdleMs: number;
+  readonly signInLinkMs: number;
+}
+
+/** Convert the settings of the file to the form that the program uses. */
+export function consoleConfigOf({ console: file }: z.output<z.ZodObject<typeof consoleSettings>>): SessionSettings {
+  return {
+    sessionMs: file.session_hours * 3_600_000,
+    sessionIdleMs: file.session_idle_minutes * 60_000,
+    signInLinkMs: file.sign_in_link_minutes * 60_000,
+  };
+}

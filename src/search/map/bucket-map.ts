@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import type { Threads } from '../../platform/threads.ts';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { findBucketIndex } from '../index-store.ts';
+import type { LanceTables } from '../lance.ts';
+import { membership } from '../legs.ts';
+import { PLANE_ROWS_MAX, type Plane, type PlaneTask } from './project-to-plane.ts';
+import { type SampledDocument, sampleDocuments } from './sample-store.ts';
+
+const EXCERPT_CHARS = 160;
+
+export const BucketMapQuery = z.object({
+  sample: z.coerce.number().int().min(10).max(PLANE_ROWS_MAX).default(500).describe('chunks at most'),
+});
+
+/** Response of `GET /v1/buckets/{bucket}/map`. */
+export const BucketMap = z
+  .object({
+    object: z.literal('bucket_map'),
+    bucket_id: z.string(),
+    model: z.string().nullable().describe('model of the vectors; null for an empty bucket'),
+    space: z.string().nullable(),
+    documents: z.int().describe('documents with vectors that the caller may see'),
+    explained: z
+      .array(z.number().min(0).max(1))
+      .length(2)
+      .describe('shares of the variance of the sample that the two axes show'),
+    points: z.array(
+      z.object({
+        x: z.number(),
+        y: z.number(),
+        document_id: z.string(),
+        chunk_id: z.string(),
+        chunk_index: z.int(),
+        file_name: z.string(),
+        excerpt: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'BucketMap' });
+export type BucketMap = z.output<typeof BucketMap>;
+
+export interface MapContext {
+  readonly sql: Sql;
+  readonly tables: Pick<LanceTables, 'openForReading'>;
+  readonly threads: Threads;
+}
+
+interface SampledChunk {
+  readonly chunkId: string;
+  readonly chunkIndex: number;
+  readonly text: string;
+  readonly document: SampledDocument;
+  readonly vector: ArrayLike<number>;
+}
+
+/**
+ * Project a sample of the chunks of a bucket that the caller may see onto two dimensions, by principal component
+ * analysis of their vectors.
+ *
+ * @throws AppError `bucket_not_found` (404), `index_unavailable` (503), and the signal's reason
+ */
+export async function mapBucket(
+  { sql, tables, threads }: MapContext,
+  caller: Caller,
+  bucketRef: string,
+  sampleMax: number,
+  signal: AbortSignal,
+): Promise<BucketMap> {
+  const { bucketId, indexTable } = await findBucketIndex(sql, caller.orgId, bucketRef);
+  const { documents, all } = await sampleDocuments(sql, caller, bucketId, sampleMax);
+  const chunks = indexTable === null ? [] : await readChunks(tables, indexTable, documents, sampleMax);
+  const { points, explained } = await project(threads, chunks, signal);
+  return {
+    object: 'bucket_map',
+    bucket_id: bucketId,
+    model: indexTable?.origin?.model ?? null,
+    space: indexTable?.origin?.space ?? null,
+    documents: all,
+    explained: [...explained],
+    points: chunks.map(({ chunkId, chunkIndex, text, document }, i) => ({
+      x: points[2 * i] as number,
+      y: points[2 * i + 1] as number,
+      document_id: document.id,
+      chunk_id: chunkId,
+      chunk_index: chunkIndex,
+      file_name: document.fileName,
+      excerpt: [...text.slice(0, 2 * EXCERPT_CHARS)].slice(0, EXCERPT_CHARS).join(''),
+    })),
+  };
+}
+
+/** Read the first chunks of each sampled document, so many that the sample is full. */
+async function readChunks(
+  tables: MapContext['tables'],
+  { name, version }: { readonly name: string; readonly version: number },
+  documents: readonly SampledDocument[],
+  chunksMax: number,
+): Promise<SampledChunk[]> {
+  const table = documents.length === 0 ? null : await tables.openForReading(name, version);
+  if (table === null) return [];
+  const perDocument = Math.max(1, Math.floor(chunksMax / documents.length));
+  const byId = new Map(documents.map((document) => [document.id, document]));
+  const rows = await table
+    .query()
+    .where(`chunk_index < ${perDocument} AND ${membership([...byId.keys()])}`)
+    .select(['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'])
+    // Rows of older generations may still be there.
+    .limit(4 * chunksMax)
+    .toArrow();
+  const chunks: SampledChunk[] = [];
+  for (let row = 0; row < rows.numRows && chunks.length < chunksMax; row++) {
+    const value = (column: string) => rows.getChild(column)?.get(row);
+    const document = byId.get(value('document_id') as string);
+    if (document === undefined || Number(value('generation')) !== document.generation) continue;
+    chunks.push({
+      chunkId: value('chunk_id') as string,
+      chunkIndex: Number(value('chunk_index')),
+      text: value('text') as string,
+      document,
+      vector: (value('vector') as { toArray(): ArrayLike<number> }).toArray(),
+    });
+  }
+  return chunks;
+}
+
+async function project(threads: Threads, chunks: readonly SampledChunk[], signal: AbortSignal): Promise<Plane> {
+  if (chunks.length === 0) return { points: new Float64Array(), explained: [0, 0] };
+  const vectors = new Float32Array(chunks.length * INDEX_DIMENSIONS);
+  chunks.forEach(({ vector }, i) => {
+    vectors.set(vector, i * INDEX_DIMENSIONS);
+  });
+  const task: PlaneTask = { vectors, dimensions: INDEX_DIMENSIONS };
+  const module = new URL('./project-to-plane.ts', import.meta.url);
+  return threads.run(module, 'projectToPlane', task, { signal, transfer: [vectors.buffer] });
+}

@@ -1,0 +1,111 @@
+/** Rows of one projection; more would not make its directions clearer. */
+export const PLANE_ROWS_MAX = 2_000;
+const STEPS_MAX = 100;
+/** Change of a direction between two steps below which it counts as found. */
+const CHANGE_MIN = 1e-5;
+
+export interface PlaneTask {
+  /** Float32Array [n x dimensions], row-major. */
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+}
+
+export interface Plane {
+  /** Float64Array [n x 2], row-major: coordinates along the two directions of the largest variance. */
+  readonly points: Float64Array;
+  /** Shares of the variance that the two directions explain. */
+  readonly explained: readonly [number, number];
+}
+
+/**
+ * Project vectors onto the plane of their largest variance: principal component analysis by power iteration with
+ * deflation (Hotelling, 1933). Directions have a fixed sign, so that equal input gives an equal picture.
+ */
+export function projectToPlane({ vectors, dimensions }: PlaneTask): Plane {
+  const n = vectors.length / dimensions;
+  const rows = centred(vectors, n, dimensions);
+  const variance = rows.reduce((sum, value) => sum + value * value, 0);
+  const points = new Float64Array(n * 2);
+  const explained: [number, number] = [0, 0];
+  for (const axis of [0, 1] as const) {
+    const scores = firstScores(rows, n, dimensions);
+    if (scores === null || variance === 0) break;
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      const score = scores[i] as number;
+      points[2 * i + axis] = score;
+      sum += score * score;
+    }
+    explained[axis] = Math.min(1, sum / variance);
+  }
+  return { points, explained };
+}
+
+function centred(vectors: Float32Array, n: number, d: number): Float64Array {
+  const rows = Float64Array.from(vectors);
+  for (let k = 0; k < d; k++) {
+    let mean = 0;
+    for (let i = 0; i < n; i++) mean += (rows[i * d + k] as number) / n;
+    for (let i = 0; i < n; i++) rows[i * d + k] = (rows[i * d + k] as number) - mean;
+  }
+  return rows;
+}
+
+/**
+ * Compute the scores of the rows along their direction of largest variance, and remove that direction from the rows.
+ * Null if they have no variance.
+ */
+function firstScores(rows: Float64Array, n: number, d: number): Float64Array | null {
+  // The longest row is a start that is not orthogonal to everything.
+  let longest = 0;
+  let longestSquare = 0;
+  for (let i = 0; i < n; i++) {
+    let square = 0;
+    for (let k = 0; k < d; k++) square += (rows[i * d + k] as number) ** 2;
+    if (square > longestSquare) [longest, longestSquare] = [i, square];
+  }
+  if (longestSquare < 1e-20) return null;
+  let direction = unit(rows.slice(longest * d, (longest + 1) * d));
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const next = unit(backwards(rows, n, d, along(rows, n, d, direction)));
+    let change = 0;
+    for (let k = 0; k < d; k++) change += ((next[k] as number) - (direction[k] as number)) ** 2;
+    direction = next;
+    if (change < CHANGE_MIN ** 2) break;
+  }
+  const strongest = direction.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
+  if (strongest < 0) direction = direction.map((value) => -value);
+  const scores = along(rows, n, d, direction);
+  for (let i = 0; i < n; i++) {
+    for (let k = 0; k < d; k++) {
+      rows[i * d + k] = (rows[i * d + k] as number) - (scores[i] as number) * (direction[k] as number);
+    }
+  }
+  return scores;
+}
+
+/** Multiply the rows by a direction: Float64Array [n]. */
+function along(rows: Float64Array, n: number, d: number, direction: Float64Array): Float64Array {
+  const scores = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    let sum = 0;
+    for (let k = 0; k < d; k++) sum += (rows[i * d + k] as number) * (direction[k] as number);
+    scores[i] = sum;
+  }
+  return scores;
+}
+
+/** Multiply the transposed rows by scores: Float64Array [d]. */
+function backwards(rows: Float64Array, n: number, d: number, scores: Float64Array): Float64Array {
+  const sums = new Float64Array(d);
+  for (let i = 0; i < n; i++) {
+    const score = scores[i] as number;
+    for (let k = 0; k < d; k++) sums[k] = (sums[k] as number) + score * (rows[i * d + k] as number);
+  }
+  return sums;
+}
+
+function unit(vector: Float64Array): Float64Array {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return length === 0 ? vector : vector.map((value) => value / length);
+}
