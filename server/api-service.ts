@@ -24,6 +24,7 @@ import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { documentPageRoutes } from './routes/document-page.ts';
+import { documentReadingRoutes } from './routes/document-reading.ts';
 import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
@@ -104,6 +105,7 @@ export function apiRoutes(
     ...bucketMapRoutes({ sql, tables: appliance.search.tables, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
+    ...documentReadingRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),

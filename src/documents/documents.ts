@@ -41,6 +41,11 @@ export async function getDocument(
   return store.findDocument(sql, caller, bucket.id, documentId);
 }
 
+/** @throws AppError `document_not_found` (404) like `getDocument`, for a document of any bucket */
+export function findDocumentOfAnyBucket(sql: Sql, caller: Caller, documentId: string): Promise<DocumentView> {
+  return store.findDocument(sql, caller, null, documentId);
+}
+
 /**
  * Delete a document: one transaction hides it from every reader and cancels its jobs; its vectors and files are removed
  * right after (`purgeDeleted`), also if the process dies in between.

@@ -207,16 +207,21 @@ export async function listDocumentRows(
   return rows.map((row) => toDocument(row as Row));
 }
 
-/** @throws AppError `document_not_found` (404) */
+/**
+ * @param bucketId null: any bucket of the organization
+ * @throws AppError `document_not_found` (404)
+ */
 export async function findDocument(
   sql: Sql,
   caller: Caller,
-  bucketId: string,
+  bucketId: string | null,
   documentId: string,
 ): Promise<DocumentView> {
   const [row] = await sql`
-    SELECT * FROM documents
-    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND id = ${documentId} AND ${visibleTo(sql, caller)}`;
+    SELECT documents.* FROM documents JOIN buckets ON buckets.id = documents.bucket_id
+    WHERE documents.org_id = ${caller.orgId} AND documents.id = ${documentId} AND ${visibleTo(sql, caller)}
+      ${bucketId === null ? sql`` : sql`AND documents.bucket_id = ${bucketId}`}
+      AND buckets.deleting_at IS NULL`;
   if (!row) throw notFound('document', documentId);
   return toDocument(row as Row);
 }

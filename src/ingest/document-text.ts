@@ -5,6 +5,7 @@ import { conflict } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { Locator } from '../search/schema.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { readArtifactParts } from './artifact-store.ts';
 import { findReadableDocument, type ReadableDocument } from './store.ts';
@@ -36,6 +37,32 @@ export const DocumentText = z
   })
   .meta({ id: 'DocumentText' });
 export type DocumentText = z.output<typeof DocumentText>;
+
+const CHUNKS_MAX = 200;
+
+export const DocumentChunksQuery = z.object({
+  first: z.coerce.number().int().min(0).max(10_000_000).default(0).describe('index of the first chunk'),
+  count: z.coerce.number().int().min(1).max(CHUNKS_MAX).default(50).describe('chunks at most'),
+});
+export type DocumentChunksQuery = z.output<typeof DocumentChunksQuery>;
+
+export const DocumentChunks = z
+  .object({
+    id: z.string(),
+    bucket_id: z.string(),
+    chunks: z.array(
+      z.object({
+        id: z.string(),
+        chunk_index: z.int(),
+        text: z.string(),
+        token_count: z.int(),
+        locator: Locator,
+      }),
+    ),
+    next: z.int().nullable().describe('index of the first chunk after these; null: this is the end'),
+  })
+  .meta({ id: 'DocumentChunks' });
+export type DocumentChunks = z.output<typeof DocumentChunks>;
 
 const reads = new FairGate(READS);
 
@@ -108,6 +135,27 @@ export async function readChunkWindow(
     return !isMoreAfter;
   });
   return { document, chunks, isMoreBefore: window.first > 0, isMoreAfter };
+}
+
+/**
+ * Read chunks of a document with their places in it.
+ *
+ * @throws AppError `document_not_found` (404), `document_not_ready` (409)
+ */
+export async function readDocumentChunks(
+  context: ReadingContext,
+  caller: Caller,
+  documentId: string,
+  query: DocumentChunksQuery,
+  signal: AbortSignal,
+): Promise<DocumentChunks> {
+  const { document, chunks, isMoreAfter } = await readChunkWindow(context, caller, documentId, query, signal);
+  return {
+    id: document.id,
+    bucket_id: document.bucketId,
+    chunks: chunks.map(({ index, ...chunk }) => ({ ...chunk, chunk_index: index })),
+    next: isMoreAfter ? query.first + query.count : null,
+  };
 }
 
 /** Call `see` with each chunk in order until it returns false. */

@@ -1,4 +1,5 @@
 import { notFound } from '../platform/errors.ts';
+import { idTimeMs } from '../platform/ids.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type Row, toJob, toView } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
@@ -253,13 +254,23 @@ export async function listJobs(
   sql: Sql,
   orgId: string,
   visible: SqlFragment,
-  query: Pick<ListJobsQuery, 'status' | 'limit'>,
+  query: Pick<ListJobsQuery, 'status' | 'document_id' | 'cursor' | 'limit'>,
 ): Promise<JobView[]> {
   const rows = await sql`
     SELECT * FROM jobs WHERE org_id = ${orgId} AND ${visible}
       ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
+      ${query.document_id === undefined ? sql`` : sql`AND document_id = ${query.document_id}`}
+      ${query.cursor === undefined ? sql`` : sql`AND ${isAfter(sql, orgId, query.cursor)}`}
     ORDER BY created_at DESC, id DESC LIMIT ${query.limit}`;
   return rows.map((row) => toView(row as Row));
+}
+
+/** Condition of the jobs after a page of a list. A job that was deleted meanwhile is placed by the time in its id. */
+function isAfter(sql: Sql, orgId: string, cursor: string): SqlFragment {
+  const placed = new Date(idTimeMs(cursor) ?? 0);
+  return sql`(created_at, id) < (
+    COALESCE((SELECT last.created_at FROM jobs AS last WHERE last.org_id = ${orgId} AND last.id = ${cursor}), ${placed}),
+    ${cursor})`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { selectAuditRows } from '../access/audit-store.ts';
 import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
@@ -5,21 +6,21 @@ import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { documentExists } from './store.ts';
 
+const values = z.record(z.string(), z.unknown());
+
 /** One change of a document from the audit log. */
-export interface HistoryEntry {
-  readonly at: string;
-  /** `user:<id>`, `key:<id>` or `operator:<os user>`. */
-  readonly actor: string;
-  /** `document.edit_metadata`, `document.delete`, … */
-  readonly action: string;
-  /** Text of the statement; null if the change was requested by fields. */
-  readonly statement: string | null;
-  /** Old values of the changed fields; user metadata as `metadata.<key>`, null if it was missing. */
-  readonly before: Readonly<Record<string, unknown>>;
-  readonly after: Readonly<Record<string, unknown>>;
-  /** Further details of the audit record. */
-  readonly detail: Readonly<Record<string, unknown>>;
-}
+export const HistoryEntry = z
+  .object({
+    at: z.iso.datetime(),
+    actor: z.string().describe('`user:<id>`, `key:<id>` or `operator:<os user>`'),
+    action: z.string().describe('`document.edit_metadata`, `document.delete`, …'),
+    statement: z.string().nullable().describe('null if the change was requested by fields'),
+    before: values.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
+    after: values,
+    detail: values.describe('further details of the audit record'),
+  })
+  .meta({ id: 'DocumentChange' });
+export type HistoryEntry = z.output<typeof HistoryEntry>;
 
 /**
  * Read the changes of a document, newest first, also of a deleted one. They contain values regardless of the document's

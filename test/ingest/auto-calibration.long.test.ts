@@ -39,7 +39,7 @@ async function open(
       { id: ALPHA, vendor: 'vendor-a', dimensions: 128, max_tokens: 8192 },
       { id: BETA, vendor: 'vendor-b', dimensions: 96, max_tokens: 8192 },
     ],
-    alias: { 'service-embed-1-small': { default: ALPHA, fallback: [BETA] } },
+    alias: { 'service-embed-1-small': { default: ALPHA, fallback: BETA } },
   };
   const test = await openTestAppliance(settings, beside ? { beside } : {});
   cleanups.push(() => test.close());

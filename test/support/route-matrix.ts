@@ -107,6 +107,9 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getDocumentText: { shows: true },
   deleteDocument: {},
   showDocument: {},
+  findDocument: { shows: true },
+  getDocumentChunks: { shows: true },
+  getDocumentHistory: { managers: true },
   listJobs: { query: ({ bucket }) => ({ bucket_id: bucket, limit: '200' }), shows: true },
   getJob: { shows: true },
   listJobFiles: { shows: true },
@@ -182,7 +185,8 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
  * and several buckets at once, which the tests of memory cover.
  */
 const NO_IDS = new Set([
-  ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor'],
+  ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor', 'listJobs.cursor'],
+  ...['listJobs.document_id'],
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
   ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file'],

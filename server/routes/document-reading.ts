@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { findDocumentOfAnyBucket } from '../../src/documents/documents.ts';
+import { DocumentView } from '../../src/documents/schema.ts';
+import {
+  DocumentChunks,
+  DocumentChunksQuery,
+  type ReadingContext,
+  readDocumentChunks,
+} from '../../src/ingest/document-text.ts';
+import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
+import { reportQueries, sharedQueries } from '../limited-queries.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const params = z.object({ document: z.string().min(1).max(128) });
+
+const HISTORY_ENTRIES_MAX = 1000;
+const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(HISTORY_ENTRIES_MAX).default(50) });
+
+/** Routes that read a document by its id alone, as the address of its page in the console names it. */
+export function documentReadingRoutes(context: ReadingContext, queryShares: FairGate): Route[] {
+  const { sql } = context;
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/documents/:document',
+      operationId: 'findDocument',
+      summary: 'One document of any bucket',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      responses: { 200: { description: 'The document', schema: DocumentView } },
+      handle: async ({ caller, params, signal }) => ({
+        body: await findDocumentOfAnyBucket(reportQueries(sql, signal), caller, params.document),
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/documents/:document/chunks',
+      operationId: 'getDocumentChunks',
+      summary: 'Chunks of a document with their pages and headings, a range at a time',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      capacity: 'none',
+      params,
+      query: DocumentChunksQuery,
+      responses: { 200: { description: 'The range', schema: DocumentChunks } },
+      refusals: [409],
+      async handle({ caller, params, query, signal }) {
+        const shared = { ...context, sql: sharedQueries(sql, queryShares, caller.orgId, signal) };
+        return { body: await readDocumentChunks(shared, caller, params.document, query, signal) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/documents/:document/history',
+      operationId: 'getDocumentHistory',
+      summary: 'Changes of a document, newest first; for administrators of the organization',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params,
+      query: HistoryQuery,
+      responses: {
+        200: {
+          description: 'The changes',
+          schema: z.object({ object: z.literal('list'), data: z.array(HistoryEntry) }),
+        },
+      },
+      refusals: [403],
+      handle: async ({ caller, params, query, signal }) => ({
+        body: {
+          object: 'list',
+          data: await readHistory(reportQueries(sql, signal), caller, params.document, query.limit),
+        },
+      }),
+    }),
+  ];
+}
