@@ -98,7 +98,9 @@ export abstract class BaseCommand extends Command {
     use: (appliance: Appliance, signal: AbortSignal) => Promise<T>,
     options: ApplianceOptions = {},
   ): Promise<T> {
-    const config = await this.loadSettings(flags, options.settings);
+    // A command searches once at most, which is not worth a copy of the index in memory.
+    const own = options.isService ? {} : { search: { resident_mb: 0 } };
+    const config = await this.loadSettings(flags, { ...own, ...options.settings });
     if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
     return this.untilDone(async (signal) => {
       const { openAppliance } = await import('../appliance/open-appliance.ts');

@@ -233,6 +233,15 @@ export async function holdsHidden(sql: Sql, caller: Caller, bucketId: string): P
   return row?.['hides'] === true;
 }
 
+/** Filter buckets to those that hold documents which the caller may not read. */
+export async function filterHiding(sql: Sql, caller: Caller, bucketIds: readonly string[]): Promise<Set<string>> {
+  if (readsEverything(caller) || bucketIds.length === 0) return new Set();
+  const rows = await sql`
+    SELECT given.id FROM unnest(${sql.array([...bucketIds])}::text[]) AS given (id)
+    WHERE ${hidesFrom(sql, caller, { orgId: caller.orgId, id: sql`given.id` })}`;
+  return new Set(rows.map((row) => row['id'] as string));
+}
+
 /** Filter ids to those of existing documents of any organization. */
 export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;

@@ -9,6 +9,7 @@ import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { AppError } from './errors.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
+import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
 import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
@@ -73,6 +74,7 @@ const ConfigFile = z.strictObject({
   ...projectionSettings,
   ...sourceSettings,
   ...consoleSettings,
+  ...searchSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -157,6 +159,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   projections: projectionConfigOf(file),
   ...sourcesConfigOf(file),
   console: consoleConfigOf(file),
+  ...searchConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

@@ -4,15 +4,10 @@ import { analyse, weighTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import {
-  type BucketIndex,
-  type DocumentCondition,
-  getIndexTable,
-  type IndexTable,
-  isSameTable,
-} from './index-store.ts';
+import { type BucketIndex, type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
+import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import type { SearchRequest } from './schema.ts';
 import { type Found, type IndexSearch, searchIndex } from './search-index.ts';
 
@@ -22,14 +17,15 @@ const TRIES_MAX = 3;
 export interface AttemptContext {
   readonly sql: Sql;
   readonly tables: LanceTables;
+  /** Null: searches use only the tables. */
+  readonly resident: ResidentIndexes | null;
   readonly embedder: Embedder;
 }
 
-/** Input of a search. */
-export interface SearchInput {
+/** Input of an attempt. */
+export interface AttemptInput {
   readonly context: AttemptContext;
   readonly caller: Caller;
-  readonly bucketRef: string;
   readonly request: SearchRequest;
   /** Chunks to find. */
   readonly wanted: number;
@@ -38,58 +34,96 @@ export interface SearchInput {
   readonly condition?: DocumentCondition | undefined;
 }
 
-/** Search of one version of an index that is in progress. */
+/** Input of a search of one bucket. */
+export interface SearchInput extends AttemptInput {
+  readonly bucketRef: string;
+}
+
+/** Search of one version of each index that is in progress. */
 export interface Attempt {
   readonly search: IndexSearch;
-  readonly index: BucketIndex;
+  readonly indexes: readonly BucketIndex[];
   readonly embedding: Promise<QueryVector>;
   readonly outcome: Promise<Found>;
 }
 
-/** @param embedding embedding of an earlier attempt at the same search, so that the query is embedded once */
+/**
+ * @param indexes of the buckets to search, whose vectors are of one latent space
+ * @param embedding embedding of an earlier attempt at the same search, so that the query is embedded once
+ */
 export function beginAttempt(
-  { context, caller, request, wanted, signal, condition }: SearchInput,
-  index: BucketIndex,
+  { context, caller, request, wanted, signal, condition }: AttemptInput,
+  indexes: readonly BucketIndex[],
   collectionId: string | null,
-  embedding = awaitLater(embedQuery(context.embedder, caller, request, index.indexTable?.origin ?? null, signal)),
+  embedding = awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal)),
 ): Attempt {
+  const { sql, tables, resident } = context;
+  const bucketIds = indexes.map(({ bucketId }) => bucketId);
   const search: IndexSearch = {
-    ...{ sql: context.sql, tables: context.tables, caller, request, wanted },
-    scope: { bucketId: index.bucketId, collectionId, filter: request.filter ?? null, condition },
+    ...{ sql, tables, resident, caller, request, wanted },
+    scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
     terms: weighTerms(analyse(request.query)),
   };
-  return { search, index, embedding, outcome: awaitLater(searchIndex(search, index.indexTable, embedding)) };
+  const indexTables = indexes.flatMap(({ indexTable }) => indexTable ?? []);
+  return { search, indexes, embedding, outcome: awaitLater(searchIndex(search, indexTables, embedding)) };
 }
 
-/** Return the query's vector of an earlier attempt if it can be compared with the vectors of this table. */
+/** Return the query's vector of an earlier attempt if it can be compared with the vectors of this index. */
 export function reusableEmbedding(
   earlier: Attempt | undefined,
-  indexTable: IndexTable | null,
+  { indexTable }: BucketIndex,
 ): Promise<QueryVector> | undefined {
-  const isSameSpace = earlier?.index.indexTable?.origin?.space === indexTable?.origin?.space;
-  return isSameSpace ? earlier?.embedding : undefined;
+  const isSameSpace = earlier && originOfAll(earlier.indexes)?.space === indexTable?.origin?.space;
+  return isSameSpace ? earlier.embedding : undefined;
 }
 
 /**
- * Wait for the outcome of an attempt, and search again if the index has changed meanwhile: visible chunks may have been
+ * Wait for the outcome of an attempt, and search again if an index has changed meanwhile: visible chunks may have been
  * written to a newer version of the table or to another table, and reading a version fails once a deletion has removed
  * it from the storage.
+ *
+ * @param retry reads the indexes again, and begins the next attempt
  */
-export async function finishAttempt(input: SearchInput, first: Attempt): Promise<Found> {
-  const { bucketId } = first.index;
-  let attempt = first;
+export async function finishAttempts<A extends readonly Attempt[]>(
+  first: A,
+  signal: AbortSignal | undefined,
+  retry: { readIndexes(): Promise<BucketIndex[]>; begin(indexes: readonly BucketIndex[]): A },
+): Promise<{ attempts: A; found: Found[] }> {
+  let attempts = first;
   for (let tries = 1; ; tries++) {
-    const outcome = await attempt.outcome.catch((error: unknown) => {
-      if (error instanceof AppError || input.signal?.aborted) throw error;
+    const outcome = await Promise.all(attempts.map((attempt) => attempt.outcome)).catch((error: unknown) => {
+      if (error instanceof AppError || signal?.aborted) throw error;
       return { error };
     });
-    if (!('error' in outcome) && !outcome.isStale) return outcome;
-    const indexTable = await getIndexTable(input.context.sql, bucketId);
-    if (isSameTable(indexTable, attempt.index.indexTable) || tries === TRIES_MAX) {
+    if (!('error' in outcome) && !outcome.some(({ isStale }) => isStale)) return { attempts, found: outcome };
+    const before = attempts.flatMap(({ indexes }) => indexes);
+    const now = await retry.readIndexes();
+    const isSame = now.every(({ bucketId, indexTable }) =>
+      isSameTable(indexTable, before.find((each) => each.bucketId === bucketId)?.indexTable ?? null),
+    );
+    if (isSame || tries === TRIES_MAX) {
       if ('error' in outcome) throw outcome.error;
-      return outcome;
+      return { attempts, found: outcome };
     }
-    const { collectionId } = attempt.search.scope;
-    attempt = beginAttempt(input, { bucketId, indexTable }, collectionId, reusableEmbedding(attempt, indexTable));
+    attempts = retry.begin(now);
   }
+}
+
+/** Finish the search of one bucket. */
+export async function finishAttempt(input: SearchInput, first: Attempt): Promise<Found> {
+  const [{ bucketId }] = first.indexes as [BucketIndex];
+  const { collectionId } = first.search.scope;
+  let latest = first;
+  const { found } = await finishAttempts([first], input.signal, {
+    readIndexes: async () => [{ bucketId, indexTable: await getIndexTable(input.context.sql, bucketId) }],
+    begin: (indexes) => {
+      latest = beginAttempt(input, indexes, collectionId, reusableEmbedding(latest, indexes[0] as BucketIndex));
+      return [latest];
+    },
+  });
+  return found[0] as Found;
+}
+
+function originOfAll(indexes: readonly BucketIndex[]) {
+  return originOf(indexes.map(({ indexTable }) => indexTable));
 }

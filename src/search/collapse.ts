@@ -4,7 +4,7 @@ import { analyse } from '../language/analyser.ts';
 const NEAR_DUPLICATE_SHARE = 0.9;
 
 /** Fields of a chunk that are compared. */
-export interface Passage {
+interface Compared {
   readonly documentId: string;
   readonly text: string;
 }
@@ -16,7 +16,7 @@ export interface Passage {
  * Chunks are near-duplicates if the Jaccard similarity of their terms is at least 0.9. The overlap of neighbouring
  * chunks is far below that.
  */
-export function collapse<P extends Passage>(
+export function collapse<P extends Compared>(
   ranked: Iterable<P>,
   { wanted, perDocumentMax }: { wanted: number; perDocumentMax: number | null },
 ): P[] {

@@ -16,18 +16,18 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const { context, caller, bucketRef, request } = input;
   const { sql } = context;
   const seen = request.collection === undefined ? lastSeen.get(caller.orgId, bucketRef) : undefined;
-  const early = seen && beginAttempt(input, seen, null);
+  const early = seen && beginAttempt(input, [seen], null);
   const index = await findBucketIndex(sql, caller.orgId, bucketRef).catch((error: unknown) => {
     // Perhaps the bucket is gone: the next search must not embed its query before the bucket is found.
     lastSeen.forget(caller.orgId, bucketRef);
     throw error;
   });
   lastSeen.remember(caller.orgId, bucketRef, index);
-  if (early && early.index.bucketId === index.bucketId && isSameTable(early.index.indexTable, index.indexTable))
-    return early;
+  const isPresent = seen?.bucketId === index.bucketId && isSameTable(seen.indexTable, index.indexTable);
+  if (early && isPresent) return early;
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
-  return beginAttempt(input, index, collectionId, reusableEmbedding(early, index.indexTable));
+  return beginAttempt(input, [index], collectionId, reusableEmbedding(early, index));
 }
 
 /**

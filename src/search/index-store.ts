@@ -35,6 +35,11 @@ export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean
   );
 }
 
+/** Return the model and space of the first table that has any. */
+export function originOf(tables: readonly (IndexTable | null)[]): VectorOrigin | null {
+  return tables.find((table) => table?.origin)?.origin ?? null;
+}
+
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
   const [row] = await sql`
     SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
@@ -194,7 +199,7 @@ export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: n
 
 /** Conditions of a search on documents, beside the caller's rights. */
 export interface DocumentScope {
-  readonly bucketId: string;
+  readonly bucketIds: readonly string[];
   readonly collectionId: string | null;
   readonly filter: Filter | null;
   /** Further condition on documents. */
@@ -206,6 +211,7 @@ export type DocumentCondition = (sql: Sql) => SqlFragment;
 
 /** A document that the caller may find, and the active generation of its chunks. */
 export interface LiveDocument {
+  readonly bucketId: string;
   readonly generation: number;
   readonly fileName: string;
   readonly sourcePath: string | null;
@@ -229,7 +235,7 @@ export async function findLiveDocuments(
   const rows = await preparedUnlessFiltered(
     scope,
     sql`
-      SELECT id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
+      SELECT id, bucket_id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
       WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
   );
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
@@ -237,6 +243,7 @@ export async function findLiveDocuments(
 
 function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
   return {
+    bucketId: row['bucket_id'] as string,
     generation: Number(row['active_generation']),
     fileName: row['file_name'] as string,
     sourcePath: row['source_path'] as string | null,
@@ -264,18 +271,24 @@ function preparedUnlessFiltered<Q>(scope: DocumentScope, query: Q): Q {
   return isFiltered(scope) ? unprepared(query) : query;
 }
 
-/** Return true if the scope restricts documents by more than bucket and collection. */
+/** Return true if the scope restricts documents by more than buckets and collection. */
 export function isFiltered({ filter, condition }: DocumentScope): boolean {
   return filter !== null || condition !== undefined;
 }
 
 function live(sql: Sql, caller: Caller, scope: DocumentScope) {
   return sql`
-    documents.org_id = ${caller.orgId} AND documents.bucket_id = ${scope.bucketId}
+    documents.org_id = ${caller.orgId} AND ${inBuckets(sql, scope.bucketIds)}
     AND documents.active_generation IS NOT NULL AND documents.searchable AND ${visibleTo(sql, caller)}
     ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
     ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}
     ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
+}
+
+function inBuckets(sql: Sql, ids: readonly string[]) {
+  const [only] = ids;
+  if (ids.length === 1 && only !== undefined) return sql`documents.bucket_id = ${only}`;
+  return sql`documents.bucket_id = ANY(${sql.array([...ids])}::text[])`;
 }
 
 /** Filter generations to those still registered. A deletion forgets them before it drops their rows. */

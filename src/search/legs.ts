@@ -8,7 +8,14 @@ import {
   type VectorQuery,
 } from '@lancedb/lancedb';
 import type { WeightedTerms } from '../language/analyser.ts';
+import { BOILERPLATE } from './boilerplate.ts';
 import { throughIndex } from './vector-index.ts';
+
+/** Text of a chunk, and its locator as JSON. */
+export interface Passage {
+  readonly text: string;
+  readonly locator: string;
+}
 
 /** A chunk that one leg of a search found. */
 export interface Candidate {
@@ -16,11 +23,13 @@ export interface Candidate {
   readonly documentId: string;
   readonly generation: number;
   readonly chunkIndex: number;
-  readonly text: string;
-  readonly locator: string;
+  readonly isBoilerplate: boolean;
   /** Cosine similarity on the vector leg, BM25 on the keyword leg; higher is better. */
   readonly score: number;
 }
+
+/** A candidate that was read from the files of the index. */
+export type ReadCandidate = Candidate & Passage;
 
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'locator'];
 
@@ -34,7 +43,7 @@ export interface LegOptions {
  * Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the
  * index are.
  */
-export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<Candidate[]> {
+export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<ReadCandidate[]> {
   return toCandidates(await vectorQuery(table, vector, options).toArrow(), '_distance', (distance) => 1 - distance);
 }
 
@@ -53,7 +62,7 @@ export async function searchKeywords(
   table: Table,
   terms: readonly WeightedTerms[],
   options: LegOptions,
-): Promise<Candidate[]> {
+): Promise<ReadCandidate[]> {
   if (terms.length === 0) return [];
   return toCandidates(await keywordQuery(table, terms, options).toArrow(), '_score', (score) => score);
 }
@@ -76,7 +85,7 @@ function matchAny(groups: readonly WeightedTerms[]): FullTextQuery {
 
 type ArrowTable = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>;
 
-function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: number) => number): Candidate[] {
+function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: number) => number): ReadCandidate[] {
   const column = (name: string) => rows.getChild(name);
   const [chunkId, documentId, generation, chunkIndex, text, locator] = COLUMNS.map(column);
   const score = column(scoreColumn);
@@ -87,6 +96,7 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
     chunkIndex: chunkIndex?.get(row) as number,
     text: text?.get(row) as string,
     locator: locator?.get(row) as string,
+    isBoilerplate: String(locator?.get(row)).includes(BOILERPLATE),
     score: toScore(score?.get(row) as number),
   }));
   // LanceDB picks the best rows but returns them in any order, and rows of equal score in a different order each time.

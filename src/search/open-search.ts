@@ -4,6 +4,7 @@ import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { LastSeenIndexes } from './early-start.ts';
@@ -12,6 +13,7 @@ import { IndexWriter } from './index-writer.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
 import { openReranker } from './rerank/reranker.ts';
+import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
 
@@ -24,20 +26,31 @@ export interface Search extends SearchContext {
 }
 
 export function openSearch(context: {
-  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank'>;
+  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank' | 'search'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
   readonly queryShares: FairGate;
 }): Search {
-  const { config, sql, direct, objects, logger, embedding, queryShares } = context;
+  const { config, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
+  const resident = openResidentIndexes(config.search, { logger, metrics });
   const index = new IndexWriter({ sql, direct, tables, logger });
   const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
   return {
-    ...{ sql, tables, embedder: embedding.embedder, reranker, lastSeen: new LastSeenIndexes(), index, queryShares },
+    ...{
+      sql,
+      tables,
+      resident,
+      embedder: embedding.embedder,
+      reranker,
+      lastSeen: new LastSeenIndexes(),
+      index,
+      queryShares,
+    },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
@@ -59,6 +72,7 @@ export function openSearch(context: {
     async close() {
       await index.close();
       await reranker?.close();
+      await resident?.close();
       await tables.close();
     },
   };

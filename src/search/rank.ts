@@ -1,6 +1,6 @@
 import { fuseRankings } from './fuse.ts';
 import type { LiveDocument } from './index-store.ts';
-import type { Candidate } from './legs.ts';
+import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Locator, SearchResult } from './schema.ts';
 
@@ -9,12 +9,10 @@ export interface Candidates {
   readonly keyword: readonly Candidate[];
   readonly vector: readonly Candidate[];
   readonly live: ReadonlyMap<string, LiveDocument>;
-  /** True if the bucket holds documents that the caller may not see. */
-  readonly hides: boolean;
+  /** Ids of the buckets that hold documents which the caller may not see. */
+  readonly hiding: ReadonlySet<string>;
 }
 
-/** Part of the stored locator of a table of contents, a menu or a running title; no text can contain it unescaped. */
-const BOILERPLATE = '"boilerplate":true';
 /** Factor of the scores of boilerplate: it ranks about where the sixtieth of other chunks does. */
 const BOILERPLATE_SHARE = 0.5;
 
@@ -26,6 +24,9 @@ export interface RankedChunk extends Candidate {
   readonly bm25: number | null;
   readonly cosine: number | null;
 }
+
+/** A visible chunk with its scores, text and locator. */
+export type FoundChunk = RankedChunk & Passage;
 
 /**
  * Return true if a found document has another active generation by now, and none of its chunks was found. That
@@ -49,7 +50,7 @@ export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'ke
  * would tell words of hidden ones: where there are any, `bm25` is the reciprocal of the rank among the visible chunks
  * (docs/decisions/0023-scores-beside-hidden-documents.md).
  */
-export function rank({ keyword, vector, live, hides }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
+export function rank({ keyword, vector, live, hiding }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
   const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
@@ -57,12 +58,15 @@ export function rank({ keyword, vector, live, hides }: Candidates, { weights, mo
     vector.filter((each) => visible(each) && hasVector(each)).map((candidate) => [candidate.chunkId, candidate]),
   );
   const bm25 = new Map(
-    [...byKeyword.values()].map(({ chunkId, score }, at) => [chunkId, hides ? 1 / (at + 1) : score]),
+    [...byKeyword.values()].map(({ chunkId, documentId, score }, at) => {
+      const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
+      return [chunkId, hides ? 1 / (at + 1) : score];
+    }),
   );
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
   const ranked = fused.map(({ id, score, rrf }) => {
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
-    const share = candidate.locator.includes(BOILERPLATE) ? BOILERPLATE_SHARE : 1;
+    const share = candidate.isBoilerplate ? BOILERPLATE_SHARE : 1;
     return {
       ...candidate,
       ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
@@ -72,7 +76,7 @@ export function rank({ keyword, vector, live, hides }: Candidates, { weights, mo
   return ranked.sort((a, b) => b.rrf - a.rrf);
 }
 
-export function toResult(chunk: RankedChunk): SearchResult {
+export function toResult(chunk: FoundChunk): SearchResult {
   return {
     id: chunk.chunkId,
     document_id: chunk.documentId,

@@ -1,10 +1,10 @@
-import type { Table } from '@lancedb/lancedb';
 import type { Caller } from '../access/caller.ts';
-import { holdsHidden } from '../documents/store.ts';
+import { filterHiding } from '../documents/store.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { ChunkSource } from './chunk-source.ts';
 import { collapse } from './collapse.ts';
 import {
   type DocumentScope,
@@ -12,11 +12,15 @@ import {
   type IndexTable,
   isFiltered,
   listLiveDocumentIds,
+  originOf,
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import { type Candidate, type LegOptions, searchKeywords, searchVectors } from './legs.ts';
+import type { Candidate, LegOptions } from './legs.ts';
+import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
-import { hasStaleDocument, type RankedChunk, rank } from './rank.ts';
+import { type FoundChunk, hasStaleDocument, type RankedChunk, rank } from './rank.ts';
+import type { ResidentIndexes } from './resident/resident-indexes.ts';
+import { ResidentGone } from './resident/resident-source.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Candidates that each leg fetches first. */
@@ -28,10 +32,14 @@ const PREFILTER_DOCUMENTS_MAX = 1_000;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 
-/** Search of the index of one bucket. */
+/** Passages that are read beyond those wanted, in place of near-duplicates. */
+const SPARE_PASSAGES = 8;
+
+/** Search of the indexes of one or several buckets whose vectors are of one latent space. */
 export interface IndexSearch {
   readonly sql: Sql;
   readonly tables: LanceTables;
+  readonly resident: ResidentIndexes | null;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
@@ -45,42 +53,58 @@ export interface Found {
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
   /** At most `wanted` chunks, best first. */
-  readonly chunks: readonly RankedChunk[];
+  readonly chunks: readonly FoundChunk[];
   /** True if a found document has a newer generation by now, and none of its chunks was found. */
   readonly isStale: boolean;
 }
 
-/** Search a table at the given version or newer, once. `indexTable` is null if the bucket has none. */
+/**
+ * Search tables at the given versions or newer ones, once.
+ *
+ * @param indexTables those that the buckets have
+ */
 export async function searchIndex(
   search: IndexSearch,
-  indexTable: IndexTable | null,
+  indexTables: readonly IndexTable[],
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
-  const { sql, tables, caller, scope, request, terms, wanted } = search;
-  const table = indexTable && (await tables.openForReading(indexTable.name, indexTable.version));
+  try {
+    return await searchSource(search, indexTables, embedding);
+  } catch (error) {
+    if (!(error instanceof ResidentGone)) throw error;
+    return searchSource({ ...search, resident: null }, indexTables, embedding);
+  }
+}
+
+async function searchSource(
+  search: IndexSearch,
+  indexTables: readonly IndexTable[],
+  embedding: Promise<QueryVector>,
+): Promise<Found> {
+  const { sql, caller, scope, request, terms, wanted } = search;
+  const source = await openSource(search, indexTables);
   const isNarrowed = isFiltered(scope) || scope.collectionId !== null;
-  let documentIds = table && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
-  const preparing = awaitLater(
-    embedding.then((vector) => prepareQuery(request, terms, vector, indexTable?.origin ?? null)),
-  );
+  let documentIds =
+    source && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
+  const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, originOf(indexTables))));
   // It is asked while the index is searched, so that it takes no time of its own.
-  const hides = awaitLater(holdsHidden(sql, caller, scope.bucketId));
-  const finish = async (chunks: readonly RankedChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
+  const hiding = awaitLater(filterHiding(sql, caller, scope.bucketIds));
+  const finish = async (chunks: readonly FoundChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
     return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isStale };
   };
-  if (!table || documentIds?.length === 0) return finish([], false);
+  if (!source || documentIds?.length === 0) return finish([], false);
 
   for (let limit = Math.max(CANDIDATES_MIN, wanted * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
-    const found = await tables.mapErrors(searchLegs(table, search, preparing, { limit: limit + 1, documentIds }));
+    const found = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     const keyword = withinLimit(found.keyword, limit);
     const vector = withinLimit(found.vector, limit);
     const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
     const live = await findLiveDocuments(sql, caller, scope, [...ids]);
-    const candidates = { keyword, vector, live, hides: await hides };
+    const candidates = { keyword, vector, live, hiding: await hiding };
     const perDocumentMax = request.max_per_document ?? null;
-    const chunks = collapse(rank(candidates, await preparing), { wanted, perDocumentMax });
+    const chunks = await readBest(source, rank(candidates, await preparing), { wanted, perDocumentMax });
     const isStale = hasStaleDocument(candidates);
     const isExhausted = found.keyword.length <= limit && found.vector.length <= limit;
     if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
@@ -108,19 +132,33 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
   return rows.filter((row) => row.score > beyond.score);
 }
 
+/** Take the best of the ranked chunks. Passages are read for as many of them as that needs. */
+async function readBest(
+  source: ChunkSource,
+  ranked: readonly RankedChunk[],
+  bounds: { wanted: number; perDocumentMax: number | null },
+): Promise<FoundChunk[]> {
+  const read: FoundChunk[] = [];
+  for (let size = bounds.wanted + SPARE_PASSAGES; ; size *= 2) {
+    read.push(...(await source.readPassages(ranked.slice(read.length, size))));
+    const best = collapse(read, bounds);
+    if (best.length >= bounds.wanted || read.length === ranked.length) return best;
+  }
+}
+
 /** Search both legs at once; the keyword leg runs while the query is still being embedded. */
 async function searchLegs(
-  table: Table,
+  source: ChunkSource,
   { request, terms }: IndexSearch,
   preparing: Promise<PreparedQuery>,
   options: LegOptions,
-): Promise<{ keyword: Candidate[]; vector: Candidate[] }> {
-  const searchByTerms = () => searchKeywords(table, terms, options);
+): Promise<{ keyword: readonly Candidate[]; vector: readonly Candidate[] }> {
+  const searchByTerms = () => source.searchKeywords(terms, options);
   const [keyword, vector] = await Promise.all([
     request.mode === 'vector'
       ? preparing.then(({ mode }) => (mode === 'keyword' ? searchByTerms() : []))
       : searchByTerms(),
-    preparing.then((query) => (query.vector ? searchVectors(table, query.vector, options) : [])),
+    preparing.then((query) => (query.vector ? source.searchVectors(query.vector, options) : [])),
   ]);
   return { keyword, vector };
 }

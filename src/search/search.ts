@@ -48,7 +48,7 @@ export async function searchBucket(
   const returned = ordered.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, returnedMax);
   return {
     object: 'list',
-    bucket_id: attempt.index.bucketId,
+    bucket_id: attempt.search.scope.bucketIds[0] as string,
     model: found.embedded?.model ?? null,
     results: await citePlaces(returned, terms),
     usage: { tokens: found.embedded?.tokens ?? 0 },

@@ -1,9 +1,12 @@
 /**
  * Benchmark of `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP with a server in a separate
  * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
- * search. An argument sets the number of chunks.
+ * search. Then several searches are in flight, and the memory of the server is read. Arguments set the number of chunks
+ * and the memory for copies of indexes (`search.resident_mb`).
  */
 
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
@@ -19,9 +22,11 @@ import { makeDataDir } from '../support/appliance.ts';
 import { fillIndex } from '../support/fill-index.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
 import { startServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 import { LeanClient } from './lean-client.ts';
 
 const CHUNKS = Number(process.argv[2] ?? 50_000);
+const RESIDENT_MB = Number(process.argv[3] ?? 512);
 const CHUNKS_PER_DOCUMENT = 5;
 const TEAMS = 200;
 const QUERIES = 600;
@@ -44,11 +49,26 @@ const ROWS: readonly Row[] = [
   { name: 'hybrid', mode: 'hybrid', filter: undefined },
   { name: 'vector', mode: 'vector', filter: undefined },
   { name: 'keyword', mode: 'keyword', filter: undefined },
-  { name: `hybrid, filter (1 in ${TEAMS})`, mode: 'hybrid', filter: { team: 'team-7' } },
 ];
+/** Filters, and the part of the documents that each leaves. */
+const FILTERS: readonly Row[] = [
+  { name: 'no filter', mode: 'hybrid', filter: undefined },
+  { name: '1 in 2', mode: 'hybrid', filter: { team: teams((number) => number % 2 === 0) } },
+  { name: `1 in ${TEAMS}`, mode: 'hybrid', filter: { team: 'team-7' } },
+  { name: '1 document', mode: 'hybrid', filter: { file_name: 'file-77.md' } },
+];
+const IN_FLIGHT = [1, 8, 32];
+const CONCURRENT_SEARCHES = 960;
+
+function teams(isIn: (number: number) => boolean): string[] {
+  return Array.from({ length: TEAMS }, (_, number) => number)
+    .filter(isIn)
+    .map((number) => `team-${number}`);
+}
 
 const { dataDir, remove } = makeDataDir();
 const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
+writeFileSync(path.join(dataDir, 'service.yaml'), `search: { resident_mb: ${RESIDENT_MB} }\n`, { mode: 0o600 });
 const passages = readPassages(CHUNKS);
 const appliance = await openAppliance(config, { logger: openLogger('warn') });
 const { sql } = appliance;
@@ -61,7 +81,7 @@ try {
   const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
   const server = await startServiceProcess(['serve', '--no-workers', '--port', '0', '--data-dir', dataDir], {});
   try {
-    await measure(`${server.ready['url']}/v2/buckets/large/search`, key.reveal(), bucketId);
+    await measure(String(server.ready['url']), key.reveal(), bucketId);
   } finally {
     await server.end('SIGTERM');
   }
@@ -70,26 +90,16 @@ try {
   remove();
 }
 
-async function measure(url: string, key: string, bucketId: string): Promise<void> {
+async function measure(base: string, key: string, bucketId: string): Promise<void> {
+  const url = `${base}/v2/buckets/large/search`;
   const own = await getIndexTable(sql, bucketId);
   const table = own && (await appliance.search.tables.openForReading(own.name, own.version));
   if (!table) throw new Error('the bucket has no index');
   const queries = drawQueries(passages, QUERIES).filter((query) => analyse(query).length > 0);
-  const team = Array.from({ length: Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT) }, (_, nth) => nth + 1)
-    .filter((number) => number % TEAMS === 7)
-    .map((number) => `doc_${number}`);
   const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
-  const search = async (query: string, { mode, filter }: Row) => {
-    const body = JSON.stringify({ query, mode, filter, top_k: 10 });
-    const beganMs = performance.now();
-    const reply = await client.post(body);
-    const tookMs = performance.now() - beganMs;
-    const { results } = JSON.parse(reply.toString()) as { results: unknown[] };
-    if (results.length === 0) throw new Error(`the search found nothing for "${query}"`);
-    return tookMs;
-  };
-  const callRaw = async (query: string, { mode, filter }: Row) => {
-    const options = { limit: CANDIDATES, documentIds: filter === undefined ? null : team };
+  const search = (query: string, row: Row) => timedSearch(client, query, row);
+  const callRaw = async (query: string, { mode }: Row) => {
+    const options = { limit: CANDIDATES, documentIds: null };
     const terms = weighTerms(analyse(query));
     const vector = embedLexical([query]).subarray(0, INDEX_DIMENSIONS);
     const beganMs = performance.now();
@@ -99,26 +109,87 @@ async function measure(url: string, key: string, bucketId: string): Promise<void
     ]);
     return performance.now() - beganMs;
   };
+  await search(queries[0] as string, ROWS[0] as Row);
+  if (RESIDENT_MB > 0) await untilResident(base);
   for (const row of ROWS) {
-    const times = { service: [] as number[], raw: [] as number[] };
-    for (let first = 0; first < queries.length; first += BATCH) {
-      for (const [name, run] of [
-        ['service', search],
-        ['raw', callRaw],
-      ] as const) {
-        for (const [nth, query] of queries.slice(first, first + BATCH).entries()) {
-          const tookMs = await run(query, row);
-          if (first >= WARM_UP && nth >= BATCH_WARM_UP) times[name].push(tookMs);
-        }
-      }
-    }
-    const [service, raw] = [times.service.sort(ascending), times.raw.sort(ascending)];
+    const times = await alternate(queries, [(query) => search(query, row), (query) => callRaw(query, row)]);
+    const [service = [], raw = []] = times;
     console.log(
-      `search   ${row.name.padEnd(24)} of ${CHUNKS} chunks: ${at(service, 0.5)} ms p50, ${at(service, 0.99)} p99; ` +
+      `search   ${row.name.padEnd(10)} of ${CHUNKS} chunks: ${at(service, 0.5)} ms p50, ${at(service, 0.99)} p99; ` +
         `raw LanceDB ${at(raw, 0.5)}, ${at(raw, 0.99)}; difference at p50 ${(quantile(service, 0.5) - quantile(raw, 0.5)).toFixed(1)} ms`,
     );
   }
+  const filtered = await alternate(
+    queries,
+    FILTERS.map((row) => (query: string) => search(query, row)),
+  );
+  for (const [nth, { name }] of FILTERS.entries()) {
+    const [none = [], times = []] = [filtered[0], filtered[nth]];
+    console.log(
+      `search   filter ${name.padEnd(10)}: ${at(times, 0.5)} ms p50, ${at(times, 0.99)} p99; ` +
+        `${(quantile(times, 0.5) / quantile(none, 0.5)).toFixed(2)} of no filter at p50 (goal <= 1.5)`,
+    );
+  }
   client.close();
+  for (const inFlight of IN_FLIGHT) await measureConcurrent(url, key, queries, inFlight);
+  console.log(
+    `search   memory of the server: ${((await readMetric(base, 'service_process_resident_memory_bytes')) / 2 ** 20).toFixed(0)} MB`,
+  );
+}
+
+/** Run each kind of call in batches that alternate. @returns sorted milliseconds of each */
+async function alternate(queries: readonly string[], calls: readonly ((query: string) => Promise<number>)[]) {
+  const times = calls.map(() => [] as number[]);
+  for (let first = 0; first < queries.length; first += BATCH) {
+    for (const [kind, call] of calls.entries()) {
+      for (const [nth, query] of queries.slice(first, first + BATCH).entries()) {
+        const tookMs = await call(query);
+        if (first >= WARM_UP && nth >= BATCH_WARM_UP) times[kind]?.push(tookMs);
+      }
+    }
+  }
+  return times.map((own) => own.sort(ascending));
+}
+
+/** @returns milliseconds @throws Error if nothing is found without a filter */
+async function timedSearch(client: LeanClient, query: string, { mode, filter }: Row): Promise<number> {
+  const body = JSON.stringify({ query, mode, filter, top_k: 10 });
+  const beganMs = performance.now();
+  const reply = await client.post(body);
+  const tookMs = performance.now() - beganMs;
+  const { results } = JSON.parse(reply.toString()) as { results: unknown[] };
+  if (results.length === 0 && filter === undefined) throw new Error(`the search found nothing for "${query}"`);
+  return tookMs;
+}
+
+async function measureConcurrent(url: string, key: string, queries: readonly string[], inFlight: number) {
+  const times: number[] = [];
+  let next = 0;
+  const beganMs = performance.now();
+  const run = async () => {
+    const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
+    while (next < CONCURRENT_SEARCHES) {
+      const query = queries[next++ % queries.length] as string;
+      times.push(await timedSearch(client, query, ROWS[0] as Row));
+    }
+    client.close();
+  };
+  await Promise.all(Array.from({ length: inFlight }, run));
+  const perSecond = times.length / ((performance.now() - beganMs) / 1000);
+  times.sort(ascending);
+  console.log(
+    `search   ${String(inFlight).padStart(2)} in flight, hybrid: ${perSecond.toFixed(0)} a second, ${at(times, 0.5)} ms p50, ${at(times, 0.99)} p99`,
+  );
+}
+
+async function untilResident(base: string): Promise<void> {
+  const isResident = async () => (await readMetric(base, 'service_resident_index_rows')) === CHUNKS;
+  await until(isResident, { withinMs: 120_000, what: 'the copy of the index in memory' });
+}
+
+async function readMetric(base: string, name: string): Promise<number> {
+  const text = await (await fetch(`${base}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 function ascending(a: number, b: number): number {

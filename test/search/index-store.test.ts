@@ -18,7 +18,7 @@ it('a query with a filter leaves no prepared statement, since callers choose its
       await sql`SELECT count(*)::int AS n FROM pg_prepared_statements WHERE statement LIKE ${'%active_generation%'}`;
     return row?.['n'];
   };
-  const scope = { bucketId: 'bkt_x', collectionId: null };
+  const scope = { bucketIds: ['bkt_x'], collectionId: null };
   for (const given of [{ a: 'x' }, { a: ['x'], b: 1 }, { type: 'gt', key: 'a', value: 1 }]) {
     const filter = Filter.parse(given);
     expect(await listLiveDocumentIds(sql, operator, { ...scope, filter }, 10)).toEqual([]);

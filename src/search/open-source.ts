@@ -1,0 +1,58 @@
+import type { Table } from '@lancedb/lancedb';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type ChunkSource, joinSources } from './chunk-source.ts';
+import type { IndexTable } from './index-store.ts';
+import type { LanceTables } from './lance.ts';
+import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
+import type { ResidentIndexes } from './resident/resident-indexes.ts';
+import { residentSource } from './resident/resident-source.ts';
+import type { TableCopy } from './resident/table-copy.ts';
+
+/** Tables of LanceDB that are searched at a time. */
+const TABLES_AT_ONCE = 20;
+
+/**
+ * Open the indexes of buckets as one source: the copy in memory of each if there is one at its version, otherwise the
+ * table. Null: none of the tables exists.
+ *
+ * @param context.resident null: only the tables are to be used
+ * @throws AppError `index_unavailable` (503)
+ */
+export async function openSource(
+  { tables, resident }: { readonly tables: LanceTables; readonly resident: ResidentIndexes | null },
+  indexTables: readonly IndexTable[],
+): Promise<ChunkSource | null> {
+  const copies: TableCopy[] = [];
+  const opened: Table[] = [];
+  await Promise.all(
+    indexTables.map(async ({ name, version }) => {
+      const open = () => tables.openForReading(name, version);
+      const copy = (await resident?.find(name, version, open)) ?? null;
+      if (copy !== null) copies.push(copy);
+      else opened.push(...(await open().then((table) => (table === null ? [] : [table]))));
+    }),
+  );
+  const withSlot = pLimit(TABLES_AT_ONCE);
+  const sources = opened.map((table) => tableSource(tables, table, withSlot));
+  if (resident !== null && copies.length > 0) sources.push(residentSource(resident, copies));
+  return sources.length === 0 ? null : joinSources(sources);
+}
+
+function tableSource(tables: LanceTables, table: Table, withSlot: LimitFunction): ChunkSource {
+  const passages = new Map<string, ReadCandidate>();
+  const remember = (found: readonly ReadCandidate[]) => {
+    for (const each of found) passages.set(each.chunkId, each);
+    return found;
+  };
+  return {
+    searchVectors: async (vector, options) =>
+      remember(await withSlot(() => tables.mapErrors(searchVectors(table, vector, options)))),
+    searchKeywords: async (terms, options) =>
+      remember(await withSlot(() => tables.mapErrors(searchKeywords(table, terms, options)))),
+    readPassages: async (candidates) =>
+      candidates.map((candidate) => {
+        const { text, locator } = passages.get(candidate.chunkId) as ReadCandidate;
+        return { ...candidate, text, locator };
+      }),
+  };
+}

@@ -1,0 +1,51 @@
+const PAGE_BYTES = 128 * 1024;
+
+/** Byte strings, one after the other in pages. A long one has a page of its own. */
+export class ByteStore {
+  readonly #pages: Uint8Array[] = [];
+  #used = PAGE_BYTES;
+  /** By number: page, start in it and length. */
+  #places = new Uint32Array(0);
+  #size = 0;
+  #pageBytes = 0;
+
+  get memoryBytes(): number {
+    return this.#pageBytes + this.#places.byteLength;
+  }
+
+  /** Append a string of bytes; its number is the next one, from 0. */
+  add(bytes: Uint8Array): void {
+    const isLong = bytes.length > PAGE_BYTES / 8;
+    if (isLong || this.#used + bytes.length > PAGE_BYTES) this.#openPage(isLong ? bytes.length : PAGE_BYTES);
+    const page = this.#pages.length - 1;
+    (this.#pages[page] as Uint8Array).set(bytes, this.#used);
+    this.#reserve();
+    this.#places.set([page, this.#used, bytes.length], this.#size++ * 3);
+    this.#used = isLong ? PAGE_BYTES : this.#used + bytes.length;
+  }
+
+  /** Return the bytes of a number; the view must not be written to. */
+  get(number: number): Uint8Array {
+    const [page = 0, start = 0, length = 0] = this.#places.subarray(number * 3, number * 3 + 3);
+    return (this.#pages[page] as Uint8Array).subarray(start, start + length);
+  }
+
+  /** Overwrite the bytes of a number by zeros. */
+  erase(number: number): void {
+    this.get(number).fill(0);
+    this.#places[number * 3 + 2] = 0;
+  }
+
+  #openPage(bytes: number): void {
+    this.#pages.push(new Uint8Array(bytes));
+    this.#pageBytes += bytes;
+    this.#used = 0;
+  }
+
+  #reserve(): void {
+    if (this.#places.length >= (this.#size + 1) * 3) return;
+    const larger = new Uint32Array(Math.max(64, Math.ceil(this.#size * 1.25)) * 3);
+    larger.set(this.#places);
+    this.#places = larger;
+  }
+}

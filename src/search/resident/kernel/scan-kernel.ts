@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+
+/** Exports of `scan.as.ts`. Addresses are in bytes; see the comments there. */
+export interface ScanKernel {
+  rotate(x: number, signs: number): void;
+  encode(x: number, block: number, row: number): void;
+  prepareQuery(query: number, bytes: number): void;
+  scan(block: number, rows: number, bytes: number, out: number): void;
+  refine(block: number, row: number, query: number): number;
+}
+
+/** Memory of a kernel. Growing it makes all views of it unusable. */
+export interface ScanMemory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+
+/** Used part of the WebAssembly API; neither the ECMAScript nor the Node typings declare it. */
+interface WebAssemblyApi {
+  validate(bytes: Uint8Array): boolean;
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Memory: new (limits: { initial: number; maximum: number }) => ScanMemory;
+  readonly Instance: new (module: object, imports: { env: { memory: ScanMemory } }) => { readonly exports: unknown };
+}
+
+const webAssembly = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
+
+/** Builds in order of preference: with dot products of bytes, then with plain SIMD. */
+export const SCAN_BUILDS = ['scan-relaxed-simd.wasm', 'scan-simd.wasm'] as const;
+export type ScanBuild = (typeof SCAN_BUILDS)[number];
+
+export const PAGE_BYTES = 65_536;
+/** Bound of the memory, by addresses of 32 bits. */
+export const PAGES_MAX = 65_536;
+
+/** Instantiate the first build that the engine accepts, with a memory of its own. @throws Error if it accepts none */
+export function openScanKernel(builds: readonly ScanBuild[] = SCAN_BUILDS): {
+  readonly kernel: ScanKernel;
+  readonly memory: ScanMemory;
+} {
+  for (const build of builds) {
+    const bytes = readFileSync(new URL(build, import.meta.url));
+    if (!webAssembly.validate(bytes)) continue;
+    const memory = new webAssembly.Memory({ initial: 1, maximum: PAGES_MAX });
+    const { exports } = new webAssembly.Instance(new webAssembly.Module(bytes), { env: { memory } });
+    return { kernel: exports as ScanKernel, memory };
+  }
+  throw new Error(`this JavaScript engine runs none of ${builds.join(', ')}: it lacks WebAssembly SIMD; use Node 24`);
+}

@@ -1,0 +1,94 @@
+import type { WeightedTerms } from '../../language/analyser.ts';
+
+/** Column of strings as Arrow has it: UTF-8, and the start of each string and the end of the last. */
+export interface Utf8Column {
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Rows of a LanceDB table, by column. */
+export interface RowBatch {
+  readonly count: number;
+  readonly chunkIds: Utf8Column;
+  readonly documentIds: Utf8Column;
+  readonly generations: BigInt64Array;
+  readonly chunkIndexes: Int32Array;
+  readonly texts: Utf8Column;
+  readonly tokens: Utf8Column;
+  readonly locators: Utf8Column;
+  /** Float32Array [count x 1024], row-major. */
+  readonly vectors: Float32Array;
+}
+
+/** Fields that identify rows of a table whatever file they are in. */
+export interface RowKeys {
+  readonly generations: BigInt64Array;
+  readonly chunkIndexes: Int32Array;
+}
+
+/** Search of several tables as one. */
+export interface LegQuery {
+  /** Numbers of the resident tables. */
+  readonly tables: readonly number[];
+  /** Restriction to these documents; null: all of them. */
+  readonly documentIds: readonly string[] | null;
+  /** Largest number of rows altogether. */
+  readonly limit: number;
+}
+
+/** Rows that a leg found, by column, best first. */
+export interface LegRows {
+  /** Numbers of the resident tables, and of the rows in them. */
+  readonly tables: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly scores: Float64Array;
+  readonly generations: Float64Array;
+  readonly chunkIndexes: Int32Array;
+  /** 1 for a table of contents, a menu or a running title. */
+  readonly boilerplate: Uint8Array;
+  readonly documentIds: readonly string[];
+  readonly chunkIds: readonly string[];
+}
+
+/** Text and locator, as JSON, of a row. */
+export interface RowText {
+  readonly text: string;
+  readonly locator: string;
+}
+
+/** Size of a resident table. */
+export interface TableSize {
+  readonly rows: number;
+  readonly removedRows: number;
+  readonly memoryBytes: number;
+}
+
+/** Operations of the thread that holds resident tables, with the type of argument and of result. */
+export interface Operations {
+  create: { argument: { table: number }; result: null };
+  add: { argument: { table: number; batch: RowBatch }; result: TableSize };
+  /** Find the positions of keys that the table does not have. */
+  findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };
+  /** Remove all rows but those of these keys. */
+  keepOnly: { argument: { table: number; keys: RowKeys }; result: TableSize };
+  drop: { argument: { table: number }; result: null };
+  searchKeywords: { argument: LegQuery & { terms: readonly WeightedTerms[] }; result: LegRows };
+  searchVectors: { argument: LegQuery & { vector: Float32Array }; result: LegRows };
+  /** Read texts of rows; null for those of a table that is not there any more. */
+  readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };
+}
+
+export type OperationName = keyof Operations;
+
+export interface Call<Name extends OperationName = OperationName> {
+  readonly id: number;
+  readonly name: Name;
+  readonly argument: Operations[Name]['argument'];
+}
+
+export interface Reply {
+  readonly id: number;
+  readonly result?: unknown;
+  /** Message of the error; undefined if there was none. */
+  readonly error?: string;
+}

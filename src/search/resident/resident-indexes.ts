@@ -1,0 +1,218 @@
+import type { Table } from '@lancedb/lancedb';
+import type { Logger } from '../../platform/logger.ts';
+import { ResidentThread } from './resident-thread.ts';
+import { TableCopy } from './table-copy.ts';
+
+/** Rows up to which a search waits until a table is read: a few tenths of a second. */
+const AWAITED_ROWS_MAX = 4_096;
+/** Estimate of the memory of a table, and of each row, before it is read. */
+const TABLE_BYTES = 1024 * 1024;
+const ROW_BYTES = 3_000;
+/** Default of `keptMs`. It keeps tables that are searched in turn from displacing each other. */
+const KEPT_MS = 30_000;
+/** Time without a search after which a table is dropped. */
+const IDLE_MS = 15 * 60_000;
+const SWEEP_MS = 60_000;
+/** Share of removed rows above which a table is read anew. */
+const REMOVED_SHARE_MAX = 1 / 4;
+/** Times that a search begins to read a table. */
+const TRIES_MAX = 2;
+/** Tables whose refusal is remembered. */
+const REFUSED_MAX = 1_000;
+
+interface Entry {
+  readonly copy: TableCopy;
+  /** Rows that the table had when it was first read. */
+  readonly firstRows: number;
+  usedAtMs: number;
+  /** The last reading of rows, which may be in progress. */
+  reading: Promise<void>;
+}
+
+/** Tables that are in memory. */
+export interface ResidentTotals {
+  readonly tables: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Opens a table at a version or a newer one; null if it does not exist. */
+type OpenTable = () => Promise<Table | null>;
+
+/**
+ * Copies of the index tables in memory, where searches find rows in a fraction of the time that LanceDB takes
+ * (docs/decisions/0036-resident-indexes.md). A table is read at its first search and brought up to date by the first
+ * search that needs a newer version. The least recently searched ones are dropped when the memory is used up.
+ */
+export class ResidentIndexes {
+  readonly #maxBytes: number;
+  readonly #keptMs: number;
+  readonly #threads: (ResidentThread | null)[];
+  readonly #logger: Logger;
+  readonly #entries = new Map<string, Entry>();
+  /** Versions of the tables that were too large, by name. */
+  readonly #refused = new Map<string, number>();
+  readonly #sweeper: NodeJS.Timeout;
+  #lastNumber = 0;
+
+  /**
+   * @param options.maxBytes bound of the memory of all tables; 0: none is taken into memory
+   * @param options.keptMs time without a search after which a table may make room for another one
+   */
+  constructor(options: {
+    readonly maxBytes: number;
+    readonly keptMs?: number;
+    readonly threadsMax: number;
+    readonly logger: Logger;
+  }) {
+    this.#maxBytes = options.maxBytes;
+    this.#keptMs = options.keptMs ?? KEPT_MS;
+    this.#threads = Array.from({ length: options.threadsMax }, () => null);
+    this.#logger = options.logger;
+    this.#sweeper = setInterval(() => this.#dropIdle(), SWEEP_MS).unref();
+  }
+
+  get totals(): ResidentTotals {
+    const copies = [...this.#entries.values()].map(({ copy }) => copy);
+    return {
+      tables: copies.length,
+      rows: copies.reduce((sum, { size }) => sum + size.rows - size.removedRows, 0),
+      bytes: [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0),
+    };
+  }
+
+  /** Return the copy of a table at this version or a newer one. Null: there is none, or not yet. */
+  async find(name: string, version: number, open: OpenTable): Promise<TableCopy | null> {
+    if (this.#maxBytes === 0 || (this.#refused.get(name) ?? -1) >= version) return null;
+    try {
+      for (let tries = 1; ; tries++) {
+        const entry = this.#entries.get(name) ?? (await this.#admit(name, version, open));
+        if (entry === null) return null;
+        entry.usedAtMs = performance.now();
+        if (await this.#isAt(entry, version, open)) return entry.copy;
+        // A copy of many removed rows is dropped, and the table is read anew.
+        if (this.#entries.get(name) === entry || tries === TRIES_MAX) return null;
+      }
+    } catch (error) {
+      this.#logger.warn({ err: error, table: name }, 'an index cannot be held in memory; searches use its files');
+      return null;
+    }
+  }
+
+  /** Drop a copy that cannot be used any more. */
+  forget(copy: TableCopy): void {
+    if (this.#entries.get(copy.name)?.copy !== copy) return;
+    this.#entries.delete(copy.name);
+    copy.drop().catch((error: unknown) => {
+      if (!copy.thread.isEnded)
+        this.#logger.warn({ err: error, table: copy.name }, 'an index was not dropped from memory');
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    const readings = [...this.#entries.values()].map(({ reading }) => reading);
+    this.#entries.clear();
+    for (const thread of this.#threads) await thread?.close();
+    // They fail now that their thread has ended. Until then they read tables, which are closed next.
+    await Promise.allSettled(readings);
+  }
+
+  /** Begin to read a table if there is room for it. */
+  async #admit(name: string, version: number, open: OpenTable): Promise<Entry | null> {
+    const table = await open();
+    const firstRows = (await table?.countRows()) ?? 0;
+    const known = this.#entries.get(name);
+    if (known) return known;
+    if (table === null || !this.#makeRoom(estimateBytes(firstRows))) {
+      if (estimateBytes(firstRows) > this.#maxBytes) this.#refuse(name, version);
+      return null;
+    }
+    const number = ++this.#lastNumber;
+    const copy = new TableCopy(name, number, this.#threadFor(number));
+    const reading = copy.fill(table, version, this.#maxBytes).then(() => {
+      if (!this.#makeRoom(0)) this.forget(copy);
+    });
+    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading };
+    this.#entries.set(name, entry);
+    reading.catch((error: unknown) => {
+      this.#refuse(name, version);
+      if (!copy.thread.isEnded) this.#logger.warn({ err: error, table: name }, 'an index was not read into memory');
+      this.forget(copy);
+    });
+    return entry;
+  }
+
+  /** Bring a copy to a version. Return false if it is still read for the first time, or is dropped. */
+  async #isAt(entry: Entry, version: number, open: OpenTable): Promise<boolean> {
+    const { copy } = entry;
+    if (copy.version === -1) {
+      if (entry.firstRows > AWAITED_ROWS_MAX) return false;
+      await entry.reading.catch(() => undefined);
+    }
+    while (copy.version < version && this.#entries.get(copy.name) === entry) {
+      const before = entry.reading;
+      await before.catch(() => undefined);
+      // Another search has begun to bring it up to date meanwhile.
+      if (entry.reading !== before) continue;
+      entry.reading = this.#update(copy, version, open);
+      await entry.reading;
+    }
+    return this.#entries.get(copy.name) === entry;
+  }
+
+  async #update(copy: TableCopy, version: number, open: OpenTable): Promise<void> {
+    try {
+      const table = await open();
+      if (table === null) throw new Error('the table is gone');
+      // Rows can move to another file while they are read.
+      await copy.update(table, version).catch(() => copy.update(table, version));
+    } catch (error) {
+      this.forget(copy);
+      throw error;
+    }
+    const { rows, removedRows } = copy.size;
+    if (removedRows > rows * REMOVED_SHARE_MAX || !this.#makeRoom(0)) this.forget(copy);
+  }
+
+  /** Drop the least recently searched tables until there is room; return false if they are all in use. */
+  #makeRoom(bytes: number): boolean {
+    const byUse = [...this.#entries.values()].sort((a, b) => a.usedAtMs - b.usedAtMs);
+    for (const entry of byUse) {
+      if (this.totals.bytes + bytes <= this.#maxBytes) return true;
+      if (performance.now() - entry.usedAtMs < this.#keptMs) return false;
+      this.forget(entry.copy);
+    }
+    return this.totals.bytes + bytes <= this.#maxBytes;
+  }
+
+  #dropIdle(): void {
+    const untilMs = performance.now() - IDLE_MS;
+    for (const { copy, usedAtMs } of [...this.#entries.values()]) if (usedAtMs < untilMs) this.forget(copy);
+  }
+
+  #refuse(name: string, version: number): void {
+    this.#refused.delete(name);
+    this.#refused.set(name, version);
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > REFUSED_MAX && oldest !== undefined) this.#refused.delete(oldest);
+  }
+
+  #threadFor(number: number): ResidentThread {
+    const at = number % this.#threads.length;
+    const present = this.#threads[at];
+    if (present && !present.isEnded) return present;
+    const thread = new ResidentThread();
+    this.#threads[at] = thread;
+    return thread;
+  }
+}
+
+/** Memory of a table; before it is read, the estimate. */
+function bytesOf({ copy, firstRows }: Entry): number {
+  return copy.version === -1 ? Math.max(copy.size.memoryBytes, estimateBytes(firstRows)) : copy.size.memoryBytes;
+}
+
+function estimateBytes(rows: number): number {
+  return TABLE_BYTES + rows * ROW_BYTES;
+}

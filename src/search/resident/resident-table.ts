@@ -1,0 +1,176 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { BOILERPLATE } from '../boilerplate.ts';
+import { ByteStore } from './byte-store.ts';
+import { grown } from './grow.ts';
+import { type Allowed, KeywordRows, ROWS_MAX } from './keyword-rows.ts';
+import type { RowBatch, RowKeys, RowText, TableSize, Utf8Column } from './protocol.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
+import { VectorRows } from './vector-rows.ts';
+
+/** Estimate of the bytes of a document in the maps of its id. */
+const DOCUMENT_BYTES = 160;
+const decoder = new TextDecoder();
+
+/** Rows of one LanceDB table in memory, in the order in which they were added. */
+export class ResidentTable {
+  readonly keywords = new KeywordRows();
+  readonly vectors: VectorRows;
+  readonly #texts = new ByteStore();
+  readonly #locators = new ByteStore();
+  readonly #documentIds: string[] = [];
+  readonly #documentNumbers = new Map<string, number>();
+  /** Ids of chunks that are not made of document, generation and index. */
+  readonly #oddChunkIds = new Map<number, string>();
+  #documents = new Uint32Array(0);
+  #generations = new Float64Array(0);
+  #chunkIndexes = new Int32Array(0);
+  /** 1: boilerplate. */
+  #boilerplate = new Uint8Array(0);
+  /** 1: the row is still there. */
+  #present = new Uint8Array(0);
+  #rows = 0;
+  #removed = 0;
+
+  constructor(vectors: VectorBlocks) {
+    this.vectors = new VectorRows(vectors);
+  }
+
+  get size(): TableSize {
+    const parts = [this.keywords, this.vectors, this.#texts, this.#locators];
+    const columns = [this.#documents, this.#generations, this.#chunkIndexes, this.#boilerplate, this.#present];
+    const memoryBytes =
+      parts.reduce((sum, part) => sum + part.memoryBytes, 0) +
+      columns.reduce((sum, column) => sum + column.byteLength, 0) +
+      this.#documentIds.length * DOCUMENT_BYTES;
+    return { rows: this.#rows, removedRows: this.#removed, memoryBytes };
+  }
+
+  /** Append the rows `[from .. to)` of a batch. @throws RangeError if the table is full */
+  add(batch: RowBatch, from: number, to: number): void {
+    if (this.#rows + to - from > ROWS_MAX) throw new RangeError(`a table cannot have more than ${ROWS_MAX} rows`);
+    this.#reserve(this.#rows + to - from);
+    this.vectors.add(batch.vectors.subarray(from * INDEX_DIMENSIONS, to * INDEX_DIMENSIONS));
+    for (let at = from; at < to; at++) {
+      const row = this.#rows++;
+      const documentId = decoder.decode(bytesAt(batch.documentIds, at));
+      this.#documents[row] = this.#documentNumber(documentId);
+      this.#generations[row] = Number(batch.generations[at]);
+      this.#chunkIndexes[row] = batch.chunkIndexes[at] as number;
+      this.#present[row] = 1;
+      const chunkId = decoder.decode(bytesAt(batch.chunkIds, at));
+      if (chunkId !== this.#usualChunkId(row)) this.#oddChunkIds.set(row, chunkId);
+      this.#texts.add(bytesAt(batch.texts, at));
+      const locator = bytesAt(batch.locators, at);
+      this.#locators.add(locator);
+      this.#boilerplate[row] = Buffer.from(locator.buffer, locator.byteOffset, locator.length).includes(BOILERPLATE)
+        ? 1
+        : 0;
+      const tokens = batch.tokens;
+      this.keywords.add(tokens.bytes, tokens.offsets[at] as number, tokens.offsets[at + 1] as number);
+    }
+  }
+
+  /** Find the positions of keys that no row has. */
+  findUnknown({ generations, chunkIndexes }: RowKeys): Uint32Array {
+    const wanted = new Set(Array.from(generations, Number));
+    const known = new Set<string>();
+    for (let row = 0; row < this.#rows; row++) {
+      const generation = this.#generations[row] as number;
+      if (wanted.has(generation) && this.#present[row] === 1) known.add(keyOf(generation, this.#chunkIndexes[row]));
+    }
+    const unknown: number[] = [];
+    for (const [at, generation] of generations.entries()) {
+      if (!known.has(keyOf(Number(generation), chunkIndexes[at]))) unknown.push(at);
+    }
+    return Uint32Array.from(unknown);
+  }
+
+  /** Remove the rows that have none of these keys, and erase their texts. */
+  keepOnly({ generations, chunkIndexes }: RowKeys): void {
+    const kept = new Set<string>();
+    for (const [at, generation] of generations.entries()) kept.add(keyOf(Number(generation), chunkIndexes[at]));
+    const removed: number[] = [];
+    for (let row = 0; row < this.#rows; row++) {
+      if (this.#present[row] !== 1) continue;
+      if (kept.has(keyOf(this.#generations[row] as number, this.#chunkIndexes[row]))) continue;
+      removed.push(row);
+      this.#present[row] = 0;
+      this.#texts.erase(row);
+      this.#locators.erase(row);
+    }
+    this.keywords.remove(removed);
+    this.#removed += removed.length;
+  }
+
+  /** Find the rows that a search may find. @param documentIds null: of all documents */
+  allowedRows(documentIds: readonly string[] | null): Allowed {
+    if (documentIds === null) return this.#removed === 0 ? null : this.#present.subarray(0, this.#rows);
+    const wanted = new Uint8Array(this.#documentIds.length);
+    for (const id of documentIds) {
+      const number = this.#documentNumbers.get(id);
+      if (number !== undefined) wanted[number] = 1;
+    }
+    const allowed = new Uint8Array(this.#rows);
+    for (let row = 0; row < this.#rows; row++) {
+      allowed[row] = (wanted[this.#documents[row] as number] as number) & (this.#present[row] as number);
+    }
+    return allowed;
+  }
+
+  chunkIdOf(row: number): string {
+    return this.#oddChunkIds.get(row) ?? this.#usualChunkId(row);
+  }
+
+  documentIdOf(row: number): string {
+    return this.#documentIds[this.#documents[row] as number] as string;
+  }
+
+  generationOf(row: number): number {
+    return this.#generations[row] as number;
+  }
+
+  chunkIndexOf(row: number): number {
+    return this.#chunkIndexes[row] as number;
+  }
+
+  isBoilerplate(row: number): boolean {
+    return this.#boilerplate[row] === 1;
+  }
+
+  textOf(row: number): RowText | null {
+    if (this.#present[row] !== 1) return null;
+    return { text: decoder.decode(this.#texts.get(row)), locator: decoder.decode(this.#locators.get(row)) };
+  }
+
+  /** Release the memory. The table must not be used afterwards. */
+  release(): void {
+    this.vectors.release();
+  }
+
+  #usualChunkId(row: number): string {
+    return `${this.documentIdOf(row)}_${this.#generations[row]}_${this.#chunkIndexes[row]}`;
+  }
+
+  #documentNumber(id: string): number {
+    const known = this.#documentNumbers.get(id);
+    if (known !== undefined) return known;
+    this.#documentNumbers.set(id, this.#documentIds.length);
+    return this.#documentIds.push(id) - 1;
+  }
+
+  #reserve(rows: number): void {
+    this.#documents = grown(this.#documents, rows);
+    this.#generations = grown(this.#generations, rows);
+    this.#chunkIndexes = grown(this.#chunkIndexes, rows);
+    this.#boilerplate = grown(this.#boilerplate, rows);
+    this.#present = grown(this.#present, rows);
+  }
+}
+
+function bytesAt({ offsets, bytes }: Utf8Column, at: number): Uint8Array {
+  return bytes.subarray(offsets[at], offsets[at + 1]);
+}
+
+function keyOf(generation: number, chunkIndex: number | undefined): string {
+  return `${generation}_${chunkIndex}`;
+}

@@ -1,0 +1,99 @@
+import type { WeightedTerms } from '../../language/analyser.ts';
+import { BestRows } from './best-rows.ts';
+import { type Allowed, ROWS_MAX } from './keyword-rows.ts';
+import type { LegQuery, LegRows } from './protocol.ts';
+import type { ResidentTable } from './resident-table.ts';
+import { LargestNumbers } from './vector-rows.ts';
+
+/** Share of the rows below which each allowed row is compared at once, without estimates of all. */
+const ESTIMATED_SHARE_MIN = 1 / 16;
+
+/** Table that is searched, and its rows that may be found. */
+interface Searched {
+  readonly number: number;
+  readonly table: ResidentTable;
+  readonly allowed: Allowed;
+  /** Number of its first row among those of all tables. */
+  readonly first: number;
+}
+
+/** Find the best rows of several tables by BM25, with the statistics of each table. */
+export function searchKeywords(
+  resident: ReadonlyMap<number, ResidentTable>,
+  { terms, ...query }: LegQuery & { terms: readonly WeightedTerms[] },
+): LegRows {
+  const searched = openTables(resident, query);
+  const best = bestOf(searched, query.limit);
+  for (const { table, allowed, first } of searched) table.keywords.search(terms, allowed, { best, first });
+  return toLegRows(searched, best);
+}
+
+/** Find the best rows of several tables by cosine similarity. */
+export function searchVectors(
+  resident: ReadonlyMap<number, ResidentTable>,
+  { vector, ...query }: LegQuery & { vector: Float32Array },
+): LegRows {
+  const searched = openTables(resident, query);
+  const best = bestOf(searched, query.limit);
+  const lowerBounds = new LargestNumbers(query.limit);
+  const estimated: Searched[] = [];
+  for (const each of searched) {
+    const { table, allowed, first } = each;
+    const rows = allowed && listOnes(allowed, table.size.rows * ESTIMATED_SHARE_MIN);
+    if (rows !== null) {
+      table.vectors.offerRows(vector, rows, { best, first });
+      continue;
+    }
+    table.vectors.estimate(vector, allowed, lowerBounds);
+    estimated.push(each);
+  }
+  for (const { table, allowed, first } of estimated) {
+    table.vectors.offerFrom(lowerBounds.smallest, allowed, { best, first });
+  }
+  return toLegRows(searched, best);
+}
+
+/** @throws Error if a table is not there any more */
+function openTables(resident: ReadonlyMap<number, ResidentTable>, { tables, documentIds }: LegQuery): Searched[] {
+  return tables.map((number, at) => {
+    const table = resident.get(number);
+    if (!table) throw new Error('the table is not resident any more');
+    return { number, table, allowed: table.allowedRows(documentIds), first: at * ROWS_MAX };
+  });
+}
+
+function bestOf(searched: readonly Searched[], limit: number): BestRows {
+  return new BestRows(limit, (row) => tableOf(searched, row).chunkIdOf(row % ROWS_MAX));
+}
+
+function tableOf(searched: readonly Searched[], row: number): ResidentTable {
+  return (searched[Math.floor(row / ROWS_MAX)] as Searched).table;
+}
+
+function toLegRows(searched: readonly Searched[], best: BestRows): LegRows {
+  const found = best
+    .toSorted()
+    .map(({ row, score }) => ({ at: Math.floor(row / ROWS_MAX), row: row % ROWS_MAX, score }));
+  const rows = found.map(({ at, row }) => ({ row, table: (searched[at] as Searched).table }));
+  return {
+    tables: Uint32Array.from(found, ({ at }) => (searched[at] as Searched).number),
+    rows: Uint32Array.from(found, ({ row }) => row),
+    scores: Float64Array.from(found, ({ score }) => score),
+    generations: Float64Array.from(rows, ({ table, row }) => table.generationOf(row)),
+    chunkIndexes: Int32Array.from(rows, ({ table, row }) => table.chunkIndexOf(row)),
+    boilerplate: Uint8Array.from(rows, ({ table, row }) => (table.isBoilerplate(row) ? 1 : 0)),
+    documentIds: rows.map(({ table, row }) => table.documentIdOf(row)),
+    chunkIds: rows.map(({ table, row }) => table.chunkIdOf(row)),
+  };
+}
+
+/** List the indexes that are 1; null if there are more than `limit`. */
+function listOnes(flags: Uint8Array, limit: number): number[] | null {
+  const ones: number[] = [];
+  for (let at = 0; at < flags.length; at++) {
+    if (flags[at] !== 1) continue;
+    if (ones.length >= limit) return null;
+    ones.push(at);
+  }
+  return ones;
+}

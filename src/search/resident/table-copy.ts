@@ -1,0 +1,78 @@
+import type { Table } from '@lancedb/lancedb';
+import type { TableSize } from './protocol.ts';
+import { type AddressedKeys, largest, readKeys, readRows, takeRows } from './read-rows.ts';
+import type { ResidentThread } from './resident-thread.ts';
+
+const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
+
+/** Copy of one LanceDB table in the memory of a thread. */
+export class TableCopy {
+  readonly name: string;
+  /** Number by which its thread knows it. */
+  readonly number: number;
+  readonly thread: ResidentThread;
+  #size = EMPTY;
+  #version = -1;
+  /** Largest address of a row that the copy has. */
+  #lastRowId = -1n;
+
+  constructor(name: string, number: number, thread: ResidentThread) {
+    this.name = name;
+    this.number = number;
+    this.thread = thread;
+  }
+
+  get size(): TableSize {
+    return this.#size;
+  }
+
+  /** Version of the table that the copy has at least; -1 until it was read. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
+  async fill(table: Table, version: number, maxBytes: number): Promise<void> {
+    const { number, thread } = this;
+    await thread.call('create', { table: number });
+    for await (const { batch, lastRowId } of readRows(table)) {
+      this.#size = await thread.call('add', { table: number, batch });
+      if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
+      if (this.#size.memoryBytes > maxBytes)
+        throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
+    }
+    this.#version = version;
+  }
+
+  /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */
+  async update(table: Table, version: number): Promise<void> {
+    await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
+    const { rows, removedRows } = this.#size;
+    if ((await table.countRows()) !== rows - removedRows) {
+      const all = await readKeys(table, null);
+      await this.#addUnknown(table, all);
+      const { generations, chunkIndexes } = all;
+      const keys = { generations, chunkIndexes };
+      this.#size = await this.thread.call('keepOnly', { table: this.number, keys });
+    }
+    this.#version = version;
+  }
+
+  /** Release the memory. */
+  async drop(): Promise<void> {
+    await this.thread.call('drop', { table: this.number });
+  }
+
+  async #addUnknown(table: Table, { rowIds, generations, chunkIndexes }: AddressedKeys): Promise<void> {
+    if (rowIds.length === 0) return;
+    const { number, thread } = this;
+    const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
+    if (unknown.length > 0) {
+      const wanted = Array.from(unknown, (at) => rowIds[at] as bigint);
+      for await (const batch of takeRows(table, wanted))
+        this.#size = await thread.call('add', { table: number, batch });
+    }
+    const last = largest(rowIds);
+    if (last > this.#lastRowId) this.#lastRowId = last;
+  }
+}

@@ -1,0 +1,65 @@
+/** Main of the thread that holds resident tables. It answers one message after the other. */
+import { setImmediate } from 'node:timers/promises';
+import { parentPort } from 'node:worker_threads';
+import type { Call, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
+import { ResidentTable } from './resident-table.ts';
+import { searchKeywords, searchVectors } from './search-tables.ts';
+import { VectorBlocks } from './vector-blocks.ts';
+
+/** Rows that are added at a time, in some milliseconds; other calls are answered in between. */
+const ROWS_AT_ONCE = 64;
+
+const vectors = new VectorBlocks();
+const tables = new Map<number, ResidentTable>();
+
+type Handlers = {
+  [Name in OperationName]: (
+    argument: Operations[Name]['argument'],
+  ) => Operations[Name]['result'] | Promise<Operations[Name]['result']>;
+};
+
+const handlers: Handlers = {
+  create({ table }) {
+    tables.set(table, new ResidentTable(vectors));
+    return null;
+  },
+  add: ({ table, batch }) => addRows(table, batch),
+  findUnknown: ({ table, keys }) => tableOf(table).findUnknown(keys),
+  keepOnly({ table, keys }) {
+    tableOf(table).keepOnly(keys);
+    return tableOf(table).size;
+  },
+  drop({ table }) {
+    tables.get(table)?.release();
+    tables.delete(table);
+    return null;
+  },
+  searchKeywords: (query) => searchKeywords(tables, query),
+  searchVectors: (query) => searchVectors(tables, query),
+  readTexts: (places) =>
+    Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
+};
+
+async function addRows(table: number, batch: RowBatch): Promise<TableSize> {
+  for (let from = 0; from < batch.count; from += ROWS_AT_ONCE) {
+    if (from > 0) await setImmediate();
+    tableOf(table).add(batch, from, Math.min(batch.count, from + ROWS_AT_ONCE));
+  }
+  return tableOf(table).size;
+}
+
+function tableOf(number: number): ResidentTable {
+  const table = tables.get(number);
+  if (!table) throw new Error('the table is not resident any more');
+  return table;
+}
+
+async function answer<Name extends OperationName>({ id, name, argument }: Call<Name>): Promise<Reply> {
+  try {
+    return { id, result: await handlers[name](argument) };
+  } catch (error) {
+    return { id, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+parentPort?.on('message', async (call: Call) => parentPort?.postMessage(await answer(call)));

@@ -1,0 +1,124 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import {
+  openScanKernel,
+  PAGE_BYTES,
+  PAGES_MAX,
+  type ScanBuild,
+  type ScanKernel,
+  type ScanMemory,
+} from './kernel/scan-kernel.ts';
+
+const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
+/** Rows of a block. */
+export const BLOCK_ROWS = 256;
+/** Bytes of a block: 16 bits for each component, a step and a margin for each row. */
+export const BLOCK_BYTES = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 8);
+const MARGINS_START = BLOCK_BYTES - BLOCK_ROWS * 4;
+/** Pages by which the memory grows: 16 MiB. */
+const GROWTH_PAGES = 256;
+/** Seed of the random signs. Equal on every machine, so that equal vectors have equal scores everywhere. */
+const SIGNS_SEED = 0x9e3779b9;
+
+const SIGNS = 0;
+const WORK = SIGNS + 2 * VECTOR_BYTES;
+const QUERY_BYTES = WORK + VECTOR_BYTES;
+const ESTIMATES = QUERY_BYTES + INDEX_DIMENSIONS + 64;
+const BLOCKS_START = ESTIMATES + BLOCK_ROWS * 4;
+
+/**
+ * Blocks of quantised vectors in the memory of one kernel, for all tables of a thread. Blocks that are released are used
+ * again, since the memory of a kernel cannot shrink.
+ */
+export class VectorBlocks {
+  readonly #kernel: ScanKernel;
+  readonly #memory: ScanMemory;
+  readonly #free: number[] = [];
+  #end = BLOCKS_START;
+  #floats: Float32Array;
+
+  /** @param builds of the kernel in order of preference */
+  constructor(builds?: readonly ScanBuild[]) {
+    const { kernel, memory } = openScanKernel(builds);
+    this.#kernel = kernel;
+    this.#memory = memory;
+    this.#floats = new Float32Array(memory.buffer);
+    this.#floats.set(randomSigns(), SIGNS / 4);
+  }
+
+  /** Bytes that the memory has; those of released blocks included. */
+  get bytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** Return the address of an unused block. @throws RangeError if the memory is full */
+  allocate(): number {
+    const freed = this.#free.pop();
+    if (freed !== undefined) return freed;
+    const address = this.#end;
+    this.#end += BLOCK_BYTES;
+    if (this.#end > this.#memory.buffer.byteLength) {
+      const pages = this.#memory.buffer.byteLength / PAGE_BYTES;
+      if (pages + GROWTH_PAGES > PAGES_MAX) throw new RangeError('the memory of the vectors is full');
+      this.#memory.grow(GROWTH_PAGES);
+      this.#floats = new Float32Array(this.#memory.buffer);
+    }
+    return address;
+  }
+
+  /** Erase blocks and let other tables use them. */
+  release(blocks: readonly number[]): void {
+    for (const block of blocks) new Uint8Array(this.#memory.buffer, block, BLOCK_BYTES).fill(0);
+    this.#free.push(...blocks);
+  }
+
+  /** Store a vector: Float32Array [1024], of length 1 or zero. */
+  write(block: number, row: number, vector: Float32Array): void {
+    this.#rotate(vector);
+    this.#kernel.encode(WORK, block, row);
+  }
+
+  /**
+   * Set the query of the calls of `scan` and `refine` that follow.
+   *
+   * @param vector Float32Array [1024], of length 1
+   * @returns bound of the error that the query adds to each estimate
+   */
+  setQuery(vector: Float32Array): number {
+    this.#rotate(vector);
+    this.#kernel.prepareQuery(WORK, QUERY_BYTES);
+    return this.#floats[(QUERY_BYTES + INDEX_DIMENSIONS + 8) / 4] as number;
+  }
+
+  /**
+   * Estimate the cosine similarity of the first rows of a block. The error of an estimate is below its margin but for
+   * five standard deviations.
+   *
+   * @returns views that the next call overwrites: Float32Array [rows] each
+   */
+  scan(block: number, rows: number): { readonly estimates: Float32Array; readonly margins: Float32Array } {
+    this.#kernel.scan(block, rows, QUERY_BYTES, ESTIMATES);
+    const view = (address: number) => this.#floats.subarray(address / 4, address / 4 + rows);
+    return { estimates: view(ESTIMATES), margins: view(block + MARGINS_START) };
+  }
+
+  /** Compute the cosine similarity of one row, to about 1e-6. */
+  refine(block: number, row: number): number {
+    return this.#kernel.refine(block, row, WORK);
+  }
+
+  #rotate(vector: Float32Array): void {
+    this.#floats.set(vector, WORK / 4);
+    this.#kernel.rotate(WORK, SIGNS);
+  }
+}
+
+/** Draw signs by xorshift32 (Marsaglia, 2003): Float32Array [2 x 1024] of 1 and -1. */
+function randomSigns(): Float32Array {
+  let state = SIGNS_SEED;
+  return Float32Array.from({ length: 2 * INDEX_DIMENSIONS }, () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state < 0 ? -1 : 1;
+  });
+}

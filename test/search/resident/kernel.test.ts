@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
+import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
+import { BUILDS, compileScan } from '../../../src/search/resident/kernel/build.ts';
+import { openScanKernel, SCAN_BUILDS } from '../../../src/search/resident/kernel/scan-kernel.ts';
+import { BLOCK_ROWS, VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
+import { randomFrom } from './draw-rows.ts';
+
+describe.each(SCAN_BUILDS)('%s', (build) => {
+  it('the committed scan module equals the compiled source', async () => {
+    const committed = await readFile(new URL(`../../../src/search/resident/kernel/${build}`, import.meta.url));
+    expect(Buffer.from(await compileScan(build)).equals(committed)).toBe(true);
+  });
+
+  it('the scan module is accepted by this engine', () => {
+    expect(() => openScanKernel([build])).not.toThrow();
+  });
+});
+
+it('only one build of the scan needs relaxed SIMD', () => {
+  expect(Object.keys(BUILDS)).toEqual([...SCAN_BUILDS]);
+  expect(BUILDS['scan-simd.wasm']).not.toContain('relaxed-simd');
+});
+
+it('the error of an engine that runs no build of the scan names the missing feature', () => {
+  expect(() => openScanKernel([])).toThrow(/SIMD/);
+});
+
+const random = randomFrom(23);
+
+function unit(values: Float32Array): Float32Array {
+  const norm = Math.hypot(...values);
+  return values.map((value) => value / norm);
+}
+
+const drawn = () => unit(Float32Array.from({ length: INDEX_DIMENSIONS }, () => random() + random() + random() - 1.5));
+const sparse = (ones: number) => {
+  const vector = new Float32Array(INDEX_DIMENSIONS);
+  for (let nth = 0; nth < ones; nth++) vector[Math.floor(random() * INDEX_DIMENSIONS)] = random() < 0.5 ? 1 : -1;
+  return unit(vector);
+};
+const passage = () => {
+  const words = Array.from({ length: 40 }, () => `word${Math.floor(random() ** 3 * 400)}`);
+  return embedLexicalPassages([words.join(' ')]);
+};
+const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);
+
+it.each([
+  ['dense', drawn],
+  ['sparse', () => sparse(2)],
+  ['of one axis', () => sparse(1)],
+  ['lexical', passage],
+])('cosines of %s vectors are exact to 1e-5, and estimates are within their margins', (_, draw) => {
+  const blocks = new VectorBlocks();
+  const block = blocks.allocate();
+  const vectors = Array.from({ length: BLOCK_ROWS }, draw);
+  for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
+  for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
+    const queryMargin = blocks.setQuery(query);
+    const { estimates, margins } = blocks.scan(block, BLOCK_ROWS);
+    const bounds = Array.from(estimates, (estimate, row) => [estimate, (margins[row] as number) + queryMargin + 1e-5]);
+    for (const [row, vector] of vectors.entries()) {
+      const exact = dot(query, vector);
+      const [estimate = 0, margin = 0] = bounds[row] ?? [];
+      expect(Math.abs(blocks.refine(block, row) - exact)).toBeLessThan(1e-5);
+      expect(Math.abs(estimate - exact)).toBeLessThanOrEqual(margin);
+      expect(margin).toBeLessThan(0.05);
+    }
+  }
+});
+
+it('both builds of the scan give equal bits', () => {
+  const [first, second] = SCAN_BUILDS.map((build) => new VectorBlocks([build])) as [VectorBlocks, VectorBlocks];
+  const [a, b] = [first.allocate(), second.allocate()];
+  for (let row = 0; row < BLOCK_ROWS; row++) {
+    const vector = drawn();
+    first.write(a, row, vector);
+    second.write(b, row, vector);
+  }
+  const query = drawn();
+  expect(first.setQuery(query)).toBe(second.setQuery(query));
+  expect(first.scan(a, BLOCK_ROWS)).toEqual(second.scan(b, BLOCK_ROWS));
+  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row)).toBe(second.refine(b, row));
+});
+
+it('a zero vector has the cosine zero, and a released block is used again', () => {
+  const blocks = new VectorBlocks();
+  const block = blocks.allocate();
+  blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
+  blocks.setQuery(drawn());
+  expect(blocks.refine(block, 0)).toBe(0);
+  expect(blocks.scan(block, 1).estimates[0]).toBe(0);
+  blocks.release([block]);
+  expect(blocks.allocate()).toBe(block);
+});

@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { embedLexical } from '../../../src/embedding/providers/local.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { openMetrics } from '../../../src/platform/metrics.ts';
+import { toArrowTable } from '../../../src/search/chunk-table.ts';
+import { LanceTables } from '../../../src/search/lance.ts';
+import { openSource } from '../../../src/search/open-source.ts';
+import { openResidentIndexes } from '../../../src/search/resident/open-resident.ts';
+import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
+import { makeDataDir } from '../../support/appliance.ts';
+import { drawText, generationOf, randomFrom } from './draw-rows.ts';
+
+const NAMES = ['buc_one', 'buc_two', 'buc_three'];
+const MIB = 1024 * 1024;
+const logger = openLogger('warn');
+const { dataDir, remove } = makeDataDir();
+let tables: LanceTables;
+const opened: ResidentIndexes[] = [];
+
+beforeAll(async () => {
+  const directory = path.join(dataDir, 'index');
+  mkdirSync(directory);
+  tables = new LanceTables(directory);
+  const random = randomFrom(5);
+  for (const [nth, name] of NAMES.entries()) {
+    const generations = Array.from({ length: 30 }, (_, at) =>
+      generationOf(nth * 100 + at, [drawText(random, 40), drawText(random, 40)]),
+    );
+    await (await tables.openForWriting(name)).add(toArrowTable(generations) as never);
+  }
+});
+afterAll(async () => {
+  for (const indexes of opened) await indexes.close();
+  await tables.close();
+  remove();
+});
+
+function open(maxBytes: number, keptMs?: number): ResidentIndexes {
+  const indexes = new ResidentIndexes({ maxBytes, threadsMax: 1, logger, ...(keptMs === undefined ? {} : { keptMs }) });
+  opened.push(indexes);
+  return indexes;
+}
+
+const find = (indexes: ResidentIndexes, name: string) => indexes.find(name, 1, () => tables.openForReading(name, 1));
+
+it('the least recently searched table makes room, and the bound of the memory holds', async () => {
+  const indexes = open(2.4 * MIB, 0);
+  const [one = '', two = '', three = ''] = NAMES;
+  await find(indexes, one);
+  await find(indexes, two);
+  expect(indexes.totals.tables).toBe(2);
+  await find(indexes, one);
+  expect(await find(indexes, three)).not.toBeNull();
+  expect(indexes.totals.bytes).toBeLessThanOrEqual(2.4 * MIB);
+  expect(indexes.totals.tables).toBe(2);
+  // `two` was dropped, and is read again in place of `one`.
+  const again = await find(indexes, two);
+  expect(again?.size.rows).toBe(60);
+});
+
+it('a table that was searched just now does not make room, so the other one is searched in its files', async () => {
+  const indexes = open(1.3 * MIB);
+  const [one = '', two = ''] = NAMES;
+  expect(await find(indexes, one)).not.toBeNull();
+  expect(await find(indexes, two)).toBeNull();
+  expect(indexes.totals.tables).toBe(1);
+  const source = await openSource({ tables, resident: indexes }, [{ name: two, version: 1, origin: null }]);
+  const found = await source?.searchVectors(embedLexical(['term1x']), { limit: 5, documentIds: null });
+  expect(found?.length).toBeGreaterThan(0);
+});
+
+it('a table that is larger than all the memory is never read', async () => {
+  const indexes = open(100_000);
+  expect(await find(indexes, NAMES[0] as string)).toBeNull();
+  expect(indexes.totals).toEqual({ tables: 0, rows: 0, bytes: 0 });
+});
+
+it('without memory nothing is held, and metrics show what is held', async () => {
+  const metrics = openMetrics();
+  expect(openResidentIndexes({ residentBytes: 0 }, { logger, metrics })).toBeNull();
+  const indexes = openResidentIndexes({ residentBytes: 64 * MIB }, { logger, metrics }) as ResidentIndexes;
+  opened.push(indexes);
+  await find(indexes, NAMES[0] as string);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('service_resident_index_tables 1');
+  expect(text).toContain('service_resident_index_rows 60');
+  expect(text).toMatch(/service_resident_index_bytes \d{6,}/);
+});
+
+it('searches that come at once read a table once, and a search after the close uses the files', async () => {
+  const indexes = open(64 * MIB);
+  const copies = await Promise.all(Array.from({ length: 8 }, () => find(indexes, NAMES[0] as string)));
+  expect(new Set(copies).size).toBe(1);
+  expect(copies[0]?.size.rows).toBe(60);
+  await indexes.close();
+});
