@@ -2,14 +2,10 @@ import type { Logger } from '../platform/logger.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { Account } from './meter.ts';
 import type { PlanSettings } from './quotas.ts';
-import {
-  openMemoryRateWindow,
-  type RateState,
-  type RateWindow,
-  toRateState,
-  type WindowAnswer,
-} from './rate-window.ts';
+import { openMemoryRateWindow, type RateState, type RateWindow, toRateState } from './rate-window.ts';
 import { openRedisRateWindow } from './redis-rate-window.ts';
+import { openRedisRequestLog } from './redis-request-log.ts';
+import { LOGGED_LIMIT_MAX, logRateState, openMemoryRequestLog, type RequestLog } from './request-log.ts';
 import type { RateAxis } from './schema.ts';
 
 export type { RateState } from './rate-window.ts';
@@ -27,6 +23,21 @@ const REDIS_MS = 50;
 /** Time for which Redis is not used after it failed to answer. */
 const REDIS_PAUSE_MS = 1000;
 
+/** Counts of requests: small rates by their times, large ones by a sliding window. */
+interface Counts {
+  readonly log: RequestLog;
+  readonly window: RateWindow;
+}
+
+function take({ log, window }: Counts, key: string, limit: number): RateState | Promise<RateState> {
+  if (limit <= LOGGED_LIMIT_MAX) return map(log.take(key, limit), (answer) => logRateState(answer, limit));
+  return map(window.take(key, limit), (answer) => toRateState(answer, limit));
+}
+
+function map<T, U>(value: T | Promise<T>, change: (value: T) => U): U | Promise<U> {
+  return value instanceof Promise ? value.then(change) : change(value);
+}
+
 /**
  * Open the limiter of request rates by plan, over a sliding minute. With Redis all processes share the counts; while it
  * is not reachable each process counts for itself, from zero, so that at worst each allows the limit once more.
@@ -39,8 +50,9 @@ export function openRateLimiter(settings: {
   now?: () => number;
 }): RateLimiter {
   const { plans, redis, logger, now = Date.now } = settings;
-  const memory = openMemoryRateWindow({ now });
-  const shared = redis === null ? null : openRedisRateWindow(redis.client);
+  const memory: Counts = { log: openMemoryRequestLog({ now }), window: openMemoryRateWindow({ now }) };
+  const shared: Counts | null =
+    redis === null ? null : { log: openRedisRequestLog(redis.client), window: openRedisRateWindow(redis.client) };
   let pausedUntilMs = 0;
   let isDown = false;
 
@@ -54,15 +66,15 @@ export function openRateLimiter(settings: {
     isDown = false;
   }
 
-  async function takeShared(window: RateWindow, key: string, limit: number): Promise<RateState> {
+  async function takeShared(counts: Counts, key: string, limit: number): Promise<RateState> {
     try {
-      const answer = await withTimeout(window.take(key, limit));
+      const state = await withTimeout(take(counts, key, limit));
       noteAnswer();
-      return toRateState(answer, limit);
+      return state;
     } catch {
       pausedUntilMs = performance.now() + REDIS_PAUSE_MS;
       noteOutage();
-      return toRateState(memory.take(key, limit), limit);
+      return take(memory, key, limit);
     }
   }
 
@@ -75,13 +87,13 @@ export function openRateLimiter(settings: {
         if (redis.isReady && performance.now() >= pausedUntilMs) return takeShared(shared, key, limit);
         noteOutage();
       }
-      return toRateState(memory.take(key, limit), limit);
+      return take(memory, key, limit);
     },
   };
 }
 
 /** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not read yet is in time. */
-function withTimeout(answer: WindowAnswer | Promise<WindowAnswer>): Promise<WindowAnswer> {
+function withTimeout(answer: RateState | Promise<RateState>): Promise<RateState> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // After a pause of the event loop, timers run first; sockets are read before `setImmediate` callbacks.

@@ -6,12 +6,16 @@ import type { PlanSettings } from '../../src/usage/quotas.ts';
 import { openMemoryRateWindow, type RateState, toRateState } from '../../src/usage/rate-window.ts';
 import { openRateLimiter } from '../../src/usage/rates.ts';
 import { openRedisRateWindow } from '../../src/usage/redis-rate-window.ts';
+import { openRedisRequestLog } from '../../src/usage/redis-request-log.ts';
+import { LOGGED_LIMIT_MAX, logRateState, openMemoryRequestLog } from '../../src/usage/request-log.ts';
 import { describeRateWindow } from '../conformance/rate-window.ts';
+import { describeRequestLog } from '../conformance/request-log.ts';
 import { keepLogs } from '../support/logs.ts';
+import { createRandom } from '../support/random.ts';
 import { redisAvailable, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
-const PLANS: PlanSettings = { free: { quotas: {}, requestsPerMinute: { embed: 10, embed_batch: 1 } } };
+const PLANS: PlanSettings = { free: { quotas: {}, requestsPerMinute: { embed: 10, embed_batch: 1, search: 1_000 } } };
 const MINUTE = Date.parse('2026-08-15T12:00:00Z');
 
 describe('the memory window', () => {
@@ -48,6 +52,54 @@ describe('the memory window', () => {
     window.take('c', 1); // evicts b
     expect(window.take('a', 1).allowed).toBe(false);
     expect(window.take('b', 1).allowed).toBe(true);
+  });
+});
+
+describe('the memory log', () => {
+  describeRequestLog(() => {
+    const log = openMemoryRequestLog();
+    return [log, log];
+  });
+
+  test.each([1, 3, 7, LOGGED_LIMIT_MAX])('at a rate of %i the wait is exact to the millisecond', (limit) => {
+    let now = MINUTE;
+    const log = openMemoryRequestLog({ now: () => now });
+    const random = createRandom(limit);
+    const allowedAt: number[] = [];
+    for (let n = 0; n < 40 * limit; n++) {
+      now += random.int(Math.ceil(120_000 / limit));
+      const { allowed, count, waitMs } = log.take('a', limit);
+      const inLastMinute = allowedAt.filter((time) => time > now - 60_000);
+      expect(allowed).toBe(inLastMinute.length < limit);
+      if (allowed) allowedAt.push(now);
+      expect(count).toBe(inLastMinute.length + (allowed ? 1 : 0));
+      if (count < limit) continue;
+      const state = logRateState({ allowed, count, waitMs }, limit);
+      expect([state.remaining, state.resetSeconds]).toEqual([0, Math.max(1, Math.ceil(waitMs / 1000))]);
+      const before = now;
+      now = before + waitMs - 1;
+      expect(log.take('a', limit).allowed).toBe(false);
+      now = before + waitMs;
+      expect(log.take('a', limit).allowed).toBe(true);
+      allowedAt.push(now);
+    }
+  });
+
+  test('the memory log holds a bounded number of keys and evicts the least recently used one', () => {
+    const log = openMemoryRequestLog({ now: () => MINUTE, keysMax: 2 });
+    for (const key of ['a', 'b', 'a', 'c']) log.take(key, 1);
+    expect(log.take('a', 1).allowed).toBe(false);
+    expect(log.take('b', 1).allowed).toBe(true);
+  });
+
+  test('a lowered limit waits until enough requests have left the last minute', () => {
+    let now = MINUTE;
+    const log = openMemoryRequestLog({ now: () => now });
+    for (const seconds of [0, 10, 20]) {
+      now = MINUTE + seconds * 1000;
+      log.take('a', 3);
+    }
+    expect(logRateState(log.take('a', 1), 1)).toEqual({ limit: 1, remaining: 0, resetSeconds: 60, allowed: false });
   });
 });
 
@@ -96,6 +148,13 @@ describe('the state of a rate', () => {
 });
 
 describe('without Redis', () => {
+  test('a large rate is counted by a sliding window', () => {
+    const rates = openRateLimiter({ plans: PLANS, redis: null, logger: keepLogs().logger, now: () => MINUTE });
+    const free = { orgId: 'org_1', plan: 'free' } as const;
+    for (let n = 0; n < 1_000; n++) rates.take(free, 'search');
+    expect(rates.take(free, 'search')).toEqual({ limit: 1_000, remaining: 0, resetSeconds: 61, allowed: false });
+  });
+
   test('rates are counted by plan, organization and axis; a plan without a limit gives null', () => {
     const rates = openRateLimiter({ plans: PLANS, redis: null, logger: keepLogs().logger, now: () => MINUTE });
     const free = { orgId: 'org_1', plan: 'free' } as const;
@@ -104,7 +163,7 @@ describe('without Redis', () => {
     for (let left = 9; left >= 0; left--) {
       expect(rates.take(free, 'embed')).toMatchObject({ limit: 10, remaining: left, allowed: true });
     }
-    expect(rates.take(free, 'embed')).toEqual({ limit: 10, remaining: 0, resetSeconds: 66, allowed: false });
+    expect(rates.take(free, 'embed')).toEqual({ limit: 10, remaining: 0, resetSeconds: 60, allowed: false });
     expect(rates.take(free, 'embed_batch')).toMatchObject({ allowed: true });
     expect(rates.take({ ...free, orgId: 'org_2' }, 'embed')).toMatchObject({ allowed: true });
   });
@@ -128,6 +187,23 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
   });
 
   describeRateWindow(() => [openRedisRateWindow(clients[0] as Redis), openRedisRateWindow(clients[1] as Redis)]);
+
+  describeRequestLog(() => [openRedisRequestLog(clients[0] as Redis), openRedisRequestLog(clients[1] as Redis)]);
+
+  test('the log in Redis forgets requests that are older than a minute, and itself', async () => {
+    const [client] = clients as [Redis];
+    const log = openRedisRequestLog(client);
+    await log.take('clock', 2);
+    const key = 'service:rate-log:clock';
+    const first = Number(await client.lindex(key, 0));
+    await client.lset(key, 0, first - 30_000);
+    expect(await log.take('clock', 2)).toMatchObject({ allowed: true, count: 2 });
+    const { allowed, waitMs } = await log.take('clock', 2);
+    expect([allowed, waitMs <= 30_000, waitMs > 0]).toEqual([false, true, true]);
+    await client.lset(key, 0, first - 60_000);
+    expect(await log.take('clock', 2)).toMatchObject({ allowed: true, count: 2 });
+    expect(await client.pttl(key)).toBeLessThanOrEqual(60_000);
+  });
 
   test('the window slides on the clock of Redis, as the memory window does on its own', async () => {
     const [client] = clients as [Redis];
@@ -187,7 +263,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
       await server.restart();
       await until(async () => redis.isReady);
       expect(await rates.take(free, 'embed')).toMatchObject({ allowed: true });
-      expect(await redis.client.exists('service:rate:org_1:embed')).toBe(1);
+      expect(await redis.client.exists('service:rate-log:org_1:embed')).toBe(1);
       expect(logs.messages()).toEqual([
         'request rates are counted per process until Redis answers again',
         'request rates are shared through Redis again',
@@ -210,7 +286,7 @@ describe.skipIf(!redisAvailable())('with Redis', () => {
 
     test('a Redis with invalid answers counts as not reachable', async () => {
       const rates = openRateLimiter({ plans: PLANS, redis, logger: logs.logger });
-      await redis.client.set('service:rate:org_1:embed', 'not a hash');
+      await redis.client.set('service:rate-log:org_1:embed', 'not a list');
       expect(await rates.take(free, 'embed')).toMatchObject({ allowed: true, remaining: 9 });
       expect(logs.messages()).toHaveLength(1);
     });
