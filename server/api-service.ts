@@ -29,6 +29,7 @@ import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { eventRoutes } from './routes/events.ts';
+import { homeRoutes } from './routes/home.ts';
 import { imageRoutes } from './routes/images.ts';
 import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
@@ -120,6 +121,7 @@ export function apiRoutes(
     ...overviewRoutes(sql, new InstallationGauge(appliance)),
     ...consoleRoutes(),
     ...referenceRoutes(),
+    ...homeRoutes(),
   ];
   const operations = operationRoutes({
     ready: appliance.checkReady,
@@ -175,6 +177,7 @@ export function apiService(
     metrics,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
     trustProxy: config.trustProxy,
+    corsOrigins: config.server.corsOrigins,
     originOf: requestOrigin({ ...config, listening: () => listening?.url ?? null }),
     drain: drain.signal,
   });

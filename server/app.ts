@@ -7,6 +7,7 @@ import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
 import type { BodyLimits } from './body/body-limits.ts';
 import type { BodyMemory } from './body/body-memory.ts';
+import { allowOrigins } from './middleware/allow-origins.ts';
 import { authorize, brakeSignIns, type ResolveCaller } from './middleware/authorize.ts';
 import { closeUnread } from './middleware/close-unread.ts';
 import { handle } from './middleware/handle.ts';
@@ -48,6 +49,8 @@ export interface AppSettings {
   readonly metrics: RequestMetrics;
   /** Trust the last entry of `X-Forwarded-For`; the access log and the brake on guessing credentials use it. */
   readonly trustProxy: boolean;
+  /** Origins whose pages may call the API from a browser; none by default. */
+  readonly corsOrigins?: readonly string[];
   /** Function that returns the address of this service for links in answers; without it, answers have no links. */
   readonly originOf?: OriginOf;
   /** Aborts requests in progress when the deadline of the drain has passed. */
@@ -66,6 +69,8 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'a response was cut off'));
   app.use(startRequest(settings.drain, settings.originOf ?? (() => null)));
   app.use(recordRequest(metrics, logger));
+  const { corsOrigins = [] } = settings;
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);
   app.use(closeUnread());
   app.use(renderErrors(logger));
   app.use(mountRoutes(settings.routes, (route) => middlewareOf(route, settings)).routes());

@@ -1,22 +1,7 @@
-import { createHash } from 'node:crypto';
 import { linkToChunk } from '../src/documents/document-link.ts';
 import type { ChunkWindow } from '../src/ingest/document-text.ts';
 import type { Locator } from '../src/search/schema.ts';
-
-const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --mark: #fd08; }
-body { font: 16px/1.6 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; }
-header { border-bottom: 1px solid var(--line); padding-bottom: .75rem; }
-.place, .source { font-size: .85rem; opacity: .7; margin: 0; overflow-wrap: anywhere; }
-section { padding: .75rem; margin: .75rem 0; border-left: 3px solid transparent; }
-section.cited, section:target { border-left-color: orange; background: var(--mark); }
-.text { white-space: pre-wrap; overflow-wrap: anywhere; margin: .25rem 0 0; }
-nav { display: flex; justify-content: space-between; padding: .75rem; }
-`;
-
-/** Source expression of the style sheet for `Content-Security-Policy`. */
-export const PAGE_STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+import { escapeHtml, renderPage } from './page.ts';
 
 /** Render a document around one chunk, which is marked. All text of the document is escaped. */
 export function renderDocumentPage(
@@ -59,29 +44,6 @@ export function renderRefusal(message: string): string {
   return renderPage('Document', `<header><h1>This document cannot be shown</h1></header><p>${escapeHtml(message)}</p>`);
 }
 
-function renderPage(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-${body}
-</body>
-</html>
-`;
-}
-
 function pagesOf(first: number, last: number | null): string {
   return last === null || last === first ? String(first) : `${first}–${last}`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(
-    /[&<>"']/g,
-    (character) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[character] as string,
-  );
 }

@@ -83,6 +83,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#req.headers['accept-encoding']?.toString();
   }
 
+  /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
+  get prefersHtml(): boolean {
+    const accept = this.#req.headers.accept ?? '';
+    return accept.includes('text/html') && !accept.includes('application/json');
+  }
+
   /** Client library as it announces itself; null if it does not. */
   get sdk(): ClientSdk | null {
     return clientSdkOf(this.#req.headers);

@@ -94,6 +94,8 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly requestId: string;
   /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
   readonly origin: string | null;
+  /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
+  readonly prefersHtml: boolean;
   /** Client library as it announces itself; null if it does not. */
   readonly sdk: ClientSdk | null;
   /** Aborted when the client leaves or the server drains past its deadline. */
@@ -117,6 +119,8 @@ export interface RouteResponse {
   readonly schema?: z.ZodType;
   /** Media type of the body, if it is not JSON. */
   readonly mediaType?: string;
+  /** Media type of another form of a JSON body, by the header Accept. */
+  readonly otherMediaType?: string;
   /** Names of headers that it can have beside those of every response. */
   readonly headers?: readonly DescribedHeader[];
 }

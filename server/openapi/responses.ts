@@ -118,6 +118,7 @@ export function renderResponses(route: Route, components: SchemaComponents): Jso
     const { description, schema, mediaType = 'application/json', headers = [] } = response;
     const replayed = route.idempotent && Number(status) < 300 ? ['Idempotency-Replayed'] : [];
     const content = schema === undefined ? {} : components.render(schema, 'output');
+    const other = response.otherMediaType === undefined ? {} : { [response.otherMediaType]: { schema: {} } };
     return [
       status,
       {
@@ -125,7 +126,7 @@ export function renderResponses(route: Route, components: SchemaComponents): Jso
         headers: { ...headersOf(['X-Request-Id', ...replayed, ...headers]), ...ofRoute },
         ...(schema === undefined && response.mediaType === undefined
           ? {}
-          : { content: { [mediaType]: { schema: content } } }),
+          : { content: { [mediaType]: { schema: content }, ...other } }),
       },
     ];
   });

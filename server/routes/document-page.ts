@@ -4,8 +4,9 @@ import { type ReadingContext, readChunkWindow } from '../../src/ingest/document-
 import { AppError } from '../../src/platform/errors.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
-import { PAGE_STYLE_HASH, renderDocumentPage, renderRefusal } from '../document-page.ts';
+import { renderDocumentPage, renderRefusal } from '../document-page.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
+import { PAGE_HEADERS, PAGE_MEDIA_TYPE, PAGE_TYPE } from '../page.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** Chunks on a page: the cited one, some before it, and more after it. */
@@ -16,16 +17,6 @@ const query = z.object({
   link: z.string().default('').describe('signed by a search, for one hour'),
   chunk: z.coerce.number().int().min(0).max(10_000_000).default(0).catch(0).describe('chunk to show'),
 });
-
-/** Headers that keep a browser from storing the page or passing on its address, which carries the right to read it. */
-const HEADERS = {
-  'Content-Security-Policy': `default-src 'none'; style-src ${PAGE_STYLE_HASH}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'Cache-Control': 'no-store',
-  'Referrer-Policy': 'no-referrer',
-  'X-Robots-Tag': 'noindex',
-};
-const MEDIA_TYPE = 'text/html';
-const type = `${MEDIA_TYPE}; charset=utf-8`;
 
 /** Route of the page that shows a document; every search result has its address. */
 export function documentPageRoutes(
@@ -41,15 +32,15 @@ export function documentPageRoutes(
       access: 'public',
       errors: 'detail',
       reads: 'none',
-      headers: HEADERS,
+      headers: PAGE_HEADERS,
       params: z.object({ document: z.string().min(1).max(128) }),
       query,
       responses: {
-        200: { description: 'The page', mediaType: MEDIA_TYPE },
-        403: { description: 'The link is not valid', mediaType: MEDIA_TYPE },
-        404: { description: 'The document is gone', mediaType: MEDIA_TYPE },
-        409: { description: 'The document is not ready', mediaType: MEDIA_TYPE },
-        410: { description: 'The link has expired', mediaType: MEDIA_TYPE },
+        200: { description: 'The page', mediaType: PAGE_MEDIA_TYPE },
+        403: { description: 'The link is not valid', mediaType: PAGE_MEDIA_TYPE },
+        404: { description: 'The document is gone', mediaType: PAGE_MEDIA_TYPE },
+        409: { description: 'The document is not ready', mediaType: PAGE_MEDIA_TYPE },
+        410: { description: 'The link has expired', mediaType: PAGE_MEDIA_TYPE },
       },
       async handle({ params, query, signal }) {
         try {
@@ -59,10 +50,10 @@ export function documentPageRoutes(
           const shared = { ...context, sql: sharedQueries(context.sql, queryShares, caller.orgId, signal) };
           const window = await readChunkWindow(shared, caller, params.document, { first, count: CHUNKS }, signal);
           const html = renderDocumentPage(window, { token: query.link, chunk: query.chunk, pageChunks: CHUNKS });
-          return { body: Buffer.from(html), type };
+          return { body: Buffer.from(html), type: PAGE_TYPE };
         } catch (error) {
           if (!(error instanceof AppError) || error.status >= 500) throw error;
-          return { status: error.status, body: Buffer.from(renderRefusal(error.message)), type };
+          return { status: error.status, body: Buffer.from(renderRefusal(error.message)), type: PAGE_TYPE };
         }
       },
     }),

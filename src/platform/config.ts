@@ -11,6 +11,7 @@ import { projectionConfigOf, projectionSettings } from './projection-settings.ts
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
+import { serverConfigOf, serverSettings } from './server-settings.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
 import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
@@ -75,6 +76,7 @@ const ConfigFile = z.strictObject({
   ...sourceSettings,
   ...consoleSettings,
   ...searchSettings,
+  ...serverSettings,
   embeddings: z
     .strictObject({
       base64: z.enum(['auto', 'always', 'never']).default('auto'),
@@ -160,6 +162,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...sourcesConfigOf(file),
   console: consoleConfigOf(file),
   ...searchConfigOf(file),
+  ...serverConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

@@ -110,6 +110,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   findDocument: { shows: true },
   getDocumentChunks: { shows: true },
   getDocumentHistory: { managers: true },
+  getHome: {},
   listJobs: { query: ({ bucket }) => ({ bucket_id: bucket, limit: '200' }), shows: true },
   getJob: { shows: true },
   listJobFiles: { shows: true },
