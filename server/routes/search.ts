@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
+import {
+  chunksForDocuments,
+  DocumentSearchResponse,
+  GroupBy,
+  groupByDocument,
+} from '../../src/search/group-documents.ts';
 import { linkResults } from '../../src/search/link-results.ts';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
+import { SeveralDocuments, SeveralRequest, SeveralResponse, searchSeveral } from '../../src/search/search-several.ts';
 import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -12,6 +19,20 @@ const params = z.object({ bucket: z.string().min(1).max(128).describe('id or nam
 
 /** Refusals of a search: its query is embedded, and the index can be in a state that does not allow it. */
 const SEARCH_REFUSALS = [...EMBEDDING_REFUSALS, 409] as const;
+
+/** Run a search for chunks, or for documents if the request asks for them, and link its results to their pages. */
+async function grouped<
+  Request extends SearchRequest | SeveralRequest,
+  Response extends SearchResponse | SeveralResponse,
+>(
+  { group_by: groupBy, ...request }: Request & { readonly group_by: z.output<typeof GroupBy> },
+  find: (request: Request) => Promise<Response>,
+  link: Parameters<typeof linkResults>[1],
+) {
+  if (groupBy === 'chunk') return linkResults(await find(request as unknown as Request), link);
+  const response = linkResults(await find(chunksForDocuments(request) as unknown as Request), link);
+  return { ...response, group_by: groupBy, results: groupByDocument(response.results, request.top_k) };
+}
 
 export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
   return [
@@ -27,12 +48,41 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       axis: () => 'search',
       capacity: 'search',
       params,
-      body: SearchRequest,
-      responses: { 200: { description: 'Chunks, best first', schema: SearchResponse } },
+      body: SearchRequest.extend({ group_by: GroupBy }),
+      responses: {
+        200: {
+          description: 'Chunks or documents, best first',
+          schema: z.union([SearchResponse, DocumentSearchResponse]),
+        },
+      },
       refusals: SEARCH_REFUSALS,
       async handle({ caller, params, body, origin, signal }) {
-        const response = await searchBucket(context, caller, params.bucket, body, signal);
-        return { body: linkResults(response, { caller, origin, keyRing }) };
+        const find = (request: SearchRequest) => searchBucket(context, caller, params.bucket, request, signal);
+        return { body: await grouped(body, find, { caller, origin, keyRing }) };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v2/search',
+      operationId: 'searchBuckets',
+      summary: 'Find the chunks of several buckets that answer a query',
+      access: 'search',
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      axis: () => 'search',
+      capacity: 'search',
+      body: SeveralRequest.extend({ group_by: GroupBy }),
+      responses: {
+        200: {
+          description: 'Chunks or documents, best first',
+          schema: z.union([SeveralResponse, SeveralDocuments]),
+        },
+      },
+      refusals: [...SEARCH_REFUSALS, 404],
+      async handle({ caller, body, origin, signal }) {
+        const find = (request: SeveralRequest) => searchSeveral(context, caller, request, signal);
+        return { body: await grouped(body, find, { caller, origin, keyRing }) };
       },
     }),
     defineRoute({

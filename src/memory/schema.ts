@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
-import { SearchResult } from '../search/schema.ts';
+import { BUCKETS_MAX, SearchResult } from '../search/schema.ts';
 import { scheduleFault } from './schedule.ts';
 import { parseRowTemplate } from './template.ts';
 
@@ -173,7 +173,6 @@ export const DeletedSource = z.object({ id: z.string(), deleted: z.literal(true)
 export type DeletedSource = z.output<typeof DeletedSource>;
 
 export const TEMPORAL_MODES = ['before', 'after', 'between', 'as_of', 'latest'] as const;
-export const BUCKETS_MAX = 100;
 
 /** Times from the year 1 to the year 9999. */
 const unixSeconds = z.number().min(-62_135_596_800).max(253_402_300_799);

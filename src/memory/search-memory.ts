@@ -1,8 +1,8 @@
 import type { Caller } from '../access/caller.ts';
-import { SearchRequest } from '../search/schema.ts';
+import { BUCKETS_MAX, SearchRequest } from '../search/schema.ts';
 import type { SearchContext } from '../search/search.ts';
 import { type BucketResult, searchBuckets } from '../search/search-buckets.ts';
-import { BUCKETS_MAX, type MemorySearchRequest, type MemorySearchResponse, type MemorySearchResult } from './schema.ts';
+import type { MemorySearchRequest, MemorySearchResponse, MemorySearchResult } from './schema.ts';
 import { type FoundFacts, findFacts, memoryCondition } from './search-store.ts';
 import { findSourceNames, listSourceBuckets } from './source-store.ts';
 

@@ -7,11 +7,11 @@ import type { ChunkPlace, Locator, SearchResult } from './schema.ts';
 const RESULTS_AT_ONCE = 10;
 
 /** Apply `citePlace` to each result. */
-export async function citePlaces(
-  results: readonly SearchResult[],
+export async function citePlaces<R extends SearchResult>(
+  results: readonly R[],
   terms: ReadonlySet<string>,
-): Promise<SearchResult[]> {
-  const cited: SearchResult[] = [];
+): Promise<R[]> {
+  const cited: R[] = [];
   for (const result of results) {
     if (cited.length > 0 && cited.length % RESULTS_AT_ONCE === 0) await setImmediate();
     cited.push(citePlace(result, terms));
@@ -26,7 +26,7 @@ export async function citePlaces(
  *
  * @param terms analysed terms of the query
  */
-function citePlace(result: SearchResult, terms: ReadonlySet<string>): SearchResult {
+function citePlace<R extends SearchResult>(result: R, terms: ReadonlySet<string>): R {
   const { locator } = result.citation;
   const { places } = locator;
   if (places === undefined) return result;

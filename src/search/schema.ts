@@ -3,6 +3,8 @@ import { TaskType } from '../models/task-types.ts';
 import { Filter } from './filter.ts';
 
 export const TOP_K_MAX = 100;
+/** Buckets that one search reads at most. */
+export const BUCKETS_MAX = 100;
 
 /** `POST /v2/buckets/{bucket}/search`. */
 export const SearchRequest = z.object({

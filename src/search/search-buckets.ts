@@ -1,6 +1,8 @@
 import type { Caller } from '../access/caller.ts';
+import { analyse, weighTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { type AttemptContext, beginAttempt, finishAttempts } from './attempt.ts';
+import { citePlaces } from './cite-place.ts';
 import { fuseRankings, weightsFor } from './fuse.ts';
 import { type BucketIndex, type DocumentCondition, findBucketIndexes, originOf } from './index-store.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
@@ -63,10 +65,12 @@ export async function searchBuckets(
     vectors.map(({ kind }) => kind),
     request,
   );
+  const terms = new Set(weighTerms(analyse(request.query)).flatMap((group) => group.terms));
+  const asResults = results.map((chunk) => ({ ...toResult(chunk), bucket_id: chunk.document.bucketId }));
   return {
     bucketIds: indexes.map(({ bucketId }) => bucketId),
     model: [...new Set(vectors.map(({ model }) => model))].join('+') || null,
-    results: results.map((chunk) => ({ ...toResult(chunk), bucket_id: chunk.document.bucketId })),
+    results: await citePlaces(asResults, terms),
     tokens: vectors.reduce((sum, { tokens }) => sum + tokens, 0),
     warnings: [...new Set(found.flatMap(({ warnings }) => warnings))],
   };

@@ -4,8 +4,8 @@ import { QUERY_MS } from '../platform/postgres.ts';
 import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
+import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
-import { rerankResults } from './rerank/rerank-results.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
 
@@ -31,8 +31,7 @@ export async function searchBucket(
   request: SearchRequest,
   signal?: AbortSignal,
 ): Promise<SearchResponse> {
-  const rerankTopK = (request.rerank ? request.rerank_top_k : undefined) ?? request.top_k;
-  const wanted = Math.max(request.top_k, rerankTopK);
+  const wanted = wantedOf(request);
   const share = { gate: context.queryShares, owner: caller.orgId };
   const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
   const input: SearchInput = { context: { ...context, sql }, caller, bucketRef, request, signal, wanted };
@@ -40,12 +39,8 @@ export async function searchBucket(
   const found = await finishAttempt(input, attempt);
   const warnings = [...found.warnings];
   const fused = found.chunks.map(toResult);
-  const ordered = request.rerank
-    ? await rerankResults(context.reranker, request.query, fused, warnings, signal)
-    : fused;
-  const returnedMax = Math.min(request.top_k, rerankTopK);
+  const returned = await orderResults(context.reranker, request, fused, warnings, signal);
   const terms = new Set(attempt.search.terms.flatMap((group) => group.terms));
-  const returned = ordered.filter((result) => result.score >= (request.score_threshold ?? 0)).slice(0, returnedMax);
   return {
     object: 'list',
     bucket_id: attempt.search.scope.bucketIds[0] as string,

@@ -120,6 +120,10 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   deleteJob: {},
   reapStaleJobs: { query: () => ({ timeout_minutes: '1440' }) },
   searchBucket: { json: ({ collection }) => ({ query: TOPIC, top_k: 100, collection }), shows: true },
+  searchBuckets: {
+    json: ({ bucket }) => ({ query: TOPIC, top_k: 100, buckets: [bucket] }),
+    ...{ shows: true, nested: ['bucket'] },
+  },
   searchVectorStore: { json: () => ({ query: TOPIC, max_num_results: 50 }), shows: true },
   getReservedKeys: {},
   editDocumentMetadata: { json: () => ({ metadata: { note: 'x' }, reindex: false }), managers: true },
@@ -194,6 +198,7 @@ const NO_IDS = new Set([
   ...['listDeliveries.cursor', 'listNotifications.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
+  'searchBuckets.buckets',
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

@@ -8,13 +8,13 @@ import type { Reranker } from './reranker.ts';
  *
  * @throws the signal's reason once it is aborted
  */
-export async function rerankResults(
+export async function rerankResults<R extends SearchResult>(
   reranker: Reranker | null,
   query: string,
-  results: readonly SearchResult[],
+  results: readonly R[],
   warnings: string[],
   signal: AbortSignal | undefined,
-): Promise<readonly SearchResult[]> {
+): Promise<readonly R[]> {
   if (reranker === null) {
     warnings.push('no reranker is configured; results are in fused order');
     return results;

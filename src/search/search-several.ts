@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { QUERY_MS } from '../platform/postgres.ts';
+import { DocumentResult } from './group-documents.ts';
+import { orderResults, wantedOf } from './order-results.ts';
+import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './schema.ts';
+import type { SearchContext } from './search.ts';
+import { searchBuckets } from './search-buckets.ts';
+
+/** Fields of `POST /v2/search`: those of a search of one bucket, whose collections it does not know. */
+export const SeveralRequest = SearchRequest.omit({ collection: true }).extend({
+  buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).describe('ids or names'),
+});
+export type SeveralRequest = z.output<typeof SeveralRequest>;
+
+const SeveralResult = SearchResult.extend({ bucket_id: z.string() }).meta({ id: 'BucketSearchResult' });
+
+export const SeveralResponse = SearchResponse.omit({ bucket_id: true })
+  .extend({
+    bucket_ids: z.array(z.string()),
+    results: z.array(SeveralResult),
+  })
+  .meta({ id: 'SeveralSearchResults' });
+/** Answer of a search of several buckets for documents. */
+export const SeveralDocuments = SeveralResponse.extend({
+  group_by: z.literal('document'),
+  results: z.array(
+    DocumentResult.extend({ bucket_id: z.string(), passages: z.array(SeveralResult) }).meta({
+      id: 'BucketDocumentResult',
+    }),
+  ),
+}).meta({ id: 'SeveralDocumentSearchResults' });
+
+export type SeveralResponse = z.output<typeof SeveralResponse>;
+
+/**
+ * Search several buckets as one, as `searchBuckets` does, with the reranker and the threshold of a search of one bucket.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function searchSeveral(
+  context: SearchContext,
+  caller: Caller,
+  request: SeveralRequest,
+  signal?: AbortSignal,
+): Promise<SeveralResponse> {
+  const share = { gate: context.queryShares, owner: caller.orgId };
+  const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
+  const search = { ...request, top_k: wantedOf(request) };
+  const found = await searchBuckets({ ...context, sql }, caller, request.buckets, search, { signal });
+  const warnings = [...found.warnings];
+  return {
+    object: 'list',
+    bucket_ids: [...found.bucketIds],
+    model: found.model,
+    results: await orderResults(context.reranker, request, found.results, warnings, signal),
+    usage: { tokens: found.tokens },
+    warnings,
+  };
+}
