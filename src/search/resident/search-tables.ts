@@ -47,9 +47,7 @@ export function searchVectors(
     table.vectors.estimate(vector, allowed, lowerBounds);
     estimated.push(each);
   }
-  for (const { table, allowed, first } of estimated) {
-    table.vectors.offerFrom(lowerBounds.smallest, allowed, { best, first });
-  }
+  for (const { table, first } of estimated) table.vectors.offerFrom(lowerBounds.smallest, { best, first });
   return toLegRows(searched, best);
 }
 

@@ -22,8 +22,16 @@ const SIGNS_SEED = 0x9e3779b9;
 const SIGNS = 0;
 const WORK = SIGNS + 2 * VECTOR_BYTES;
 const QUERY_BYTES = WORK + VECTOR_BYTES;
-const ESTIMATES = QUERY_BYTES + INDEX_DIMENSIONS + 64;
-const BLOCKS_START = ESTIMATES + BLOCK_ROWS * 4;
+const BOUNDS = QUERY_BYTES + INDEX_DIMENSIONS + 64;
+const FOUND = BOUNDS + BLOCK_ROWS * 4;
+const BLOCKS_START = FOUND + BLOCK_ROWS * 4;
+
+/** Rows of a block that may be near a query. */
+export interface FoundRows {
+  readonly rows: Uint32Array;
+  readonly bounds: Float32Array;
+  readonly margins: Float32Array;
+}
 
 /**
  * Blocks of quantised vectors in the memory of one kernel, for all tables of a thread. Blocks that are released are used
@@ -35,6 +43,7 @@ export class VectorBlocks {
   readonly #free: number[] = [];
   #end = BLOCKS_START;
   #floats: Float32Array;
+  #numbers: Uint32Array;
 
   /** @param builds of the kernel in order of preference */
   constructor(builds?: readonly ScanBuild[]) {
@@ -42,6 +51,7 @@ export class VectorBlocks {
     this.#kernel = kernel;
     this.#memory = memory;
     this.#floats = new Float32Array(memory.buffer);
+    this.#numbers = new Uint32Array(memory.buffer);
     this.#floats.set(randomSigns(), SIGNS / 4);
   }
 
@@ -61,6 +71,7 @@ export class VectorBlocks {
       if (pages + GROWTH_PAGES > PAGES_MAX) throw new RangeError('the memory of the vectors is full');
       this.#memory.grow(GROWTH_PAGES);
       this.#floats = new Float32Array(this.#memory.buffer);
+      this.#numbers = new Uint32Array(this.#memory.buffer);
     }
     return address;
   }
@@ -93,12 +104,20 @@ export class VectorBlocks {
    * Estimate the cosine similarity of the first rows of a block. The error of an estimate is below its margin but for
    * five standard deviations.
    *
-   * @returns views that the next call overwrites: Float32Array [rows] each
+   * @param lowest upper bound from which on rows are found
+   * @returns views that the next call overwrites: rows of a larger upper bound, and by row the upper bounds, which are
+   *   estimate and margin added, and margins, to which that of the query must be added
    */
-  scan(block: number, rows: number): { readonly estimates: Float32Array; readonly margins: Float32Array } {
-    this.#kernel.scan(block, rows, QUERY_BYTES, ESTIMATES);
-    const view = (address: number) => this.#floats.subarray(address / 4, address / 4 + rows);
-    return { estimates: view(ESTIMATES), margins: view(block + MARGINS_START) };
+  scan(block: number, rows: number, lowest: number): FoundRows {
+    const count = this.#kernel.scan(block, rows, QUERY_BYTES, BOUNDS, FOUND, lowest);
+    let end = count;
+    // The kernel computes four rows at a time.
+    while (end > 0 && (this.#numbers[FOUND / 4 + end - 1] as number) >= rows) end--;
+    const floats = (address: number) => this.#floats.subarray(address / 4, address / 4 + rows);
+    return {
+      rows: this.#numbers.subarray(FOUND / 4, FOUND / 4 + end),
+      ...{ bounds: floats(BOUNDS), margins: floats(block + MARGINS_START) },
+    };
   }
 
   /** Compute the cosine similarity of one row, to about 1e-6. */

@@ -3,19 +3,25 @@ import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { BLOCK_BYTES, BLOCK_ROWS, type VectorBlocks } from './vector-blocks.ts';
 
+/** Bound of the rounding errors of bounds, which are float32. */
+const ROUNDING = 1e-6;
+
 /** Vectors of the rows of a table. A search estimates all cosines and then computes those that may be among the best. */
 export class VectorRows {
   readonly #vectors: VectorBlocks;
   readonly #blocks: number[] = [];
   #rows = 0;
-  #upperBounds = new Float32Array(0);
+  /** Rows that the last estimate found, in order, and upper bounds of their cosines. */
+  #candidateRows = new Uint32Array(0);
+  #candidateBounds = new Float32Array(0);
+  #candidates = 0;
 
   constructor(vectors: VectorBlocks) {
     this.#vectors = vectors;
   }
 
   get memoryBytes(): number {
-    return this.#blocks.length * BLOCK_BYTES + this.#upperBounds.byteLength;
+    return this.#blocks.length * BLOCK_BYTES + this.#candidateRows.byteLength * 2;
   }
 
   /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
@@ -31,18 +37,21 @@ export class VectorRows {
   /** Estimate the cosines of all rows, and add numbers that allowed rows reach at least to `lowerBounds`. */
   estimate(query: Float32Array, allowed: Allowed, lowerBounds: LargestNumbers): void {
     const queryMargin = this.#vectors.setQuery(query);
-    this.#upperBounds = grown(this.#upperBounds, this.#rows);
-    const upperBounds = this.#upperBounds;
+    this.#candidates = 0;
     for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
-      const rows = Math.min(BLOCK_ROWS, this.#rows - first);
-      const { estimates, margins } = this.#vectors.scan(this.#blockOf(first), rows);
-      for (let at = 0; at < rows; at++) {
-        const estimate = estimates[at] as number;
-        const margin = (margins[at] as number) + queryMargin;
-        upperBounds[first + at] = estimate + margin;
-        if (estimate - margin > lowerBounds.smallest && (allowed === null || allowed[first + at] === 1)) {
-          lowerBounds.add(estimate - margin);
-        }
+      const found = this.#vectors.scan(
+        this.#blockOf(first),
+        Math.min(BLOCK_ROWS, this.#rows - first),
+        lowerBounds.smallest - ROUNDING,
+      );
+      this.#reserve(found.rows.length);
+      for (const at of found.rows) {
+        if (allowed !== null && allowed[first + at] !== 1) continue;
+        const upper = found.bounds[at] as number;
+        this.#candidateRows[this.#candidates] = first + at;
+        this.#candidateBounds[this.#candidates++] = upper;
+        const lower = upper - 2 * ((found.margins[at] as number) + queryMargin);
+        if (lower > lowerBounds.smallest) lowerBounds.add(lower);
       }
     }
   }
@@ -52,10 +61,10 @@ export class VectorRows {
    *
    * @param lowest cosine that the best rows reach
    */
-  offerFrom(lowest: number, allowed: Allowed, { best, first }: RowRange): void {
-    const upperBounds = this.#upperBounds;
-    for (let row = 0; row < this.#rows; row++) {
-      if ((upperBounds[row] as number) < lowest || (allowed !== null && allowed[row] !== 1)) continue;
+  offerFrom(lowest: number, { best, first }: RowRange): void {
+    for (let at = 0; at < this.#candidates; at++) {
+      if ((this.#candidateBounds[at] as number) < lowest - ROUNDING) continue;
+      const row = this.#candidateRows[at] as number;
       best.offer(first + row, this.#refine(row));
     }
   }
@@ -70,6 +79,11 @@ export class VectorRows {
   release(): void {
     this.#vectors.release(this.#blocks.splice(0));
     this.#rows = 0;
+  }
+
+  #reserve(candidates: number): void {
+    this.#candidateRows = grown(this.#candidateRows, this.#candidates + candidates);
+    this.#candidateBounds = grown(this.#candidateBounds, this.#candidates + candidates);
   }
 
   #refine(row: number): number {

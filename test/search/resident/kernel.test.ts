@@ -58,8 +58,11 @@ it.each([
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
     const queryMargin = blocks.setQuery(query);
-    const { estimates, margins } = blocks.scan(block, BLOCK_ROWS);
-    const bounds = Array.from(estimates, (estimate, row) => [estimate, (margins[row] as number) + queryMargin + 1e-5]);
+    const { bounds: uppers, margins } = blocks.scan(block, BLOCK_ROWS, Number.NEGATIVE_INFINITY);
+    const bounds = Array.from(uppers, (upper, row) => {
+      const margin = (margins[row] as number) + queryMargin;
+      return [upper - margin, margin + 1e-5];
+    });
     for (const [row, vector] of vectors.entries()) {
       const exact = dot(query, vector);
       const [estimate = 0, margin = 0] = bounds[row] ?? [];
@@ -80,17 +83,34 @@ it('both builds of the scan give equal bits', () => {
   }
   const query = drawn();
   expect(first.setQuery(query)).toBe(second.setQuery(query));
-  expect(first.scan(a, BLOCK_ROWS)).toEqual(second.scan(b, BLOCK_ROWS));
+  expect(first.scan(a, BLOCK_ROWS, 0.01)).toEqual(second.scan(b, BLOCK_ROWS, 0.01));
   for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row)).toBe(second.refine(b, row));
+});
+
+it('the rows of a block are found whose upper bounds reach the lowest one', () => {
+  const blocks = new VectorBlocks();
+  const block = blocks.allocate();
+  for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
+  blocks.setQuery(drawn());
+  for (const [rows, lowest] of [
+    [BLOCK_ROWS, 0.03],
+    [101, 0.01],
+    [1, Number.NEGATIVE_INFINITY],
+    [7, 2],
+  ] as const) {
+    const found = blocks.scan(block, rows, lowest);
+    const expected = [...found.bounds.entries()].filter(([, bound]) => bound >= lowest).map(([row]) => row);
+    expect([...found.rows]).toEqual(expected);
+  }
 });
 
 it('a zero vector has the cosine zero, and a released block is used again', () => {
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
-  blocks.setQuery(drawn());
+  const queryMargin = blocks.setQuery(drawn());
   expect(blocks.refine(block, 0)).toBe(0);
-  expect(blocks.scan(block, 1).estimates[0]).toBe(0);
+  expect(blocks.scan(block, 1, 0).bounds[0]).toBe(queryMargin);
   blocks.release([block]);
   expect(blocks.allocate()).toBe(block);
 });

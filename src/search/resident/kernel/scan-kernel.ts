@@ -5,7 +5,7 @@ export interface ScanKernel {
   rotate(x: number, signs: number): void;
   encode(x: number, block: number, row: number): void;
   prepareQuery(query: number, bytes: number): void;
-  scan(block: number, rows: number, bytes: number, out: number): void;
+  scan(block: number, rows: number, bytes: number, bounds: number, found: number, lowest: number): number;
   refine(block: number, row: number, query: number): number;
 }
 

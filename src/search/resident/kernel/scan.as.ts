@@ -128,33 +128,73 @@ function addProducts(sum: v128, numbers: v128, bytes: v128): v128 {
   );
 }
 
+/** Add the four lanes of each of four sums. */
+// @ts-ignore: decorator
+@inline
+function addLanes(s0: v128, s1: v128, s2: v128, s3: v128): v128 {
+  const s01 = i32x4.add(v128.shuffle<i32>(s0, s1, 0, 4, 1, 5), v128.shuffle<i32>(s0, s1, 2, 6, 3, 7));
+  const s23 = i32x4.add(v128.shuffle<i32>(s2, s3, 0, 4, 1, 5), v128.shuffle<i32>(s2, s3, 2, 6, 3, 7));
+  return i32x4.add(v128.shuffle<i32>(s01, s23, 0, 1, 4, 5), v128.shuffle<i32>(s01, s23, 2, 3, 6, 7));
+}
+
 /**
- * Estimate the dot products of the first rows of a block with the query that `prepareQuery` stored at `bytes`: f32 [rows]
- * at `out`.
+ * Estimate the dot products of the rows of a block with the query that `prepareQuery` stored at `bytes`, and add the
+ * margins of row and query: upper bounds f32 [256] at `bounds`. Rows beyond those that are written have any bound.
+ * Returns the number of rows whose bound is at least `lowest`; u32 at `found` are these rows.
  */
-export function scan(block: usize, rows: usize, bytes: usize, out: usize): void {
-  const queryStep = load<f32>(bytes + dimensions);
-  const offset: f32 = 7.5 * load<f32>(bytes + dimensions + 4);
+export function scan(block: usize, rows: usize, bytes: usize, bounds: usize, found: usize, lowest: f32): i32 {
+  const queryStep = f32x4.splat(load<f32>(bytes + dimensions) * 4096);
+  const offset = f32x4.splat(7.5 * load<f32>(bytes + dimensions + 4));
+  const queryMargin = f32x4.splat(load<f32>(bytes + dimensions + 8));
+  const lowests = f32x4.splat(lowest);
   const fours = i8x16.splat(15);
-  for (let row: usize = 0; row < rows; row++) {
-    const high = block + row * highRowBytes;
-    let sums = i32x4.splat(0);
+  let count: i32 = 0;
+  for (let row: usize = 0; row < rows; row += 4) {
+    const h0 = block + row * highRowBytes;
+    let t0 = i32x4.splat(0);
+    let t1 = t0;
+    let t2 = t0;
+    let t3 = t0;
     // Four groups add at most 8 x 2 x 127 x 15 to a lane, which 16 bits hold.
     for (let run: usize = 0; run < highRowBytes; run += 64) {
-      let sum = i16x8.splat(0);
+      let s0 = i16x8.splat(0);
+      let s1 = s0;
+      let s2 = s0;
+      let s3 = s0;
       for (let at = run; at < run + 64; at += 16) {
-        const packed = v128.load(high + at);
-        sum = addProducts(sum, v128.and(packed, fours), v128.load(bytes + (at << 1)));
-        const upper = v128.and(i16x8.shr_u(packed, 4), fours);
-        sum = addProducts(sum, upper, v128.load(bytes + (at << 1), 16));
+        const q0 = v128.load(bytes + (at << 1));
+        const q1 = v128.load(bytes + (at << 1), 16);
+        let packed = v128.load(h0 + at);
+        s0 = addProducts(s0, v128.and(packed, fours), q0);
+        s0 = addProducts(s0, v128.and(i16x8.shr_u(packed, 4), fours), q1);
+        packed = v128.load(h0 + at, highRowBytes);
+        s1 = addProducts(s1, v128.and(packed, fours), q0);
+        s1 = addProducts(s1, v128.and(i16x8.shr_u(packed, 4), fours), q1);
+        packed = v128.load(h0 + at, 2 * highRowBytes);
+        s2 = addProducts(s2, v128.and(packed, fours), q0);
+        s2 = addProducts(s2, v128.and(i16x8.shr_u(packed, 4), fours), q1);
+        packed = v128.load(h0 + at, 3 * highRowBytes);
+        s3 = addProducts(s3, v128.and(packed, fours), q0);
+        s3 = addProducts(s3, v128.and(i16x8.shr_u(packed, 4), fours), q1);
       }
-      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(sum));
+      t0 = i32x4.add(t0, i32x4.extadd_pairwise_i16x8_s(s0));
+      t1 = i32x4.add(t1, i32x4.extadd_pairwise_i16x8_s(s1));
+      t2 = i32x4.add(t2, i32x4.extadd_pairwise_i16x8_s(s2));
+      t3 = i32x4.add(t3, i32x4.extadd_pairwise_i16x8_s(s3));
     }
-    const total =
-      i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) + i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
-    const step: f32 = load<f32>(block + stepsStart + (row << 2)) * 4096;
-    store<f32>(out + (row << 2), step * queryStep * (<f32>total - offset));
+    const totals = f32x4.sub(f32x4.convert_i32x4_s(addLanes(t0, t1, t2, t3)), offset);
+    const steps = f32x4.mul(v128.load(block + stepsStart + (row << 2)), queryStep);
+    const margins = f32x4.add(v128.load(block + marginsStart + (row << 2)), queryMargin);
+    const upper = f32x4.add(f32x4.mul(steps, totals), margins);
+    v128.store(bounds + (row << 2), upper);
+    const reached = i32x4.bitmask(f32x4.ge(upper, lowests));
+    for (let lane: i32 = 0; lane < 4; lane++) {
+      if ((reached & (1 << lane)) == 0) continue;
+      store<u32>(found + (count << 2), <u32>row + lane);
+      count++;
+    }
   }
+  return count;
 }
 
 /** Multiply 16 numbers with 16 floats of the query and add the products to `sum`. */
