@@ -28,6 +28,12 @@ export default class Search extends BaseCommand {
       env: 'SERVICE_FILTER',
     }),
     rerank: Flags.boolean({ description: 'order the results with the configured reranker', env: 'SERVICE_RERANK' }),
+    highlight: Flags.boolean({
+      description: 'mark the words of the query in colour; with --json, add the sentences that have them',
+      default: true,
+      allowNo: true,
+      env: 'SERVICE_HIGHLIGHT',
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -42,6 +48,7 @@ export default class Search extends BaseCommand {
         collection: flags.collection,
         filter: flags.filter === undefined ? undefined : jsonOf('filter', flags.filter),
         rerank: flags.rerank,
+        highlights: flags.highlight && this.jsonEnabled(),
       },
       { query: 'QUERY' },
     );
@@ -51,7 +58,7 @@ export default class Search extends BaseCommand {
       const response = await searchBucket(search, operator, flags.bucket, request, signal);
       for (const warning of response.warnings) this.logToStderr(`warning: ${warning}`);
       if (response.results.length === 0) this.logToStderr('nothing found');
-      else this.log(renderResults(response, request.query));
+      else this.log(renderResults(response, flags.highlight ? request.query : ''));
       return response;
     });
   }

@@ -1,3 +1,5 @@
+import { analyse } from '../language/analyser.ts';
+import { locateTerms } from '../language/locate-terms.ts';
 import { oneLine, printable } from '../platform/printable.ts';
 import type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
 import { hasColours, paint, terminalColumns } from './output.ts';
@@ -10,6 +12,8 @@ const LINE_CELLS_MAX = 100;
 /**
  * Render results as a numbered list: score, file, page and heading path, then the passage. On a terminal the passage is
  * wrapped, and with colours the words of the query are highlighted; elsewhere each line stays whole, for `grep`.
+ *
+ * @param query words to highlight; empty: none
  */
 export function renderResults(response: SearchResponse, query: string): string {
   const columns = terminalColumns();
@@ -39,10 +43,16 @@ function placeOf({ page, page_end, sheet, slide }: Locator): string[] {
   return [page_end && page_end > page ? `pages ${page}–${page_end}` : `page ${page}`];
 }
 
-/** Make a function that highlights the words of the query at the beginning of words. */
+/** Make a function that highlights the words of a query, in all their forms. */
 function highlighter(query: string): (line: string) => string {
-  const words = [...new Set(query.match(/[\p{L}\p{N}]+/gu) ?? [])].sort((a, b) => b.length - a.length);
-  if (words.length === 0) return (line) => line;
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'giu');
-  return (line) => line.replace(pattern, (word) => paint(['bold', 'yellow'], word));
+  const terms = new Set(analyse(query));
+  return (line) => {
+    let painted = '';
+    let at = 0;
+    for (const { start, end } of locateTerms(line, terms)) {
+      painted += line.slice(at, start) + paint(['bold', 'yellow'], line.slice(start, end));
+      at = end;
+    }
+    return painted + line.slice(at);
+  };
 }

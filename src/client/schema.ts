@@ -33,6 +33,9 @@ export const SearchResult = z.looseObject({
   chunk_index: z.number(),
   text: z.string(),
   score: z.number(),
+  highlights: z
+    .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }))
+    .optional(),
   metadata: z.record(z.string(), z.unknown()),
   citation: z.looseObject({
     file_name: z.string(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TaskType } from '../models/task-types.ts';
 import { Filter } from './filter.ts';
+import { Highlight } from './highlight.ts';
 
 export const TOP_K_MAX = 100;
 /** Buckets that one search reads at most. */
@@ -18,6 +19,7 @@ export const SearchRequest = z.object({
   rerank_top_k: z.int().min(1).max(TOP_K_MAX).optional(),
   score_threshold: z.number().min(0).max(1).optional(),
   max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('results of one document at most'),
+  highlights: z.boolean().default(false).describe('show the sentences of each result that have words of the query'),
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
@@ -53,6 +55,10 @@ export const SearchResult = z
     document_id: z.string(),
     chunk_index: z.int(),
     text: z.string(),
+    highlights: z
+      .array(Highlight)
+      .optional()
+      .describe('with highlights: true, at most 3 sentences of the text that have words of the query, in its order'),
     score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
     scores: z.object({
       vector_score: z.number().nullable(),

@@ -4,6 +4,7 @@ import { QUERY_MS } from '../platform/postgres.ts';
 import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
+import { highlightResults } from './highlight-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
 import type { Reranker } from './rerank/reranker.ts';
@@ -45,7 +46,7 @@ export async function searchBucket(
     object: 'list',
     bucket_id: attempt.search.scope.bucketIds[0] as string,
     model: found.embedded?.model ?? null,
-    results: await citePlaces(returned, terms),
+    results: await highlightResults(await citePlaces(returned, terms), terms, request),
     usage: { tokens: found.embedded?.tokens ?? 0 },
     warnings,
   };

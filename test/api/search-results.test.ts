@@ -112,6 +112,16 @@ describe('the results of a search', () => {
     expect(names.filter((name: string) => name === 'timetable')).toHaveLength(1);
   });
 
+  it('a search shows the sentences with words of the query only where highlights are asked for', async () => {
+    const { results } = await search({ query: 'ferries', highlights: true, mode: 'keyword' });
+    const shown = results.map(({ highlights }: { highlights: { parts: { text: string; match: boolean }[] }[] }) =>
+      highlights.map(({ parts }) => parts.map((part) => (part.match ? `[${part.text}]` : part.text)).join('')),
+    );
+    expect(shown).toContainEqual(['The [ferry] leaves the harbour at seven.']);
+    const plain = await search({ query: 'ferries', mode: 'keyword' });
+    expect(plain.results.every((result: object) => !('highlights' in result))).toBe(true);
+  });
+
   it('max_per_document limits the results of one document', async () => {
     const { names } = await search({ max_per_document: 1 });
     expect(new Set(names).size).toBe(names.length);

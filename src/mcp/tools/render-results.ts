@@ -12,6 +12,13 @@ function placeOf({ page, sheet, slide }: SearchResult['citation']['locator']): s
   return page ? [`page ${page}`] : [];
 }
 
+/** Return the sentences with words of the query, marked, or the whole text if there are none. */
+function passageOf({ highlights = [], text }: SearchResult): string {
+  if (highlights.length === 0) return text;
+  const sentences = highlights.map(({ parts }) => parts.map((part) => (part.match ? `**${part.text}**` : part.text)));
+  return sentences.map((parts) => parts.join('')).join('\n');
+}
+
 /** Render results as text: numbered, each with its source before its text. */
 export function renderResults(results: readonly SearchResult[], warnings: readonly string[] = []): string {
   const lines = results.map((result, index) => {
@@ -24,7 +31,7 @@ export function renderResults(results: readonly SearchResult[], warnings: readon
       `score ${result.score.toFixed(2)}`,
       ...(url ? [url] : []),
     ];
-    return `${place.join(' | ')}\n${result.text}`;
+    return `${place.join(' | ')}\n${passageOf(result)}`;
   });
   const notes = warnings.map((warning) => `Note: ${warning}`);
   return [...(lines.length === 0 ? ['Nothing was found.'] : lines), ...notes].join('\n\n');

@@ -29,6 +29,10 @@ export function searchTools({ defaultBucket }: { readonly defaultBucket: string 
           .max(64)
           .optional()
           .describe('use of the results, such as question_answering, retrieval_query or code_retrieval'),
+        highlights: z
+          .boolean()
+          .optional()
+          .describe('show only the sentences that have words of the query, with these words marked by **'),
         rerank: z.boolean().optional().describe('order the results by the reranker of the service, if it has one'),
         rerank_top_k: z.int().min(1).max(TOP_K_MAX).optional().describe('results that the reranker orders'),
       }),

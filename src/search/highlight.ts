@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { type LocatedTerms, locateTerms } from '../language/locate-terms.ts';
+import { type Range, segmentSentences, trimRange } from '../language/sentences.ts';
+
+/** Sentences of one chunk that are shown, at most. */
+const SENTENCES_MAX = 3;
+/** Bound of a sentence; of a longer one the surroundings of its first matches are shown. */
+const SENTENCE_CHARS_MAX = 320;
+const CHARS_BEFORE_MATCH = 80;
+const ELLIPSIS = '…';
+
+/** Sentence of a chunk in parts, of which some are words of the query. */
+export const Highlight = z
+  .object({
+    parts: z.array(z.object({ text: z.string(), match: z.boolean().describe('true for words of the query') })),
+  })
+  .meta({ id: 'SearchHighlight' });
+export type Highlight = z.output<typeof Highlight>;
+
+/**
+ * Find the sentences of a text that have most of a query, in the order of the text. A term counts the more, the fewer
+ * sentences have it. The text is empty of terms, if the query shares none with it: then there is no sentence.
+ *
+ * @param terms analysed terms of the query
+ */
+export function highlight(text: string, terms: ReadonlySet<string>): Highlight[] {
+  const located = locateTerms(text, terms);
+  if (located.length === 0) return [];
+  const sentences = segmentSentences(text)
+    .map((range) => ({ range, own: located.filter(({ start }) => start >= range.start && start < range.end) }))
+    .filter(({ own }) => own.length > 0);
+  const counts = new Map<string, number>();
+  for (const { own } of sentences) for (const term of termsOf(own)) counts.set(term, (counts.get(term) ?? 0) + 1);
+  const weighed = sentences.map((sentence) => {
+    let weight = 0;
+    for (const term of termsOf(sentence.own)) weight += Math.log(1 + sentences.length / (counts.get(term) as number));
+    return { ...sentence, weight };
+  });
+  const best = new Set(weighed.toSorted((a, b) => b.weight - a.weight).slice(0, SENTENCES_MAX));
+  return weighed.filter((each) => best.has(each)).map(({ range, own }) => toHighlight(text, range, own));
+}
+
+function termsOf(located: readonly LocatedTerms[]): Set<string> {
+  return new Set(located.flatMap(({ terms }) => terms));
+}
+
+function toHighlight(text: string, sentence: Range, located: readonly LocatedTerms[]): Highlight {
+  const { start, end } = shorten(text, sentence, located);
+  const parts: Highlight['parts'] = start > sentence.start ? [{ text: ELLIPSIS, match: false }] : [];
+  const add = (from: number, to: number, match: boolean) => {
+    if (to > from) parts.push({ text: text.slice(from, to), match });
+  };
+  let at = start;
+  for (const own of located) {
+    if (own.start < at || own.end > end) continue;
+    add(at, own.start, false);
+    add(own.start, own.end, true);
+    at = own.end;
+  }
+  add(at, end, false);
+  if (end < sentence.end) parts.push({ text: ELLIPSIS, match: false });
+  return { parts };
+}
+
+/** Cut a long sentence between words. */
+function shorten(text: string, sentence: Range, located: readonly LocatedTerms[]): Range {
+  if (sentence.end - sentence.start <= SENTENCE_CHARS_MAX) return sentence;
+  const first = located[0]?.start ?? sentence.start;
+  let start = Math.max(sentence.start, first - CHARS_BEFORE_MATCH);
+  let end = Math.min(sentence.end, start + SENTENCE_CHARS_MAX);
+  const [blankAfterStart, blankBeforeEnd] = [text.indexOf(' ', start), text.lastIndexOf(' ', end)];
+  if (start > sentence.start && blankAfterStart >= 0 && blankAfterStart < first) start = blankAfterStart + 1;
+  if (end < sentence.end && blankBeforeEnd > (located[0]?.end ?? start)) end = blankBeforeEnd;
+  return trimRange(text, wholeCharacters(text, { start, end })) ?? sentence;
+}
+
+/** Move the ends of a range out of surrogate pairs. */
+function wholeCharacters(text: string, { start, end }: Range): Range {
+  const isLow = (at: number) => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  return { start: isLow(start) ? start + 1 : start, end: isLow(end) ? end + 1 : end };
+}
