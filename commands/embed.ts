@@ -10,9 +10,14 @@ export default class Embed extends BaseCommand {
   static override examples = [
     "<%= config.bin %> embed 'a sunny day' 'ein sonniger Tag'",
     '<%= config.bin %> embed --input-file texts.txt --dimensions 256 --json',
+    'head -20 texts.txt | <%= config.bin %> embed - --json',
   ];
   static override args = {
-    text: Args.string({ description: 'text to embed; several may be given', multiple: true, ignoreStdin: true }),
+    text: Args.string({
+      description: 'text to embed; several may be given; - reads one text from each line of stdin',
+      multiple: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     org: orgFlag,
@@ -37,11 +42,13 @@ export default class Embed extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Embed);
     const { EmbeddingsRequest } = await import('../src/embedding/schema.ts');
-    const file = flags['input-file'];
-    if (args.text !== undefined && file !== undefined) {
+    const isStdin = args.text?.length === 1 && args.text[0] === '-';
+    const file = isStdin ? '-' : flags['input-file'];
+    if (args.text !== undefined && flags['input-file'] !== undefined) {
       throw invalidRequest('give texts or --input-file, not both', 'input-file');
     }
-    if (args.text === undefined && file === undefined) throw invalidRequest('give a text, or --input-file', 'text');
+    if (args.text === undefined && file === undefined)
+      throw invalidRequest('give a text, - for stdin, or --input-file', 'text');
     const { readLines } = await import('../src/cli/read-lines.ts');
     const request = parseRequest(
       EmbeddingsRequest,

@@ -1,17 +1,18 @@
 import type { z } from 'zod';
 import { type AppError, invalidRequest } from '../src/platform/errors.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../src/platform/zod-faults.ts';
+import { parseWithNulls } from '../src/platform/zod-nulls.ts';
 
 const FAULTS_SHOWN_MAX = 3;
 
 /**
- * Parse `value` with `schema`.
+ * Parse `value` with `schema`. A field that may be left out may also be null.
  *
  * @returns the schema's output (defaults filled in, transforms applied)
  * @throws AppError `invalid_request` (400): the first faults as `path: what is wrong`, `param` is the first path
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const parsed = schema.safeParse(value, PARSE_OPTIONS);
+  const parsed = parseWithNulls(schema, value, PARSE_OPTIONS);
   if (parsed.success) return parsed.data;
   throw faultOf(parsed.error.issues);
 }

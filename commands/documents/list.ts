@@ -5,7 +5,8 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class DocumentsList extends BaseCommand {
   static override setsUp = false;
-  static override description = 'List the documents of a bucket, newest first.';
+  static override description =
+    'List the documents of a bucket, newest first, with the newest job of each and the reason of a failure.';
   static override examples = [
     '<%= config.bin %> documents list --bucket manuals',
     '<%= config.bin %> documents list --status failed --limit 200 --json',
@@ -41,7 +42,9 @@ export default class DocumentsList extends BaseCommand {
         ['status', (document) => document.status],
         ['pages', (document) => document.page_count],
         ['chunks', (document) => document.chunks_count],
+        ['job', (document) => document.job_id],
         ['created', (document) => document.created_at],
+        ['reason', (document) => document.error_message, 'may be cut'],
       ]);
       if (page.next_cursor !== null)
         this.logToStderr(`there are more documents; continue with --cursor ${page.next_cursor}`);

@@ -1,26 +1,29 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show a document: its state, size, access policy and metadata.';
+  static override description = 'Show documents: their state, size, newest job, access policy and metadata.';
   static override examples = [
-    '<%= config.bin %> documents show doc_01h8 --bucket manuals',
-    '<%= config.bin %> documents show doc_01h8 --json',
+    '<%= config.bin %> documents show manuals/pump.md --bucket manuals',
+    `<%= config.bin %> documents show --where "status = 'failed'" --json`,
   ];
-  static override args = {
-    id: Args.string({ description: 'id of the document', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, bucket: bucketFlag };
+  static override args = { document: documentArg };
+  static override flags = { org: orgFlag, bucket: bucketFlag, where: whereFlag };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsShow);
+    const selection = selectionOf(args, flags);
     return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getDocument } = await import('../../src/documents/documents.ts');
-      const document = await getDocument(sql, operator, flags.bucket, args.id);
-      await this.showFields(document);
-      return document;
+      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
+      const { listPage } = await import('../../src/cli/list-page.ts');
+      const documents = await selectDocuments(sql, operator, selection);
+      for (const [at, document] of documents.entries()) {
+        if (at > 0) this.log('');
+        await this.showFields(document);
+      }
+      return selection.names?.length === 1 ? documents[0] : listPage(documents);
     });
   }
 }

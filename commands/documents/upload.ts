@@ -13,10 +13,11 @@ export default class DocumentsUpload extends BaseCommand {
   static override examples = [
     '<%= config.bin %> documents upload manuals/ --bucket manuals --recursive',
     '<%= config.bin %> documents upload report.pdf notes.md --metadata year=2026 --no-wait --json',
+    'pandoc notes.tex -t markdown | <%= config.bin %> documents upload - --name notes.md',
   ];
   static override args = {
     path: Args.string({
-      description: 'file or folder; several may be given',
+      description: 'file or folder, or - for stdin; several may be given',
       required: true,
       multiple: true,
       ignoreStdin: true,
@@ -26,6 +27,10 @@ export default class DocumentsUpload extends BaseCommand {
     org: orgFlag,
     bucket: bucketFlag,
     recursive: Flags.boolean({ description: 'also take the files in subfolders', env: 'SERVICE_RECURSIVE' }),
+    name: Flags.string({
+      description: 'file name and path of the document that is read from stdin (default: stdin)',
+      env: 'SERVICE_NAME',
+    }),
     collection: Flags.string({
       description: 'name or id of the collection that the documents are put in',
       env: 'SERVICE_COLLECTION',
@@ -43,7 +48,7 @@ export default class DocumentsUpload extends BaseCommand {
     }),
     'on-duplicate': Flags.string({
       description:
-        'what to do with a file that the bucket already has: link to that document, reject the file, or allow a second document (default: link)',
+        'what to do with a file that the bucket already has: link to that document, reject the file, allow a second document, or replace the document of the same path whatever it contains (default: link)',
       env: 'SERVICE_ON_DUPLICATE',
     }),
     'chunk-size': Flags.integer({
@@ -75,6 +80,8 @@ export default class DocumentsUpload extends BaseCommand {
         metadata: pairsOf('metadata', flags.metadata),
         privacy_level: flags['privacy-level'],
         on_duplicate: flags['on-duplicate'],
+        // Each file has its own; a placeholder passes the rule that replacing needs one.
+        source_path: '-',
         chunk_size: flags['chunk-size'],
         chunk_overlap: flags['chunk-overlap'],
         ocr_strategy: flags['ocr-strategy'],
@@ -82,7 +89,7 @@ export default class DocumentsUpload extends BaseCommand {
       { collection_id: '--collection' },
     );
     const { collectFiles } = await import('../../src/cli/collect-files.ts');
-    const collection = await collectFiles(args.path, { recursive: flags.recursive });
+    const collection = await collectFiles(args.path, { recursive: flags.recursive, stdinName: flags.name });
     return this.withOperator(flags, async (appliance, operator, signal) => {
       const { uploadCollection } = await import('../../src/cli/upload-collection.ts');
       const report = await uploadCollection(appliance, operator, collection, {
@@ -100,6 +107,7 @@ export default class DocumentsUpload extends BaseCommand {
       ]);
       const { ready, linked, queued, failed } = report.counts;
       note(`${ready} ready, ${linked} linked, ${queued} queued, ${failed} failed, ${report.skipped.length} skipped`);
+      if (ready > 0) note(`search them: ${this.config.bin} search 'your question' --bucket ${flags.bucket}`);
       if (failed > 0) process.exitCode = EXIT.refused;
       return report;
     });

@@ -5,14 +5,14 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class JobsReap extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Mark jobs in progress as failed if they gave no sign of life for too long, in every organization.';
+    'Mark jobs in progress as failed if they did no work for too long, in every organization.';
   static override examples = [
     '<%= config.bin %> jobs reap --timeout-minutes 60',
     '<%= config.bin %> jobs reap --dry-run --json',
   ];
   static override flags = {
     'timeout-minutes': Flags.integer({
-      description: 'minutes without a sign of life, 1 to 1440',
+      description: 'minutes without any work done, 1 to 1440',
       default: 30,
       env: 'SERVICE_TIMEOUT_MINUTES',
     }),

@@ -32,7 +32,7 @@ export default class SourcesRemove extends BaseCommand {
       const effect = keepDocuments ? `its ${count} documents stay` : `its ${count} documents are removed`;
       await confirm(`This disconnects the source ${name}; ${effect}. Disconnect it?`, flags.yes, signal);
       const deleted = await deleteSource(memory, operator, id, { keepDocuments });
-      await documents.purge(signal);
+      await documents.purgeWithText(signal);
       this.log(`disconnected ${name}; ${deleted.documents} documents ${keepDocuments ? 'stay' : 'removed'}`);
       return deleted;
     });

@@ -25,9 +25,14 @@ export class SchemaComponents {
     return root;
   }
 
-  /** Render a schema as the component `name`. @returns a reference to it */
-  define(name: string, schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-    const rendered = this.render(schema, io);
+  /** Render a schema, changed by `change`, as the component `name`. @returns a reference to it */
+  define(
+    name: string,
+    schema: z.ZodType,
+    io: 'input' | 'output',
+    change: (rendered: JsonObject) => JsonObject = (rendered) => rendered,
+  ): JsonObject {
+    const rendered = change(this.render(schema, io));
     if (typeof rendered['$ref'] !== 'string') this.#add(name, rendered);
     return typeof rendered['$ref'] === 'string' ? rendered : { $ref: `#/components/schemas/${name}` };
   }
@@ -45,6 +50,38 @@ export class SchemaComponents {
     }
     this.#schemas.set(name, schema);
   }
+}
+
+/**
+ * Copy the schema of a request body whose fields may be null where they may be left out. Fields of which one is required
+ * stay as they are, since null counts as left out.
+ */
+export function allowNulls(schema: JsonObject): JsonObject {
+  const { properties, required = [], anyOf = [], oneOf = [] } = schema as Readonly<Record<string, unknown[]>>;
+  if (typeof properties !== 'object') return schema;
+  const alternatives = [...anyOf, ...oneOf].flatMap((each) => (each as { required?: unknown[] }).required ?? []);
+  const needed = new Set([...required, ...alternatives]);
+  const changed = Object.entries(properties as unknown as Record<string, JsonObject>).map(([name, property]) => {
+    const inner = allowNulls(property);
+    return [name, needed.has(name) || takesNull(inner) ? inner : orNull(inner)];
+  });
+  return { ...schema, properties: Object.fromEntries(changed) };
+}
+
+function orNull({ description, default: value, ...property }: JsonObject): JsonObject {
+  return {
+    anyOf: [property, { type: 'null' }],
+    ...(description === undefined ? {} : { description }),
+    ...(value === undefined ? {} : { default: value }),
+  };
+}
+
+function takesNull({ type, anyOf, oneOf, ...others }: JsonObject): boolean {
+  const options = [anyOf ?? [], oneOf ?? []].flat() as JsonObject[];
+  if (options.length > 0) return options.some(takesNull);
+  const isAnything =
+    type === undefined && Object.keys(others).every((key) => key === 'description' || key === 'default');
+  return isAnything || [type].flat().includes('null');
 }
 
 /** Copy a rendered schema with its references to `$defs` turned into references to the components. */

@@ -64,7 +64,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       method: 'POST',
       path: '/v1/admin/reap-stale-jobs',
       operationId: 'reapStaleJobs',
-      summary: 'Mark jobs of every organization as failed if they gave no sign of life for too long',
+      summary: 'Mark jobs of every organization as failed if they did no work for too long',
       access: 'cron_or_platform_admin',
       errors: 'detail',
       reads: 'none',

@@ -139,6 +139,7 @@ async function adopt(
     if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
     if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
     done.set(chunk, { chunk, inherited, ...stored.facts });
+    lease.worked();
     // It was stored right before a crash, so that attempt made progress too.
     if (!inherited) await lease.progressed();
   }

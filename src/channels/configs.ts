@@ -7,6 +7,7 @@ import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { seal, unseal } from '../platform/seal.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
+import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type ConfigRow, deleteConfig, insertConfig, selectConfig, selectConfigs } from './config-store.ts';
 import { maskConfig } from './mask-config.ts';
 import { type ChannelView, type CreateChannel, type CreatedChannel, MESSENGER, MessengerConfig } from './schema.ts';
@@ -120,7 +121,7 @@ interface Parsed {
 }
 
 async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unknown>): Promise<Parsed> {
-  const parsed = MessengerConfig.safeParse(given);
+  const parsed = parseWithNulls(MessengerConfig, given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => ({ field: `config.${path.join('.')}`, message }));
     throw configInvalid(

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileError } from './read-lines.ts';
 
 export interface FoundFile {
-  /** Absolute path of the file. */
+  /** Absolute path of the file; `-` for stdin. */
   readonly path: string;
   /** Path relative to the named folder, with `/`; the file name if the file itself was named. */
   readonly sourcePath: string;
@@ -21,14 +21,21 @@ export interface FileCollection {
 
 /**
  * Collect the files that paths stand for: a file stands for itself, a folder for the files directly in it, and with
- * `recursive` for all files below it. A named path is followed if it is a link, and included if it is hidden.
+ * `recursive` for all files below it; `-` stands for stdin. A named path is followed if it is a link, and included if it is hidden.
  *
  * @throws AppError `file_not_found` (404) for a path that does not exist
  */
-export async function collectFiles(paths: readonly string[], options: { recursive: boolean }): Promise<FileCollection> {
+export async function collectFiles(
+  paths: readonly string[],
+  options: { recursive: boolean; stdinName?: string | undefined },
+): Promise<FileCollection> {
   const collection: FileCollection = { files: [], skipped: [], unreadable: [] };
   const seen = new Set<string>();
   for (const named of paths) {
+    if (named === '-') {
+      take('-', options.stdinName ?? 'stdin', collection, seen);
+      continue;
+    }
     const absolute = path.resolve(named);
     const kind = await stat(absolute).catch((error) => {
       throw fileError(named, error);

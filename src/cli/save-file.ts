@@ -1,4 +1,4 @@
-import { link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,23 @@ import { fileNameOf } from '../platform/printable.ts';
 export function localName(fileName: string): string {
   const name = fileNameOf(fileName);
   return name === '' || name === '.' || name === '..' ? 'download' : name;
+}
+
+/**
+ * Choose the file that a download is written to.
+ *
+ * @param out file or folder as it was given; a folder if several files are saved
+ * @throws AppError `cannot_write` (409) if several files are saved and `out` is no folder
+ */
+export async function targetOf(out: string | undefined, fileName: string, isOneOfSeveral: boolean): Promise<string> {
+  if (out === undefined) return localName(fileName);
+  const isFolder = await stat(out).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isFolder) return path.join(out, localName(fileName));
+  if (!isOneOfSeveral) return out;
+  throw conflict(`${out} is no folder; name an existing one with --out`, 'cannot_write');
 }
 
 /**

@@ -30,10 +30,17 @@ export function renderResults(response: SearchResponse, query: string): string {
 
 function titleOf(result: SearchResult, index: number): string {
   const { file_name, source_path, locator } = result.citation;
-  const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
-  const place = [...placeOf(locator), ...headings].map((part) => ` · ${part}`).join('');
+  const place = describePlace(locator)
+    .map((part) => ` · ${part}`)
+    .join('');
   const title = `${paint('bold', oneLine(source_path ?? file_name))}${paint('dim', oneLine(place))}`;
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
+}
+
+/** Describe a place in a document: its sheet, slide or pages, and its headings. */
+export function describePlace(locator: Locator): string[] {
+  const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
+  return [...placeOf(locator), ...headings];
 }
 
 function placeOf({ page, page_end, sheet, slide }: Locator): string[] {

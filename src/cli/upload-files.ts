@@ -69,13 +69,23 @@ async function uploadFile(
   signal: AbortSignal,
 ): Promise<FileOutcome> {
   try {
+    const limitBytes = appliance.config.limits.uploadBytes;
+    if (file.path === '-') {
+      const content = {
+        fileName: path.basename(file.sourcePath),
+        contentType: null,
+        openStream: () => Readable.from(readStdin(limitBytes, signal), { objectMode: false }),
+      };
+      const request = { ...target.request, source_path: file.sourcePath };
+      return toOutcome(file, await uploadDocument(appliance.ingest.uploads, caller, target.bucketId, content, request));
+    }
     // The file is opened here to distinguish a file that cannot be read from a storage that cannot be written.
     const handle = await open(file.path).catch((error) => {
       throw fileError(file.path, error);
     });
     try {
       const { size } = await handle.stat();
-      if (size > appliance.config.limits.uploadBytes) throw tooLarge(size, appliance.config.limits.uploadBytes);
+      if (size > limitBytes) throw tooLarge(size, limitBytes);
       const content = {
         fileName: path.basename(file.path),
         contentType: null,
@@ -100,6 +110,16 @@ async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenera
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, null);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* readStdin(limitBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  let sizeBytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    signal.throwIfAborted();
+    sizeBytes += chunk.length;
+    if (sizeBytes > limitBytes) throw tooLarge(sizeBytes, limitBytes);
+    yield chunk;
   }
 }
 

@@ -26,7 +26,10 @@ export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: str
     WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
 }
 
-/** Mark these documents as deleted, if they are not yet. `hardDeleteJobId` is the job that removes them. */
+/**
+ * Mark these documents as deleted, if they are not yet. `hardDeleteJobId` is the job that removes them; their vectors are
+ * kept until it starts, since it may be cancelled.
+ */
 export async function markDocuments(
   sql: Sql,
   orgId: string,
@@ -35,7 +38,9 @@ export async function markDocuments(
 ): Promise<void> {
   await sql`
     UPDATE documents
-    SET status = 'deleting', active_generation = NULL, hard_delete_job_id = ${hardDeleteJobId}, updated_at = now()
+    SET status = 'deleting', active_generation = NULL, hard_delete_job_id = ${hardDeleteJobId}, updated_at = now(),
+        stored_generation = CASE WHEN ${hardDeleteJobId}::text IS NOT NULL
+          THEN coalesce(active_generation, stored_generation) END
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status <> 'deleting'`;
 }
 
@@ -74,6 +79,52 @@ export async function findFileHashes(
     id: row['id'] as string,
     fileNameSha256: row['file_name_sha256'] as string,
     sha256: row['sha256'] as string,
+  }));
+}
+
+/** A document that its hard delete no longer removes, with the fields of its next job. */
+export interface UnmarkedDocument {
+  readonly id: string;
+  readonly collectionId: string | null;
+  readonly isSearchable: boolean;
+  readonly objectKey: string;
+  readonly fileName: string;
+  readonly sizeBytes: number;
+  readonly sourcePath: string | null;
+  readonly metadata: Record<string, string>;
+}
+
+/**
+ * Take back the marks of a hard delete that has not started. Documents that searches found are queued, since a job must
+ * make them searchable again; the others keep what they were.
+ */
+export async function unmarkDocuments(
+  tx: Sql,
+  orgId: string,
+  bucketId: string,
+  hardDeleteJobId: string,
+): Promise<UnmarkedDocument[]> {
+  // Locked in the order of edits first.
+  const rows = await tx`
+    WITH own AS MATERIALIZED (
+      SELECT id FROM documents
+      WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND hard_delete_job_id = ${hardDeleteJobId}
+        AND status = 'deleting'
+      ORDER BY id FOR UPDATE)
+    UPDATE documents
+    SET status = CASE WHEN searchable THEN 'queued' WHEN file_type IS NULL THEN 'failed' ELSE 'ready' END,
+        hard_delete_job_id = NULL, updated_at = now()
+    FROM own WHERE documents.id = own.id
+    RETURNING documents.*`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    collectionId: row['collection_id'] as string | null,
+    isSearchable: row['searchable'] as boolean,
+    objectKey: row['object_key'] as string,
+    fileName: row['file_name'] as string,
+    sizeBytes: Number(row['size_bytes']),
+    sourcePath: row['source_path'] as string | null,
+    metadata: row['metadata'] as Record<string, string>,
   }));
 }
 

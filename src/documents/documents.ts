@@ -1,6 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
+import { cancelJobsOf, cancelJobsOfDocuments } from '../jobs/document-jobs-store.ts';
+import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { markDocuments } from './deletion-store.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';
@@ -9,6 +10,11 @@ import * as store from './store.ts';
 /** Return the object key of a document's bytes; it is made of ids, so that no uploaded name becomes a path. */
 export function originalKey(orgId: string, documentId: string): string {
   return `documents/${orgId}/${documentId}/original`;
+}
+
+/** Create an object key for the bytes that replace those of a document. */
+export function nextContentKey(orgId: string, documentId: string): string {
+  return `${originalKey(orgId, documentId)}-${newId('v')}`;
 }
 
 /** Return the object key of the chunks and vectors of one generation. */
@@ -64,4 +70,13 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
       detail: { file_name: document.file_name, bucket_id: document.bucket_id },
     });
   });
+}
+
+/** Mark documents as deleted: no reader finds them any more, and the purge removes what is stored of them. */
+export async function removeDocumentsOf(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<number> {
+  if (documentIds.length === 0) return 0;
+  // Lock jobs before documents, in the order of a job that finishes.
+  await cancelJobsOfDocuments(tx, orgId, documentIds);
+  await markDocuments(tx, orgId, documentIds);
+  return documentIds.length;
 }

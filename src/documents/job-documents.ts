@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import type { JobView, ListJobsQuery } from '../jobs/schema.ts';
 import { findJob, listFinishedJobs, listJobs } from '../jobs/store.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, notFound } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { mediaTypeOf } from './content-types.ts';
@@ -79,16 +79,35 @@ export async function findJobFile(sql: Sql, objects: Objects, caller: Caller, jo
   const job = await getVisibleJob(sql, caller, jobId);
   const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
   if (!found) throw fileNotFound('the job has no file');
-  const stored = await objects.head(found.objectKey).catch((error: unknown) => {
+  return openFile(objects, found, job.file_type);
+}
+
+/**
+ * Find the original file of a document.
+ *
+ * @throws AppError `document_not_found` (404), `file_not_found` (404) when the storage cannot return it
+ */
+export async function findDocumentFile(sql: Sql, objects: Objects, caller: Caller, id: string): Promise<JobFile> {
+  const found = await findDocumentOfJob(sql, caller, id);
+  if (!found) throw notFound('document', id);
+  return openFile(objects, found, found.document.file_type);
+}
+
+async function openFile(
+  objects: Objects,
+  { document, objectKey }: NonNullable<Awaited<ReturnType<typeof findDocumentOfJob>>>,
+  fileType: string | null,
+): Promise<JobFile> {
+  const stored = await objects.head(objectKey).catch((error: unknown) => {
     if (error instanceof AppError) throw fileNotFound('the storage cannot return the file', error);
     throw error;
   });
   if (!stored) throw fileNotFound('the stored file is missing; upload the document again');
   return {
-    fileName: found.document.file_name,
-    mediaType: mediaTypeOf(job.file_type),
+    fileName: document.file_name,
+    mediaType: mediaTypeOf(fileType),
     sizeBytes: stored.sizeBytes,
-    open: () => objects.stream(found.objectKey),
+    open: () => objects.stream(objectKey),
   };
 }
 

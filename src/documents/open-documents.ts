@@ -16,6 +16,8 @@ export interface Documents {
   readonly removal: RemovalContext;
   /** Remove everything that is marked as deleted now. */
   purge(signal: AbortSignal): Promise<void>;
+  /** Like `purge`, and also take the text out of the files of small indexes now instead of within a minute. */
+  purgeWithText(signal: AbortSignal): Promise<void>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
@@ -31,6 +33,10 @@ export function openDocuments(context: {
   return {
     removal,
     purge,
+    async purgeWithText(signal) {
+      await purge(signal);
+      await index.expungeSmall(signal);
+    },
     chores: (everyMs) => [
       { name: 'removal of deleted documents', everyMs, run: purge },
       {

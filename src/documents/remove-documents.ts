@@ -11,10 +11,12 @@ const BATCH_DOCUMENTS = 200;
 
 /** Operations of the search index that remove documents. All are idempotent. */
 export interface IndexRemoval {
-  /** Remove every chunk of these documents. No search finds them, but the index may keep their bytes for a while. */
+  /** Remove every chunk of these documents. No search finds them, but the index keeps their bytes until it is rewritten. */
   dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void>;
   /** Rewrite the index of a bucket, so that the bytes of removed chunks are gone from the storage. */
   expunge(bucketId: string, signal: AbortSignal): Promise<void>;
+  /** Rewrite the small indexes that keep bytes of removed chunks. Large ones are rewritten by a chore, ten minutes later. */
+  expungeSmall(signal: AbortSignal): Promise<void>;
   /** Remove all tables of a bucket. */
   dropBucket(bucketId: string, signal: AbortSignal): Promise<void>;
 }
@@ -34,27 +36,31 @@ export interface RemovalContext {
  *
  * @param documents documents of one bucket
  * @param options.expunges rewrite the index before any file is removed, so that none of their text stays in it
+ * @param options.onBatch called after each step
  */
 export async function removeMarked(
   context: RemovalContext,
   bucketId: string,
   documents: readonly MarkedDocument[],
-  options: { expunges: boolean; signal: AbortSignal },
+  options: { expunges: boolean; signal: AbortSignal; onBatch?: () => void },
 ): Promise<void> {
   const { sql, objects, index } = context;
-  const { expunges, signal } = options;
+  const { expunges, signal, onBatch = () => {} } = options;
   for (const ids of inBatches(documents.map(({ id }) => id))) {
     signal.throwIfAborted();
     await store.forgetGenerationsOf(sql, ids);
     await index.dropDocuments(bucketId, ids, signal);
+    onBatch();
   }
   if (expunges) await index.expunge(bucketId, signal);
+  onBatch();
   for (const batch of inBatches(documents)) {
     for (const { id, orgId } of batch) {
       signal.throwIfAborted();
       await objects.deletePrefix(`documents/${orgId}/${id}/`);
     }
     await forgetDocuments(context, batch);
+    onBatch();
   }
 }
 

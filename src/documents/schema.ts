@@ -107,7 +107,11 @@ export const DocumentView = z
     size_bytes: z.int(),
     sha256: z.string(),
     status: z.enum(DOCUMENT_STATUSES),
-    error_message: z.string().nullable().describe('reason of the status failed'),
+    error_message: z
+      .string()
+      .nullable()
+      .describe('reason of the status failed, or for which the newest content is not found yet'),
+    job_id: z.string().nullable().describe('newest job of the document; null in replies that do not look it up'),
     searchable: z.boolean(),
     chunks_count: z.int().nullable(),
     page_count: z.int().nullable(),
@@ -132,7 +136,7 @@ export type DocumentView = z.output<typeof DocumentView>;
 export const ListDocumentsQuery = z.object({
   cursor: z
     .string()
-    .max(128)
+    .regex(/^(?:doc_[0-9a-z]{26})?$/, 'must be the next_cursor of an earlier page')
     .optional()
     .transform((cursor) => cursor || undefined),
   limit: z.coerce.number().int().min(1).max(200).default(50),

@@ -176,7 +176,7 @@ export async function findByContent(
 ): Promise<{ id: string; status: DocumentStatus; collectionId: string | null; jobId: string | null } | null> {
   const [row] = await sql`
     SELECT id, status, collection_id,
-           (SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC LIMIT 1) AS job_id
+           ${lastJobOf(sql)} AS job_id
     FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND sha256 = ${sha256} AND status <> 'failed'
       AND ${visibleTo(sql, caller)}
@@ -190,6 +190,11 @@ export async function findByContent(
   };
 }
 
+/** Expression for the id of the newest job of a row of `documents`. */
+export function lastJobOf(sql: Sql): SqlFragment {
+  return sql`(SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1)`;
+}
+
 /** List documents that the caller may see, newest first, after `query.cursor`. */
 export async function listDocumentRows(
   sql: Sql,
@@ -199,7 +204,7 @@ export async function listDocumentRows(
   rowsMax: number,
 ): Promise<DocumentView[]> {
   const rows = await sql`
-    SELECT * FROM documents
+    SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}
       ${query.cursor === undefined ? sql`` : sql`AND id < ${query.cursor}`}
       ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
@@ -218,7 +223,7 @@ export async function findDocument(
   documentId: string,
 ): Promise<DocumentView> {
   const [row] = await sql`
-    SELECT documents.* FROM documents JOIN buckets ON buckets.id = documents.bucket_id
+    SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents JOIN buckets ON buckets.id = documents.bucket_id
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ${documentId} AND ${visibleTo(sql, caller)}
       ${bucketId === null ? sql`` : sql`AND documents.bucket_id = ${bucketId}`}
       AND buckets.deleting_at IS NULL`;
@@ -279,7 +284,9 @@ export function toDocument(row: Row): DocumentView {
     size_bytes: Number(row['size_bytes']),
     sha256: (row['sha256'] as Buffer).toString('hex'),
     status: row['status'] as DocumentStatus,
-    error_message: row['status'] === 'failed' ? (row['error_message'] as string | null) : null,
+    error_message:
+      row['status'] === 'failed' || row['content_pending'] ? (row['error_message'] as string | null) : null,
+    job_id: (row['job_id'] as string | null | undefined) ?? null,
     searchable: row['searchable'] as boolean,
     chunks_count: row['chunks_count'] as number | null,
     page_count: row['page_count'] as number | null,

@@ -63,8 +63,8 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
       requireScope(caller, 'routing:manage');
       const { primary, mode } = request;
       const fallback = request.fallback ?? null;
-      backends.catalog.find(primary);
-      if (fallback !== null) findFallback(backends, fallback);
+      requireKnown(backends, primary, 'primary');
+      if (fallback !== null) requireKnown(backends, fallback, 'fallback');
       if (mode === 'fallback' && fallback === null) {
         throw invalidRequest('mode "fallback" needs a fallback model; name one in fallback', 'fallback');
       }
@@ -99,9 +99,10 @@ function isKnown(backends: Backends, id: string): boolean {
   return backends.catalog.list().some((model) => model.id === id);
 }
 
-function findFallback(backends: Backends, id: string): void {
+/** @param field field of the request that names the model */
+function requireKnown(backends: Backends, id: string, field: 'primary' | 'fallback'): void {
   if (isKnown(backends, id)) return;
-  throw invalidRequest(`unknown model "${id}"; GET /v1/models lists the models`, 'fallback', 'unknown_model');
+  throw invalidRequest(`${field}: unknown model "${id}"; GET /v1/models lists the models`, field, 'unknown_model');
 }
 
 function viewOf(routing: Routing, backends: Backends): RoutingView {

@@ -20,7 +20,7 @@ import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
-import { METADATA_EDIT } from './job-operations.ts';
+import { keepsText } from './job-operations.ts';
 import { type ExtractionRecord, recordExtraction, settleDocument } from './job-store.ts';
 import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
@@ -81,7 +81,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   }
 
   // A job that is reprocessed reads the file in any case.
-  if (job.processingType === METADATA_EDIT && job.view.reprocess_of_job_id === null) {
+  if (keepsText(job.processingType) && job.view.reprocess_of_job_id === null) {
     const restored = await restoreGeneration(context, lease, source).catch((error: unknown) => {
       throw asIndexMoved(error);
     });
@@ -91,9 +91,9 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
       return;
     }
   }
-  const { buffer, ...extracted } = await extract(context, source, signal);
+  const { buffer, ...extracted } = await extract(context, source, lease);
   await lease.advance('chunking');
-  if (extracted.last !== null) await cut(buffer, extracted.last, signal);
+  if (extracted.last !== null) await cut(buffer, extracted.last, lease);
   if (buffer.count === 0) throw noText(extracted, source);
 
   await lease.advance('embedding');
@@ -132,14 +132,14 @@ async function finish(
 /** Result of reading a document, its chunks so far, and its last window, which is usually the only one. */
 type Extracted = ExtractSummary & { readonly buffer: ChunkBuffer; readonly last: TextWindow | null };
 
-async function extract(context: WorkContext, source: IngestSource, signal: AbortSignal): Promise<Extracted> {
-  const pictures = pictureReading(context.pictures, source.options.ocr_strategy);
+async function extract(context: WorkContext, source: IngestSource, lease: Lease): Promise<Extracted> {
+  const pictures = pictureReading(context.pictures, source.options.ocr_strategy, () => lease.worked());
   try {
-    return await extractOnce(context, source, pictures, signal);
+    return await extractOnce(context, source, pictures, lease);
   } catch (error) {
     if (!(error instanceof JobError) || !(error.cause instanceof PicturesDoNotFit)) throw error;
     // The text without the pictures is better than no text.
-    const withoutPictures = await extractOnce(context, source, null, signal);
+    const withoutPictures = await extractOnce(context, source, null, lease);
     if (withoutPictures.last?.text) return withoutPictures;
     throw error;
   }
@@ -150,13 +150,15 @@ async function extractOnce(
   context: WorkContext,
   source: IngestSource,
   pictures: ImageReading | null,
-  signal: AbortSignal,
+  lease: Lease,
 ): Promise<Extracted> {
+  const { signal } = lease;
   const { chunk_size: chunkTokens, chunk_overlap: overlapTokens } = source.options;
   const buffer = new ChunkBuffer(context.threads, { chunkTokens, overlapTokens });
   let last: TextWindow | null = null;
   const take = async (window: TextWindow) => {
-    if (last !== null) await cut(buffer, last, signal);
+    lease.worked();
+    if (last !== null) await cut(buffer, last, lease);
     last = window;
   };
   try {
@@ -167,7 +169,8 @@ async function extractOnce(
         fileName: source.fileName,
         contentType: source.contentType,
         signal,
-        withSlot: context.withSlot,
+        // Waiting for other documents is no work, so the time begins anew with its end.
+        withSlot: (run) => context.withSlot(() => afterWait(lease, run)),
         children: context.children,
         pictures,
         limits: { memoryBytesMax: context.limits.documentMemoryBytes, deadlineMs: context.limits.documentMs },
@@ -190,8 +193,14 @@ async function extractOnce(
   }
 }
 
-async function cut(buffer: ChunkBuffer, window: TextWindow, signal: AbortSignal): Promise<void> {
-  if (!(await buffer.add(window, signal))) throw tooManyChunks();
+function afterWait<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
+  lease.worked();
+  return run();
+}
+
+async function cut(buffer: ChunkBuffer, window: TextWindow, lease: Lease): Promise<void> {
+  if (!(await buffer.add(window, lease.signal))) throw tooManyChunks();
+  lease.worked();
 }
 
 /**
@@ -237,6 +246,7 @@ async function write(
   try {
     for await (const page of buffer.pages()) {
       const embedded = await vectorsOf(page);
+      lease.worked();
       if (generation === null || writer === null) {
         generation = generationOf(job, source, buffer.count, embedded);
         if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
@@ -248,6 +258,7 @@ async function write(
       await writer.write(page, embedded, isLast).catch((error: unknown) => {
         throw asIndexMoved(error);
       });
+      lease.worked();
     }
   } catch (error) {
     await writer?.abandon(error);

@@ -4,10 +4,17 @@ import { enqueueJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { requeueDocument, settleDocument } from './job-store.ts';
-import { snapshotOf } from './upload.ts';
+import { snapshotOf } from './snapshot.ts';
 
 /** Processing type of a job after an edit of metadata, which changes no text. */
 export const METADATA_EDIT = 'metadata_edit';
+/** Processing type of the job of a document whose hard delete was cancelled. */
+export const DOCUMENT_RESTORE = 'document_restore';
+
+/** Return true for jobs that need not read the file, since the text cannot have changed. */
+export function keepsText(processingType: string | null): boolean {
+  return processingType === METADATA_EDIT || processingType === DOCUMENT_RESTORE;
+}
 
 /**
  * Operations on ingest jobs. A document that is ingested again is found by its old generation until the new one is

@@ -13,8 +13,16 @@ const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
   upstream_rejected: 'upstream_rejected',
 };
 
-/** Recognition for the pictures of a document that was uploaded with `strategy`; null if they are not read. */
-export function pictureReading(images: DocumentImages, strategy: IngestOptions['ocr_strategy']): ImageReading | null {
+/**
+ * Recognition for the pictures of a document that was uploaded with `strategy`; null if they are not read.
+ *
+ * @param onRead called after each picture
+ */
+export function pictureReading(
+  images: DocumentImages,
+  strategy: IngestOptions['ocr_strategy'],
+  onRead: () => void = () => {},
+): ImageReading | null {
   if (strategy === 'never') return null;
   return {
     strategy,
@@ -28,6 +36,8 @@ export function pictureReading(images: DocumentImages, strategy: IngestOptions['
           throw new ExtractError(category, message, error);
         }
         throw asJobError(error, failureCategoryOf(error));
+      } finally {
+        onRead();
       }
     },
   };

@@ -19,7 +19,8 @@ import { GenerationWriter, type WriteContext } from './write-generation.ts';
  * Write a new generation of a document from the chunks and vectors that are stored of it. An edit of metadata changes
  * neither its text nor its vectors, so the file need not be read again.
  *
- * Null: nothing is stored, it is damaged, or its vectors are of another latent space than those of the bucket now.
+ * Null: nothing is stored, or only of an earlier content; it is damaged; or its vectors are of another latent space than
+ * those of the bucket now.
  */
 export async function restoreGeneration(
   context: WriteContext,
@@ -27,6 +28,7 @@ export async function restoreGeneration(
   source: IngestSource,
 ): Promise<NewGeneration | null> {
   const { orgId, bucketId, documentId } = source;
+  if (source.isContentPending) return null;
   const stored = await findStoredGeneration(context.sql, orgId, documentId);
   if (stored === null || stored.space === KEYWORD_ONLY || source.fileType === null) return null;
   const origin = await findBucketOrigin(context.sql, bucketId);
@@ -77,6 +79,7 @@ async function copyParts(
     const isLast = written === chunksCount;
     if (isLast) await lease.advance('indexing');
     await writer.write(preparedOf(part, tokens), { ...part, origin: { model, revision, space } }, isLast);
+    lease.worked();
   }
 }
 

@@ -6,7 +6,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { requeueDocument } from './job-store.ts';
 import { type FailedDocument, hasUnfinishedJob, selectFailedByOutage } from './retry-store.ts';
-import { snapshotOf } from './upload.ts';
+import { snapshotOf } from './snapshot.ts';
 
 /** Priority of the new jobs: after uploads and edits, which people wait for. */
 const PRIORITY = 5;

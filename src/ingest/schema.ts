@@ -47,7 +47,10 @@ const UploadFields = z.object({
   privacy_level: formNumber(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
   public_accessible: formBoolean(z.boolean().optional()),
-  on_duplicate: z.enum(['link', 'reject', 'allow']).default('link'),
+  on_duplicate: z
+    .enum(['link', 'reject', 'allow', 'replace'])
+    .default('link')
+    .describe('replace: the document of the same source_path gets this content'),
   ...IngestOptions.shape,
 });
 
@@ -64,6 +67,10 @@ export const UploadRequest = UploadFields.extend({
     if (fields.chunk_overlap > fields.chunk_size / 2) {
       context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'must be at most half of chunk_size' });
     }
+    if (fields.on_duplicate === 'replace' && !fields.source_path) {
+      const message = 'is required if on_duplicate is replace, since it tells which document is replaced';
+      context.addIssue({ code: 'custom', path: ['source_path'], message });
+    }
   })
   .meta({
     required: ['filename'],
@@ -79,6 +86,7 @@ export const UploadReply = z
     collection_id: z.string().nullable(),
     status: z.enum(DOCUMENT_STATUSES),
     duplicate_of: z.string().optional().describe('set when the same bytes were in the bucket already'),
+    replaced: z.literal(true).optional().describe('set when an earlier content of the document is replaced'),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'Upload' });

@@ -24,6 +24,8 @@ export interface IngestSource {
   /** Format and pages as they were found before; null: not read yet, or a format without pages. */
   readonly fileType: string | null;
   readonly pageCount: number | null;
+  /** True if what is stored of the document is of an earlier content. */
+  readonly isContentPending: boolean;
 }
 
 /**
@@ -58,6 +60,7 @@ export async function beginIngest(
     eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
     fileType: row['file_type'] as string | null,
     pageCount: row['page_count'] as number | null,
+    isContentPending: row['content_pending'] as boolean,
   };
 }
 
@@ -126,7 +129,7 @@ export async function activateGeneration(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE documents SET active_generation = CASE WHEN searchable THEN ${generation.id}::bigint END, stored_generation = NULL,
-           status = 'ready', keyword_only = false, error_message = NULL,
+           status = 'ready', keyword_only = false, content_pending = false, error_message = NULL,
            file_type = ${found.fileType}, page_count = ${found.pageCount},
            chunks_count = CASE WHEN searchable THEN ${generation.chunksCount}::integer END,
            embed_model = ${generation.embedModel}, updated_at = now()
@@ -231,7 +234,8 @@ export async function updateToKeywordOnly(
   found: { readonly format: string; readonly pages: number | null; readonly reason: string },
 ): Promise<void> {
   await tx`
-    UPDATE documents SET active_generation = ${id}::bigint, keyword_only = true, chunks_count = ${chunksCount},
+    UPDATE documents SET active_generation = ${id}::bigint, keyword_only = true, content_pending = false,
+           chunks_count = ${chunksCount},
            status = 'failed', error_message = ${found.reason}, embed_model = NULL, file_type = ${found.format},
            page_count = ${found.pages}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND searchable

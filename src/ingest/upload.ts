@@ -1,30 +1,19 @@
 import type { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
 import { requireMetadataManager } from '../access/roles.ts';
-import { ACCESS_AT_UPLOAD, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
-import { originalKey } from '../documents/documents.ts';
-import type { BucketView } from '../documents/schema.ts';
-import {
-  findBucket,
-  findByContent,
-  findCollection,
-  insertDocument,
-  lockBucketPolicy,
-  lockContent,
-  lockStoredBytes,
-} from '../documents/store.ts';
+import { requireOwnDepartment } from '../documents/access-policy.ts';
+import { nextContentKey, originalKey } from '../documents/documents.ts';
+import { findBucket, findCollection } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
-import { enqueueJob } from '../jobs/store.ts';
 import type { Config } from '../platform/config.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { register } from './register-upload.ts';
+import { findReplaced } from './replace-document.ts';
 import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
-
-/** Default priority, which every ingest job has; only bulk jobs are ordered by plan. */
-const INGEST_PRIORITY = 2;
 
 export interface UploadContext {
   readonly sql: Sql;
@@ -64,7 +53,7 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
  * unreferenced bytes, but never a document without bytes or without a job.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
- *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), 400
+ *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), `path_busy` (409), 400
  */
 export async function uploadDocument(
   context: UploadContext,
@@ -83,16 +72,18 @@ export async function uploadDocument(
     ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)
     : null;
 
-  const id = newId('doc');
-  const key = originalKey(caller.orgId, id);
+  const replaced = await findReplaced(sql, caller, bucket.id, request);
+  const id = replaced ?? newId('doc');
+  const key = replaced === null ? originalKey(caller.orgId, id) : nextContentKey(caller.orgId, id);
   const stored = await store(objects, key, content);
   let reply: UploadReply;
+  let replacedKey: string | null;
   try {
     if (stored.sizeBytes === 0) throw invalidRequest('the file is empty', 'file', 'empty_file');
     const { workflowId = null, plans } = context;
     const storageBytesMax = plans[caller.plan]?.storageBytes ?? null;
-    const upload = { id, key, stored, content, workflowId, storageBytesMax };
-    reply = await register(sql, caller, bucket, collection?.id ?? null, upload, request);
+    const upload = { id, isReplacement: replaced !== null, key, stored, content, workflowId, storageBytesMax };
+    ({ reply, replacedKey } = await register(sql, caller, bucket, collection?.id ?? null, upload, request));
   } catch (error) {
     await objects
       .delete(key, { unreferenced: true })
@@ -101,6 +92,8 @@ export async function uploadDocument(
       );
     throw error;
   }
+  // A crash before this leaves the replaced content until its document is deleted.
+  if (replacedKey !== null) await objects.delete(replacedKey).catch(() => undefined);
   if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
   else
     await context.notifier
@@ -112,140 +105,4 @@ export async function uploadDocument(
 function store(objects: Objects, key: string, content: UploadContent) {
   if ('file' in content) return objects.adopt(content.file, key);
   return objects.put(key, 'bytes' in content ? content.bytes : content.openStream());
-}
-
-interface Stored {
-  readonly id: string;
-  readonly key: string;
-  readonly stored: { sizeBytes: number; sha256: string };
-  readonly content: UploadContent;
-  readonly workflowId: string | null;
-  /** Bound on the bytes of all documents of the organization; null for none. */
-  readonly storageBytesMax: number | null;
-}
-
-function register(
-  sql: Sql,
-  caller: Caller,
-  bucket: BucketView,
-  collectionId: string | null,
-  { id, key, stored, content, workflowId, storageBytesMax }: Stored,
-  request: UploadRequest,
-): Promise<UploadReply> {
-  const sha256 = Buffer.from(stored.sha256, 'hex');
-  const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
-  return sql.begin(async (tx) => {
-    const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);
-    const { access, warnings } = clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
-    // An edit ignores such a scope; here that would show the document to every department.
-    if (scope !== undefined && access.scope !== scope) {
-      const listed = policy.departments?.join(', ');
-      throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
-    }
-    if (request.on_duplicate !== 'allow') {
-      await lockContent(tx, bucket.id, sha256);
-      const duplicate = await findByContent(tx, caller, bucket.id, sha256);
-      if (duplicate && request.on_duplicate === 'reject') {
-        throw new AppError({
-          code: 'duplicate_document',
-          status: 409,
-          message: `the bucket already contains the same bytes as document ${duplicate.id}`,
-        });
-      }
-      if (duplicate) {
-        return {
-          id: duplicate.id,
-          job_id: duplicate.jobId,
-          bucket_id: bucket.id,
-          collection_id: duplicate.collectionId,
-          status: duplicate.status,
-          duplicate_of: duplicate.id,
-          warnings: [],
-        };
-      }
-    }
-    if (storageBytesMax !== null) await requireStorage(tx, caller, stored.sizeBytes, storageBytesMax);
-    await insertDocument(tx, {
-      id,
-      orgId: caller.orgId,
-      bucketId: bucket.id,
-      collectionId,
-      fileName: content.fileName,
-      contentType: content.contentType,
-      sizeBytes: stored.sizeBytes,
-      sha256,
-      objectKey: key,
-      options: {
-        ocr_strategy: request.ocr_strategy,
-        chunk_size: request.chunk_size,
-        chunk_overlap: request.chunk_overlap,
-      },
-      metadata,
-      access,
-      ownerDepartment: caller.department,
-      uploadedByUserId: caller.userId,
-      sourcePath: request.source_path ?? null,
-    });
-    const job = await enqueueJob(tx, {
-      id: newId('job'),
-      kind: 'ingest',
-      orgId: caller.orgId,
-      bucketId: bucket.id,
-      collectionId,
-      documentId: id,
-      workflowId,
-      priority: INGEST_PRIORITY,
-      s3Key: key,
-      fileName: content.fileName,
-      fileSizeBytes: stored.sizeBytes,
-      processingType: 'document_upload',
-      metadataSnapshot: snapshotOf({
-        fileName: content.fileName,
-        sourcePath: request.source_path ?? null,
-        metadata,
-      }),
-    });
-    return {
-      id,
-      job_id: job.id,
-      bucket_id: bucket.id,
-      collection_id: collectionId,
-      status: 'queued' as const,
-      warnings,
-    };
-  });
-}
-
-/**
- * Check that a file fits into what the organization may store. Uploads of one organization pass one after the other from
- * here to the end of their transactions, so that together they cannot exceed it.
- *
- * @throws AppError `storage_quota_exceeded` (402)
- */
-async function requireStorage(tx: Sql, caller: Caller, sizeBytes: number, bytesMax: number): Promise<void> {
-  const storedBytes = await lockStoredBytes(tx, caller.orgId);
-  if (storedBytes + sizeBytes <= bytesMax) return;
-  throw new AppError({
-    code: 'storage_quota_exceeded',
-    status: 402,
-    message: `the plan "${caller.plan}" stores ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
-  });
-}
-
-/** Snapshot of a document at the time when its job is queued (contract 2.6). */
-export function snapshotOf(document: {
-  fileName: string;
-  sourcePath: string | null;
-  metadata: Record<string, string>;
-}): Record<string, unknown> {
-  return {
-    file_name: document.fileName,
-    source_path: document.sourcePath,
-    captured_at: new Date().toISOString(),
-    metadata: document.metadata,
-  };
-}
-
-function withoutNulls(metadata: Record<string, string | null>): Record<string, string> {
-  return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -42,6 +42,17 @@ export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly strin
       AND ${isUnfinished(sql)}`;
 }
 
+/** Cancel the unfinished jobs of these documents, locked in order of their ids. */
+export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+  const jobs = await lockJobsOf(tx, orgId, documentIds);
+  if (jobs.length === 0) return;
+  await cancelJobs(
+    tx,
+    orgId,
+    jobs.map(({ id }) => id),
+  );
+}
+
 /** Erase file names and metadata of deleted documents from their jobs. */
 export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   // Locked in order of their ids first, since two processes may remove the same documents at once.

@@ -22,7 +22,7 @@ export interface JobKindOperations {
    * Clean up after the job, in the transaction that cancels it or removes it while it is queued. The job may have been
    * running until now, and its worker may not know yet.
    */
-  onCancelled(tx: Sql, job: Job): Promise<void>;
+  onCancelled(tx: Sql, job: Job, caller: Caller): Promise<void>;
   /**
    * Queue a job (`enqueueJob`) under `newJobId` that does the work of this finished one again, on the same source and
    * with the same priority, bucket and collection, and with `reprocessOfJobId` set.

@@ -37,6 +37,7 @@ export class Lease {
   readonly held: HeldJob;
   #phase: JobPhase;
   #isSuspect: boolean;
+  #unitsDone = 0;
 
   constructor(sql: Sql, job: Job, phase: JobPhase) {
     this.#sql = sql;
@@ -77,11 +78,25 @@ export class Lease {
     if (!(await isHeld(this.#sql, this.held))) throw new LeaseLost(this.job.id);
   }
 
+  /** Number of units of work that this attempt has done. */
+  get unitsDone(): number {
+    return this.#unitsDone;
+  }
+
+  /**
+   * Count a unit of work as done: a window of text, a picture, a page of chunks, a batch of entries. The next heartbeat
+   * writes the time of it. A job that does none for long can be reaped, although its worker is alive.
+   */
+  worked(): void {
+    this.#unitsDone++;
+  }
+
   /**
    * Record that a part of the work is stored for good, from which another worker can continue. A job that makes
    * progress is not one that kills its workers, so the leases that it has lost are forgotten.
    */
   async progressed(): Promise<void> {
+    this.worked();
     if (!this.#isSuspect) return;
     this.#isSuspect = false;
     await forgetCrashes(this.#sql, this.held);

@@ -47,31 +47,31 @@ export async function deleteOldJobs(sql: Sql, ageMs: number, rowsMax: number): P
   return result.count;
 }
 
-/** Find jobs of all organizations in progress without a heartbeat for `silentMs`, the longest silent first. */
-export async function findStale(sql: Sql, silentMs: number, limit: number): Promise<Job[]> {
+/** Find jobs of all organizations in progress that did no work for `idleMs`, the longest idle first. */
+export async function findStale(sql: Sql, idleMs: number, limit: number): Promise<Job[]> {
   const rows = await sql`
     SELECT * FROM jobs
-    WHERE ${isInProgress(sql)} AND ${isSilent(sql, silentMs)}
+    WHERE ${isInProgress(sql)} AND ${isIdle(sql, idleMs)}
     ORDER BY checkpoint_at LIMIT ${limit}`;
   return rows.map((row) => toJob(row as Row));
 }
 
-/** Fail a silent job and raise its fence. Return false if it had a heartbeat or was changed meanwhile. */
+/** Fail an idle job and raise its fence. Return false if it did work or was changed meanwhile. */
 export async function failStale(
   sql: Sql,
   stale: HeldJob & { readonly status: JobStatus },
-  silentMs: number,
+  idleMs: number,
   failure: JobFailure,
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', fence = fence + 1, failed_phase = ${stale.status},
            error_category = ${failure.category}, error_message = ${failure.message}, retryable = ${failure.retryable},
            completed_at = now(), updated_at = now(), lease_expires_at = NULL
-    WHERE id = ${stale.id} AND fence = ${stale.fence} AND status = ${stale.status} AND ${isSilent(sql, silentMs)}
+    WHERE id = ${stale.id} AND fence = ${stale.fence} AND status = ${stale.status} AND ${isIdle(sql, idleMs)}
     RETURNING 1`;
   return rows.length === 1;
 }
 
-function isSilent(sql: Sql, silentMs: number) {
-  return sql`checkpoint_at < now() - ${silentMs} * interval '1 millisecond'`;
+function isIdle(sql: Sql, idleMs: number) {
+  return sql`checkpoint_at < now() - ${idleMs} * interval '1 millisecond'`;
 }

@@ -41,7 +41,7 @@ export async function cancelJob(
   const isCancelled = await sql.begin(async (tx) => {
     const cancelled = await cancelRow(tx, caller.orgId, job.id, force ? UNFINISHED : ['queued']);
     if (cancelled === null) return false;
-    await operations.kinds.get(job.kind)?.onCancelled(tx, cancelled);
+    await operations.kinds.get(job.kind)?.onCancelled(tx, cancelled, caller);
     await audit(tx, caller, 'job.cancel', job, { was: job.status });
     return true;
   });
@@ -91,7 +91,7 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
   const operationsOfKind = operations.kinds.get(kind);
   const deleted = await sql.begin(async (tx) => {
     const job = await deleteRow(tx, caller.orgId, id);
-    if (job?.status === 'queued') await operationsOfKind?.onCancelled(tx, job);
+    if (job?.status === 'queued') await operationsOfKind?.onCancelled(tx, job, caller);
     if (job) await audit(tx, caller, 'job.delete', job, { was: job.status, file_name: job.fileName });
     return job;
   });

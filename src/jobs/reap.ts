@@ -10,8 +10,9 @@ import type { Job, JobKind, ReapReply } from './schema.ts';
 const REAP_MAX = 10_000;
 
 /**
- * Fail jobs of all organizations that have been in progress without a sign of life (checkpoint or heartbeat) for
- * `timeoutMinutes`. With `dryRun` they are only listed.
+ * Fail jobs of all organizations that have been in progress for `timeoutMinutes` without finishing a unit of work. A
+ * heartbeat is none, so that the job of a worker that is alive but hangs is reaped too. With `dryRun` they are only
+ * listed.
  *
  * @param actor name of the caller in the audit log
  */
@@ -23,14 +24,14 @@ export async function reapStaleJobs(
   options: { timeoutMinutes: number; dryRun?: boolean },
 ): Promise<ReapReply> {
   const { sql, kinds, logger } = operations;
-  const silentMs = options.timeoutMinutes * 60_000;
+  const idleMs = options.timeoutMinutes * 60_000;
   const failure = {
     category: 'stale',
-    message: `the job gave no sign of life for ${options.timeoutMinutes} minutes; process it again`,
+    message: `the job did no work for ${options.timeoutMinutes} minutes; process it again`,
     retryable: true,
   } as const;
   const reaped: Job[] = [];
-  for (const job of await findStale(sql, silentMs, REAP_MAX)) {
+  for (const job of await findStale(sql, idleMs, REAP_MAX)) {
     if (options.dryRun) {
       reaped.push(job);
       continue;
@@ -38,7 +39,7 @@ export async function reapStaleJobs(
     // Each in a transaction of its own: a job whose cleanup fails must not block the others.
     const isReaped = await sql
       .begin(async (tx) => {
-        if (!(await failStale(tx, job, silentMs, failure))) return false;
+        if (!(await failStale(tx, job, idleMs, failure))) return false;
         await kinds.get(job.kind)?.onFailed(tx, job, failure);
         const detail = { kind: job.kind, was: job.status };
         await recordAudit(tx, { orgId: job.orgId, actor, action: 'job.reap', target: job.id, detail });

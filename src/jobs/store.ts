@@ -90,34 +90,46 @@ function dueSuspect(sql: Sql, kind: JobKind) {
             AND suspect.crash_count > 0 AND (suspect.scheduled_at IS NULL OR suspect.scheduled_at <= now()))`;
 }
 
+/** Held job whose lease is to be extended. */
+export interface RunningJob extends HeldJob {
+  /** True if a unit of its work was done since it was last written. The reap call measures from that time. */
+  readonly hasWorked: boolean;
+}
+
 /**
  * Extend the leases of a worker's jobs; returns the jobs that are still held. A row that another transaction has locked
  * (a cancel, the end of the job) is skipped and counts as held: waiting for it would delay the other leases, and two
- * transactions that wait for each other's rows would deadlock.
+ * transactions that wait for each other's rows would deadlock. `isWritten` is false for a skipped row.
  */
 export async function renewLeases(
   sql: Sql,
   workerId: string,
-  held: readonly HeldJob[],
+  held: readonly RunningJob[],
   leaseMs: number,
-): Promise<HeldJob[]> {
+): Promise<(HeldJob & { readonly isWritten: boolean })[]> {
   if (held.length === 0) return [];
   const rows = await sql`
     WITH mine AS MATERIALIZED (
-      SELECT jobs.id, jobs.fence
+      SELECT jobs.id, jobs.fence, held.has_worked
       FROM jobs JOIN (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
-                             unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence) AS held
+                             unnest(${sql.array(held.map((h) => h.fence))}::bigint[]) AS fence,
+                             unnest(${sql.array(held.map((h) => h.hasWorked))}::boolean[]) AS has_worked) AS held
         ON held.id = jobs.id AND held.fence = jobs.fence
       WHERE jobs.worker_id = ${workerId} AND ${isInProgress(sql)}),
     free AS MATERIALIZED (
-      SELECT jobs.id FROM jobs JOIN mine ON mine.id = jobs.id AND mine.fence = jobs.fence
+      SELECT jobs.id, mine.has_worked FROM jobs JOIN mine ON mine.id = jobs.id AND mine.fence = jobs.fence
       WHERE ${isInProgress(sql)}
       FOR UPDATE OF jobs SKIP LOCKED),
     renewed AS (
-      UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond', checkpoint_at = now()
+      UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+             checkpoint_at = CASE WHEN free.has_worked THEN now() ELSE checkpoint_at END
       FROM free WHERE jobs.id = free.id)
-    SELECT id, fence FROM mine`;
-  return rows.map((row) => ({ id: row['id'] as string, fence: Number(row['fence']) }));
+    SELECT id, fence, id IN (SELECT id FROM free) AS is_written FROM mine`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    fence: Number(row['fence']),
+    isWritten: row['is_written'] as boolean,
+  }));
 }
 
 /** Move a held job to its next phase. Return false if it is no longer held. */

@@ -39,7 +39,7 @@ export class JobWorker implements Service {
   readonly #context: WorkerContext;
   readonly #handler: JobHandler;
   readonly #options: Required<WorkerOptions>;
-  readonly #running = new Map<string, { lease: Lease; done: Promise<void> }>();
+  readonly #running = new Map<string, { lease: Lease; done: Promise<void>; unitsWritten: number }>();
   readonly #stop = new AbortController();
   #isExclusive = false;
   #endWait: () => void = () => {};
@@ -172,7 +172,7 @@ export class JobWorker implements Service {
       if (this.#running.size === 0) this.#isExclusive = false;
       this.#wake();
     });
-    this.#running.set(job.id, { lease, done });
+    this.#running.set(job.id, { lease, done, unitsWritten: 0 });
   }
 
   async #run(lease: Lease): Promise<void> {
@@ -233,20 +233,24 @@ export class JobWorker implements Service {
     return this.#nextHeartbeat;
   }
 
-  /** Extend the leases of running jobs, and stop jobs whose lease is lost. */
+  /** Extend the leases of running jobs with the time of their last unit of work, and stop jobs whose lease is lost. */
   async #renew(): Promise<void> {
     const { sql, logger } = this.#context;
-    const leases = [...this.#running.values()].map((run) => run.lease);
+    const runs = [...this.#running.values()].map((run) => ({ run, unitsDone: run.lease.unitsDone }));
+    const leases = runs.map(({ run }) => run.lease);
     try {
       const beganMs = performance.now();
       const renewed = await renewLeases(
         sql,
         this.id,
-        leases.map((lease) => lease.held),
+        runs.map(({ run, unitsDone }) => ({ ...run.lease.held, hasWorked: unitsDone > run.unitsWritten })),
         this.#options.leaseMs,
       );
       this.#lastRenewalMs = Math.max(beganMs, this.#lastRenewalMs);
-      const kept = new Set(renewed.map((held) => held.id));
+      const kept = new Map(renewed.map((held) => [held.id, held]));
+      for (const { run, unitsDone } of runs) {
+        if (kept.get(run.lease.job.id)?.isWritten) run.unitsWritten = unitsDone;
+      }
       for (const lease of leases) {
         if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
       }

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { DocumentFacts } from '../documents/content-store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
 
@@ -154,44 +155,6 @@ export async function setEventTime(tx: Sql, orgId: string, documentId: string, e
   await tx`
     UPDATE documents SET event_time = ${eventTime}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
-}
-
-export interface NewContent {
-  readonly objectKey: string;
-  readonly sizeBytes: number;
-  readonly sha256: Buffer;
-  readonly contentType: string | null;
-}
-
-export interface DocumentFacts {
-  readonly fileName: string;
-  readonly sourcePath: string | null;
-  /** Metadata that the source writes; user metadata of callers stays. */
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly eventTime: Date | null;
-}
-
-/**
- * Give a document other content; searches find the old one until the job of the new one is done.
- *
- * @returns key of the object with the old content; null if the document is deleted or being deleted
- */
-export async function replaceContent(
-  tx: Sql,
-  orgId: string,
-  documentId: string,
-  content: NewContent,
-  facts: DocumentFacts,
-): Promise<string | null> {
-  const [row] = await tx`
-    WITH before AS (
-      SELECT object_key FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE)
-    UPDATE documents SET object_key = ${content.objectKey}, size_bytes = ${content.sizeBytes}, sha256 = ${content.sha256},
-           content_type = ${content.contentType}, file_name = ${facts.fileName}, source_path = ${facts.sourcePath},
-           event_time = ${facts.eventTime}, metadata = metadata || ${tx.json(facts.metadata)},
-           status = CASE WHEN active_generation IS NULL THEN 'queued' ELSE status END, updated_at = now()
-    FROM before WHERE org_id = ${orgId} AND id = ${documentId} RETURNING before.object_key`;
-  return row ? (row['object_key'] as string) : null;
 }
 
 /** Give the documents of an entry, of all versions, another name; nothing is read or embedded. */

@@ -1,6 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { selectUser } from '../access/user-store.ts';
+import { removeDocumentsOf } from '../documents/documents.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { cancelRow } from '../jobs/operation-store.ts';
@@ -9,6 +10,7 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import type { ConnectionSettings } from '../platform/source-settings.ts';
+import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { nextRun } from './schedule.ts';
@@ -21,7 +23,6 @@ import {
   type SyncReply,
 } from './schema.ts';
 import * as store from './source-store.ts';
-import { removeDocumentsOf } from './write-entries.ts';
 
 /** Documents that are removed in one transaction when their source is deleted. */
 const REMOVED_BATCH = 500;
@@ -49,7 +50,7 @@ export async function createSource(
     const names = Object.keys(connections).join(', ') || 'none; add one under sources in service.yaml';
     throw invalidRequest(`connection: the settings have no "${request.connection}"; they have ${names}`, 'connection');
   }
-  const config = CONFIG_BY_TYPE[connection.type].safeParse(request.config);
+  const config = parseWithNulls(CONFIG_BY_TYPE[connection.type], request.config);
   if (!config.success) {
     const issue = config.error.issues[0];
     const at = ['config', ...(issue?.path ?? [])].map(String).join('.');

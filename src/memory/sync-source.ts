@@ -3,6 +3,7 @@ import type { Lease } from '../jobs/lease.ts';
 import { findByContent, findEntries, type KnownEntry, readEntries } from './entry-store.ts';
 import {
   type EntryFault,
+  keptByFaults,
   type ListedEntry,
   type ReadEntry,
   SourceFault,
@@ -74,12 +75,14 @@ export async function syncSource(context: WriteContext, reader: SourceReader, le
   for (let from = 0; from < removed.length; from += REMOVED_BATCH) {
     signal.throwIfAborted();
     await removeEntries(context, removed.slice(from, from + REMOVED_BATCH));
+    lease.worked();
   }
   return { unchanged, failed: faults.length, firstFault: faults[0] ?? null };
 }
 
 /** Compare the listing of the source with the known entries. */
-async function compare(context: WriteContext, reader: SourceReader, { signal }: Lease): Promise<Difference> {
+async function compare(context: WriteContext, reader: SourceReader, lease: Lease): Promise<Difference> {
+  const { signal } = lease;
   const { sql, source, held } = context;
   const known = new Map<string, KnownEntry>();
   for await (const page of readEntries(sql, source.orgId, source.id, held.id)) {
@@ -91,6 +94,7 @@ async function compare(context: WriteContext, reader: SourceReader, { signal }: 
   let unchanged = 0;
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
+    lease.worked();
     faults.push(...listing.faults);
     for (const listed of listing.entries) {
       if (seen.has(listed.key)) {
@@ -107,7 +111,7 @@ async function compare(context: WriteContext, reader: SourceReader, { signal }: 
     }
   }
   if (seen.size === 0 && known.size >= EMPTIED_MIN) throw emptied(known.size);
-  const isKept = protection(faults);
+  const isKept = keptByFaults(faults);
   const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
 }
@@ -116,13 +120,6 @@ function emptied(before: number): SourceFault {
   return new SourceFault(
     `the source shows no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, remove the source with its documents, and add it again`,
   );
-}
-
-/** Return a test of keys that are not removed, since it is not known if they are gone. */
-function protection(faults: readonly EntryFault[]): (key: string) => boolean {
-  const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
-  const folders = faults.filter((fault) => fault.isFolder).map(({ key }) => `${key}/`);
-  return (key) => keys.has(key) || folders.some((folder) => key.startsWith(folder));
 }
 
 async function workOf(

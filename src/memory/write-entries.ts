@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { ACCESS_AT_UPLOAD } from '../documents/access-policy.ts';
-import { markDocuments } from '../documents/deletion-store.ts';
-import { originalKey } from '../documents/documents.ts';
+import { replaceContent } from '../documents/content-store.ts';
+import { nextContentKey, originalKey, removeDocumentsOf } from '../documents/documents.ts';
 import { IngestOptions } from '../documents/schema.ts';
 import { insertDocument, lockBucketPolicy, type NewDocument, timeOf } from '../documents/store.ts';
-import { snapshotOf } from '../ingest/upload.ts';
-import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
+import { snapshotOf } from '../ingest/snapshot.ts';
+import { cancelJobsOfDocuments } from '../jobs/document-jobs-store.ts';
 import { LeaseLost } from '../jobs/lease.ts';
 import { enqueueJob, type HeldJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
@@ -93,8 +93,8 @@ async function storeContent(
   const nothing = { documentId: null, objectKey: null };
   if (content === null) return { read, known, kind: 'empty', ...nothing, sizeBytes: 0, sha256: NOTHING };
   const documentId = (source.versions === 'replace' ? known?.documentId : null) ?? newId('doc');
-  const original = originalKey(source.orgId, documentId);
-  const objectKey = documentId === known?.documentId ? `${original}-${newId('v')}` : original;
+  const keyOf = documentId === known?.documentId ? nextContentKey : originalKey;
+  const objectKey = keyOf(source.orgId, documentId);
   const put = (body: Parameters<Objects['put']>[1]) => objects.put(objectKey, body, { signal });
   const inline = 'bytes' in content ? content.bytes : null;
   const streamed = 'openStream' in content ? await put(content.openStream()) : null;
@@ -190,7 +190,7 @@ async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, pr
     await cancelJobsOfDocuments(tx, orgId, [documentId]);
     const content = { ...work, objectKey, contentType: read.contentType };
     const facts = { ...factsOf(context, read), eventTime: timeOf(read.eventTimeMs) };
-    oldKey = await entries.replaceContent(tx, orgId, documentId, content, facts);
+    oldKey = await replaceContent(tx, orgId, documentId, content, facts);
     // A document that a user has deleted stays deleted; the entry is taken note of.
     if (oldKey === null) {
       await entries.updateEntry(tx, entryOf(context, work, entryId, documentId));
@@ -254,23 +254,4 @@ export async function removeEntries(context: WriteContext, ids: readonly string[
     await entries.deleteEntries(tx, source.orgId, ids);
     await addCounts(tx, source, { removed: ids.length });
   });
-}
-
-/** Mark documents as deleted: no reader finds them any more, and the purge removes what is stored of them. */
-export async function removeDocumentsOf(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<number> {
-  if (documentIds.length === 0) return 0;
-  // Lock jobs before documents, in the order of a job that finishes.
-  await cancelJobsOfDocuments(tx, orgId, documentIds);
-  await markDocuments(tx, orgId, documentIds);
-  return documentIds.length;
-}
-
-async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
-  const jobs = await lockJobsOf(tx, orgId, documentIds);
-  if (jobs.length === 0) return;
-  await cancelJobs(
-    tx,
-    orgId,
-    jobs.map(({ id }) => id),
-  );
 }

@@ -1,7 +1,7 @@
 import { recordAudits } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { METADATA_EDIT } from '../ingest/job-operations.ts';
-import { snapshotOf } from '../ingest/upload.ts';
+import { snapshotOf } from '../ingest/snapshot.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';

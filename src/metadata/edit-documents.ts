@@ -11,7 +11,7 @@ import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
-import { type PlannedEdit, planEdit, type SkipReason } from './plan-edit.ts';
+import { type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { selectMatchIds, selectVisibleMatches } from './store.ts';
@@ -30,8 +30,8 @@ export interface BulkEditContext extends EditContext {
  * after others were committed, the remaining documents stay unchanged, a warning reports it, and the same request can
  * be sent again for them.
  *
- * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has the documents that would
- * be updated.
+ * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has every match as it would be
+ * after the change, also those that would stay as they are.
  *
  * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`, `role_missing`
  *   (403), `bucket_not_found` (404)
@@ -104,6 +104,14 @@ const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
   limits: 'would have more metadata than a document can',
   changed: 'no longer match',
   unprocessed: 'were not processed',
+};
+
+/** Reasons for which a match would stay as it is. */
+const UNCHANGED: Record<SkipReason, string> = {
+  hidden: '',
+  unchanged: 'it already has these values',
+  deleting: 'it is being deleted',
+  limits: 'it would have more metadata than a document can',
 };
 
 /** Run of one bulk change. */
@@ -186,29 +194,37 @@ class BulkRun {
   }
 
   async #previewBatch(ids: readonly string[]): Promise<void> {
-    for (const { document, warnings } of await this.#plan(this.#context.sql, ids, this.#bucket.policy)) {
-      this.#items.push({ ...itemOf(document.id, document.metadata, document.searchable), warnings });
+    const documents = await readEditable(this.#context.sql, this.scope, ids, this.scope.where);
+    this.#skip('changed', ids.length - documents.length);
+    for (const document of documents) {
+      const planned = this.#planOne(document, this.#bucket.policy);
+      if ('skip' in planned) this.#skip(planned.skip);
+      if ('skip' in planned && planned.skip === 'hidden') continue;
+      this.#items.push(previewItem(document, planned));
     }
   }
 
   async #editBatch(ids: readonly string[]): Promise<void> {
-    const { applied, count } = await this.#context.sql.begin(async (tx) => {
+    const { applied, skips, gone } = await this.#context.sql.begin(async (tx) => {
       const { policy } = await lockBucketPolicy(tx, this.#caller.orgId, this.#bucket.id);
       const isDisabling = this.#request.edit.searchable === false;
       // Lock jobs before documents, in the order of a job that finishes.
       const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];
       await lockDocuments(tx, this.scope, ids);
       const cancelled = await this.#cancelJobs(tx, jobs);
-      const skips: (keyof typeof SKIPPED)[] = [];
-      const plans = await this.#plan(tx, ids, policy, (reason, times) => {
-        for (let time = 0; time < times; time++) skips.push(reason);
-      });
+      const documents = await readEditable(tx, this.scope, ids, this.scope.where);
+      const planned = documents.map((document) => this.#planOne(document, policy));
+      const plans = planned.flatMap((each) => ('plan' in each ? [each.plan] : []));
+      const skips = planned.flatMap((each) => ('skip' in each ? [each.skip] : []));
+      const gone = ids.length - documents.length;
       const { statement } = this.#request;
       const edits = await applyEdits(tx, this.#caller, this.#bucket.id, plans, statement);
       for (const documentId of cancelled) await settleDocument(tx, this.#caller.orgId, documentId);
-      return { applied: edits, count: skips };
+      return { applied: edits, skips, gone };
     });
-    for (const reason of count) this.#skip(reason);
+    // Counted after the commit only.
+    this.#skip('changed', gone);
+    for (const reason of skips) this.#skip(reason);
     for (const edit of applied) this.#items.push(appliedItem(edit));
   }
 
@@ -232,25 +248,12 @@ class BulkRun {
     return [...own].filter(([, status]) => status === 'queued' || status === 'processing').map(([id]) => id);
   }
 
-  /** @param skip counts skipped documents; a transaction passes one that defers the count until it is committed */
-  async #plan(
-    sql: Sql,
-    ids: readonly string[],
-    bucket: BucketPolicy,
-    skip: (reason: keyof typeof SKIPPED, times: number) => void = (reason, times) => this.#skip(reason, times),
-  ): Promise<PlannedEdit[]> {
-    const documents = await readEditable(sql, this.scope, ids, this.scope.where);
-    skip('changed', ids.length - documents.length);
-    return documents.flatMap((document) => {
-      const result = planEdit(document, {
-        edit: this.#request.edit,
-        reindex: this.#reindex,
-        caller: this.#caller,
-        bucket,
-      });
-      if ('plan' in result) return [result.plan];
-      skip(result.skip, 1);
-      return [];
+  #planOne(document: EditableDocument, bucket: BucketPolicy): Planned {
+    return planEdit(document, {
+      edit: this.#request.edit,
+      reindex: this.#reindex,
+      caller: this.#caller,
+      bucket,
     });
   }
 
@@ -296,6 +299,19 @@ class BulkRun {
 
 function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchable: boolean): BulkEditItem {
   return { id, metadata: { ...metadata }, searchable, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+}
+
+/** Describe a match as it would be after the change. */
+function previewItem(document: EditableDocument, planned: Planned): BulkEditItem {
+  if ('plan' in planned) {
+    const { metadata, searchable, warnings } = planned.plan;
+    return { ...itemOf(document.id, metadata, searchable), warnings };
+  }
+  const { skip, fault, warnings = [] } = planned;
+  return {
+    ...itemOf(document.id, document.metadata, document.searchable),
+    warnings: [...warnings, UNCHANGED[skip] + (fault === undefined ? '' : `: ${fault}`)],
+  };
 }
 
 function appliedItem({ plan, reindexJobId }: AppliedEdit): BulkEditItem {

@@ -23,7 +23,8 @@ async function hardDelete(context: RemovalContext, lease: Lease): Promise<void> 
   const documents = await findMarkedBy(context.sql, job.orgId, job.id);
   // A job without documents has nothing to do. If only the rows are gone, an earlier attempt may not have finished.
   const isEmpty = job.fileSizeBytes === 0;
-  if (!isEmpty) await removeMarked(context, job.bucketId, documents, { expunges: true, signal });
+  if (!isEmpty)
+    await removeMarked(context, job.bucketId, documents, { expunges: true, signal, onBatch: () => lease.worked() });
   signal.throwIfAborted();
   await lease.complete(context.sql, {
     chunksCount: documents.reduce((sum, document) => sum + document.chunksCount, 0),

@@ -1,20 +1,26 @@
-import { transferMarked } from '../documents/deletion-store.ts';
+import { recordAudits } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { transferMarked, type UnmarkedDocument, unmarkDocuments } from '../documents/deletion-store.ts';
+import { DOCUMENT_RESTORE } from '../ingest/job-operations.ts';
+import { snapshotOf } from '../ingest/snapshot.ts';
 import type { JobKindOperations } from '../jobs/handler.ts';
+import type { Job } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
-import { conflict } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Sql } from '../platform/postgres.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Operations on hard deletes. The documents are gone for every reader before the job exists, so it cannot be cancelled;
- * reprocessing it continues with the documents that are left.
+ * Operations on hard deletes. A job that is cancelled or deleted before it starts gives its documents back: each gets a
+ * job that makes it searchable again from its stored vectors. After its start nothing comes back; the purge removes what
+ * is left. Reprocessing it continues with the documents that are left.
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {
-    async onCancelled() {
-      throw conflict(
-        'a hard delete cannot be cancelled: its documents are already gone, and the job only removes their data',
-        'hard_delete_is_final',
-      );
+    async onCancelled(tx, job, caller) {
+      // A job that began may have removed chunks and files already, and its worker may go on for a moment.
+      if (job.view.started_at !== null || job.view.reprocess_of_job_id !== null) return;
+      await restoreDocuments(tx, job, caller);
     },
     async reprocess(tx, job, newJobId) {
       const view = await enqueueJob(tx, {
@@ -35,4 +41,36 @@ export function hardDeleteOperations(): JobKindOperations {
     // The purge removes the documents of a failed job.
     async forget() {},
   };
+}
+
+async function restoreDocuments(tx: Sql, job: Job, caller: Caller): Promise<void> {
+  const documents = await unmarkDocuments(tx, job.orgId, job.bucketId, job.id);
+  await Promise.all(documents.filter(({ isSearchable }) => isSearchable).map((each) => queueRestore(tx, job, each)));
+  await recordAudits(
+    tx,
+    documents.map(({ id }) => ({
+      orgId: job.orgId,
+      actor: caller.actor,
+      action: 'document.hard_delete_cancelled',
+      target: id,
+      detail: { bucket_id: job.bucketId, job_id: job.id },
+    })),
+  );
+}
+
+function queueRestore(tx: Sql, job: Job, document: UnmarkedDocument) {
+  return enqueueJob(tx, {
+    id: newId('job'),
+    kind: 'ingest',
+    orgId: job.orgId,
+    bucketId: job.bucketId,
+    collectionId: document.collectionId,
+    documentId: document.id,
+    priority: job.priority,
+    s3Key: document.objectKey,
+    fileName: document.fileName,
+    fileSizeBytes: document.sizeBytes,
+    processingType: DOCUMENT_RESTORE,
+    metadataSnapshot: snapshotOf(document),
+  });
 }

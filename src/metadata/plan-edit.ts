@@ -44,11 +44,13 @@ export interface EditRequest {
   readonly bucket: BucketPolicy;
 }
 
-/** Plan an edit of a document, or return the reason to skip it. `fault`: the bound of metadata that it would exceed. */
-export function planEdit(
-  document: EditableDocument,
-  { edit, reindex, caller, bucket }: EditRequest,
-): { plan: PlannedEdit } | { skip: SkipReason; fault?: string } {
+/** Planned change, or the reason to skip the document. `fault`: the bound of metadata that it would exceed. */
+export type Planned =
+  | { readonly plan: PlannedEdit }
+  | { readonly skip: SkipReason; readonly fault?: string; readonly warnings?: readonly string[] };
+
+/** Plan an edit of a document. */
+export function planEdit(document: EditableDocument, { edit, reindex, caller, bucket }: EditRequest): Planned {
   if (!document.isReadable) return { skip: 'hidden' };
   if (document.status === 'deleting') return { skip: 'deleting' };
   const { scope, ...patch } = edit.metadata ?? {};
@@ -68,7 +70,7 @@ export function planEdit(
   const isReindexed = reindex && searchable && (isChanged || isBare || isEmpty);
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
   if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
-  if (!isChanged && !isReindexed) return { skip: 'unchanged' };
+  if (!isChanged && !isReindexed) return { skip: 'unchanged', warnings };
   return {
     plan: {
       document,

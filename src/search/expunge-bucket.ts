@@ -1,4 +1,5 @@
 import type { Table } from '@lancedb/lancedb';
+import { type DeletedTextAge, findDeletedText, findDueDeletedText, forgetDeletedText } from './deleted-text-store.ts';
 import { getIndexTable, markSettled, publishVersion } from './index-store.ts';
 import { buildTokenIndex, type LanceTables } from './lance.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
@@ -20,28 +21,51 @@ const CLOCK_SKEW_MS = 24 * 3_600_000;
  *
  * @throws AppError `index_lock_lost`, `index_unavailable` (503)
  */
-export async function expungeBucket(
-  { sql, direct, tables }: TableContext,
-  bucketId: string,
-  signal: AbortSignal,
-): Promise<void> {
+export async function expungeBucket(context: TableContext, bucketId: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  await withIndexWriterLock(direct, bucketId, async (stillHeld) => {
-    for (const name of await findRetiredTablesOf(sql, bucketId)) {
-      await tables.drop(name);
-      await forgetRetiredTable(sql, name);
-    }
-    const checkHeld = async () => {
-      if (!(await stillHeld())) throw lockLost();
-    };
-    const next = (await findReindexRun(sql, bucketId))?.tableName ?? null;
-    if (next !== null) await expunge(tables, next, checkHeld, async () => {});
-    const own = await getIndexTable(sql, bucketId);
-    if (own === null) return;
-    await expunge(tables, own.name, checkHeld, async (version) => {
-      await publishVersion(sql, bucketId, { version, origin: null, settled: false });
-      await markSettled(sql, bucketId, version);
+  await withIndexWriterLock(context.direct, bucketId, async (stillHeld) => {
+    const deletedAt = await findDeletedText(context.sql, bucketId);
+    await expungeLocked(context, bucketId, stillHeld);
+    if (deletedAt !== null) await forgetDeletedText(context.sql, bucketId, deletedAt);
+  });
+}
+
+/**
+ * Rewrite the indexes from whose rows documents were deleted. A large one is rewritten only once in a while, for all
+ * documents that were deleted meanwhile.
+ */
+export async function expungeDue(context: TableContext, age: DeletedTextAge, signal: AbortSignal): Promise<void> {
+  for (const bucketId of await findDueDeletedText(context.sql, age)) {
+    signal.throwIfAborted();
+    await withIndexWriterLock(context.direct, bucketId, async (stillHeld) => {
+      // Another process may have done it while this one waited.
+      const deletedAt = await findDeletedText(context.sql, bucketId);
+      if (deletedAt === null) return;
+      await expungeLocked(context, bucketId, stillHeld);
+      await forgetDeletedText(context.sql, bucketId, deletedAt);
     });
+  }
+}
+
+async function expungeLocked(
+  { sql, tables }: TableContext,
+  bucketId: string,
+  stillHeld: () => Promise<boolean>,
+): Promise<void> {
+  for (const name of await findRetiredTablesOf(sql, bucketId)) {
+    await tables.drop(name);
+    await forgetRetiredTable(sql, name);
+  }
+  const checkHeld = async () => {
+    if (!(await stillHeld())) throw lockLost();
+  };
+  const next = (await findReindexRun(sql, bucketId))?.tableName ?? null;
+  if (next !== null) await expunge(tables, next, checkHeld, async () => {});
+  const own = await getIndexTable(sql, bucketId);
+  if (own === null) return;
+  await expunge(tables, own.name, checkHeld, async (version) => {
+    await publishVersion(sql, bucketId, { version, origin: null, settled: false });
+    await markSettled(sql, bucketId, version);
   });
 }
 

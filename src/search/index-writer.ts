@@ -6,6 +6,7 @@ import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
+import { noteDeletedText } from './deleted-text-store.ts';
 import {
   adoptOrigin,
   findKnownGenerations,
@@ -96,9 +97,10 @@ export class IndexWriter {
     return checkComparable(this.#sql, bucketId, space);
   }
 
-  /** Remove every chunk of these documents. */
+  /** Remove every chunk of these documents. Their text is to be taken out of the files later (`expungeDue`). */
   async dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void> {
-    await this.#deleteWhere(bucketId, `document_id IN (${documentIds.map(quote).join(', ')})`, signal);
+    const predicate = `document_id IN (${documentIds.map(quote).join(', ')})`;
+    await this.#deleteWhere(bucketId, predicate, signal, { before: () => noteDeletedText(this.#sql, bucketId) });
   }
 
   /**
@@ -107,7 +109,8 @@ export class IndexWriter {
    */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
     const predicate = `generation IN (${generations.map(Number).join(', ')})`;
-    await this.#deleteWhere(bucketId, predicate, signal, () => forgetGenerations(this.#sql, generations));
+    const after = () => forgetGenerations(this.#sql, generations);
+    await this.#deleteWhere(bucketId, predicate, signal, { after });
   }
 
   /** Remove rows of these generations only from the table that a run builds. */
@@ -276,16 +279,17 @@ export class IndexWriter {
     return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
   }
 
-  /** @param onDeleted called before the lock is released */
+  /** @param steps called while the lock is held, before and after the deletion */
   async #deleteWhere(
     bucketId: string,
     predicate: string,
     signal: AbortSignal,
-    onDeleted: () => Promise<void> = async () => {},
+    steps: { before?: () => Promise<void>; after?: () => Promise<void> },
   ): Promise<void> {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
     await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
+      await steps.before?.();
       const next = (await findReindexRun(this.#sql, bucketId))?.tableName;
       if (next) {
         const table = await this.#tables.openForWriting(next);
@@ -302,7 +306,7 @@ export class IndexWriter {
         await publishVersion(this.#sql, bucketId, { version: await table.version(), origin: null, settled: false });
       }
       if (!(await stillHeld())) throw lockLost();
-      await onDeleted();
+      await steps.after?.();
     });
   }
 

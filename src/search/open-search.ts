@@ -7,8 +7,9 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { DeletedTextAge } from './deleted-text-store.ts';
 import { LastSeenIndexes } from './early-start.ts';
-import { expungeBucket } from './expunge-bucket.ts';
+import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { IndexWriter } from './index-writer.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
@@ -16,6 +17,9 @@ import { openReranker } from './rerank/reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
+
+/** A small index is rewritten after a pause in deletions, a large one for all deletions of ten minutes. */
+const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
 
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
@@ -54,6 +58,7 @@ export function openSearch(context: {
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
+      expungeSmall: (signal) => expungeDue({ sql, direct, tables }, { ...DELETED_TEXT, pauseMs: 0 }, signal),
       dropBucket: (bucketId, signal) => index.dropBucket(bucketId, signal),
     },
     chores: (everyMs) => [
@@ -66,6 +71,11 @@ export function openSearch(context: {
         name: 'removal of dead generations',
         everyMs,
         run: async (signal) => void (await sweepGenerations(sql, objects, index, signal)),
+      },
+      {
+        name: 'removal of deleted text from the indexes',
+        everyMs,
+        run: (signal) => expungeDue({ sql, direct, tables }, DELETED_TEXT, signal),
       },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],

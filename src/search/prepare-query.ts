@@ -55,6 +55,11 @@ const DEGRADING_CODES = new Set([
   'not_comparable',
 ]);
 
+/** Return true for a text without a letter, a digit or a pictogram. */
+function isPunctuation(query: string): boolean {
+  return !/[\p{L}\p{N}\p{M}\p{So}]/u.test(query);
+}
+
 /**
  * Embed a query by the model of the bucket's vectors, if its mode needs a vector.
  *
@@ -67,7 +72,8 @@ export async function embedQuery(
   origin: VectorOrigin | null,
   signal: AbortSignal | undefined,
 ): Promise<QueryVector> {
-  if (request.mode === 'keyword') return { embedded: null, warnings: [] };
+  // Vectors of punctuation mean nothing, whatever the model; its keywords are none.
+  if (request.mode === 'keyword' || isPunctuation(request.query)) return { embedded: null, warnings: [] };
   const account = { orgId: caller.orgId, plan: caller.plan };
   try {
     const embedded = await embedForIndex(embedder, {

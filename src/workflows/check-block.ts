@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { findNearest } from '../platform/nearest-word.ts';
 import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
+import { parseWithNulls } from '../platform/zod-nulls.ts';
 import type { BlockType, BlockTypes } from './block-types.ts';
 import {
   parseTemplate,
@@ -60,7 +61,8 @@ function argumentsFaults(scope: Scope, type: BlockType, block: Block, at: string
       const nearest = findNearest(name, Object.keys(type.shape));
       const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
       faults.push(`${placeIn(at, path)}: ${block.type} has no such argument${hint}`);
-    } else {
+    } else if (value !== null || !schema.safeParse(undefined).success) {
+      // An argument that may be left out may also be null.
       faults.push(...shapeFaults(schema, value, at, path), ...typeFaults(scope, schema, value, at, path));
     }
   }
@@ -75,7 +77,7 @@ function argumentsFaults(scope: Scope, type: BlockType, block: Block, at: string
 
 /** Check a value as far as it is known before a run: what a template stands for is not. */
 function shapeFaults(schema: z.ZodType, value: unknown, at: string, path: readonly string[]): string[] {
-  const parsed = schema.safeParse(value, PARSE_OPTIONS);
+  const parsed = parseWithNulls(schema, value, PARSE_OPTIONS);
   if (parsed.success) return [];
   return parsed.error.issues.flatMap((issue) => {
     if (templatesIn(valueAt(value, issue.path), []).length > 0) return [];

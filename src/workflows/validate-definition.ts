@@ -1,5 +1,6 @@
 import { findNearest } from '../platform/nearest-word.ts';
 import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
+import { parseWithNulls } from '../platform/zod-nulls.ts';
 import type { BlockTypes } from './block-types.ts';
 import { blockFaults, type Scope, templateFaults, typeNameOf } from './check-block.ts';
 import { orderBlocks } from './order-blocks.ts';
@@ -23,7 +24,7 @@ export function validateDefinition(
 ): { readonly definition: Definition } | { readonly faults: readonly string[] } {
   const fault = sizeFault(value);
   if (fault !== null) return { faults: [`definition: ${fault}`] };
-  const parsed = Definition.safeParse(value, PARSE_OPTIONS);
+  const parsed = parseWithNulls(Definition, value, PARSE_OPTIONS);
   const shapeFaults = parsed.success ? [] : parsed.error.issues.map((issue) => describe(issue));
   const faults = [...shapeFaults, ...meaningFaults(known, value)];
   if (!parsed.success || faults.length > 0) return { faults: cut(faults) };
@@ -63,7 +64,7 @@ function meaningFaults(known: BlockTypes, value: unknown): string[] {
   const raw = Array.isArray(given['blocks']) ? (given['blocks'] as readonly unknown[]) : [];
   if (raw.length > BLOCKS_MAX) return [];
   const inputs = readInputs(given['inputs']);
-  const blocks = raw.map((block) => Block.safeParse(block).data ?? null);
+  const blocks = raw.map((block) => parseWithNulls(Block, block).data ?? null);
   const identities = raw.map(identityOf);
   const scope = scopeOf(known, inputs.schemas, identities);
   const faults = [...inputs.faults, ...identityFaults(known, identities)];
@@ -80,7 +81,7 @@ function readInputs(value: unknown): { schemas: Map<string, ValueSchema>; faults
   const faults: string[] = [];
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   for (const [name, declared] of Object.entries(isObject ? value : {})) {
-    const declaration = InputDeclaration.safeParse(declared).data;
+    const declaration = parseWithNulls(InputDeclaration, declared).data;
     if (declaration === undefined) {
       schemas.set(name, ANY);
       continue;

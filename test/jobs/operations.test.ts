@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JobKindOperations } from '../../src/jobs/handler.ts';
+import type { Lease } from '../../src/jobs/lease.ts';
 import { cancelJob, deleteJob, reprocessJob } from '../../src/jobs/operations.ts';
 import { reapStaleJobs } from '../../src/jobs/reap.ts';
 import { IN_PROGRESS, type Job } from '../../src/jobs/schema.ts';
@@ -68,7 +69,7 @@ it('a reap fails jobs that were silent for too long, whatever their organization
   expect(await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 30 })).toEqual(reply);
   expect(await under.rowOf(stale[0] as string)).toMatchObject({
     ...{ status: 'failed', failed_phase: 'extracting', error_category: 'stale', retryable: true, fence: 8 },
-    error_message: 'the job gave no sign of life for 30 minutes; process it again',
+    error_message: 'the job did no work for 30 minutes; process it again',
   });
   expect(under.calls.toSorted()).toEqual(stale.map((id) => `failed ${id} stale`).toSorted());
   expect(await Promise.all(others.map(under.rowOf))).toEqual(before);
@@ -89,6 +90,49 @@ it('a reap goes on with the other jobs if the cleanup of one fails', async () =>
   const reply = await reapStaleJobs({ ...under.operations, kinds }, 'cron', { timeoutMinutes: 30 });
   expect(reply.jobs.map((job) => job.job_id)).toEqual([fine]);
   expect(await under.rowOf(broken)).toMatchObject({ status: 'extracting', fence: 7 });
+});
+
+it('a reap reaches a job whose worker is alive and hangs', async () => {
+  const { id } = await enqueueJob(under.sql, newJob('org_a'));
+  let ended: unknown = null;
+  const hang = async (lease: Lease) => {
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve, { once: true }));
+    ended = lease.signal.reason;
+  };
+  const use = async () => {
+    await until(async () => (await under.rowOf(id))?.['status'] === 'extracting');
+    await under.sql`UPDATE jobs SET checkpoint_at = now() - interval '2 hours' WHERE id = ${id}`;
+    const before = (await under.rowOf(id))?.['lease_expires_at'] as Date;
+    await until(async () => ((await under.rowOf(id))?.['lease_expires_at'] as Date) > before);
+    const reply = await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 60 });
+    expect(reply.jobs.map((job) => job.job_id)).toEqual([id]);
+    await until(async () => ended !== null);
+  };
+  await under.withWorker(hang, use, { leaseMs: 2_000 });
+  expect(ended).toMatchObject({ name: 'LeaseLost' });
+  expect(await under.rowOf(id)).toMatchObject({ status: 'failed', error_category: 'stale' });
+});
+
+it('a job that goes on working is not reaped, however long it takes', async () => {
+  const { id } = await enqueueJob(under.sql, newJob('org_a'));
+  const finish = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<Lease>();
+  const work = async (lease: Lease) => {
+    held.resolve(lease);
+    await finish.promise;
+    await lease.complete(under.sql, RESULT);
+  };
+  const use = async () => {
+    const lease = await held.promise;
+    await under.sql`UPDATE jobs SET checkpoint_at = now() - interval '2 hours' WHERE id = ${id}`;
+    lease.worked();
+    await until(async () => Number((await under.rowOf(id))?.['checkpoint_at']) > Date.now() - 3_600_000);
+    const reply = await reapStaleJobs(under.operations, 'cron', { timeoutMinutes: 60 });
+    expect(reply.reaped_count).toBe(0);
+    finish.resolve();
+    await until(async () => (await under.rowOf(id))?.['status'] === 'ready');
+  };
+  await under.withWorker(work, use, { leaseMs: 2_000 });
 });
 
 it('a worker that was only slow to report cannot finish a job that was reaped', async () => {

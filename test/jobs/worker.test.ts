@@ -337,11 +337,15 @@ describe('recovery', () => {
       await tx`SELECT 1 FROM jobs WHERE id IN (${hung.id}, ${renewed.id}) FOR UPDATE`;
       expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
       expect(await statusOf(other.id)).toBe('queued');
-      expect(await renewLeases(db.sql, 'wrk_t', [live], 60_000)).toEqual([{ id: live.id, fence: live.fence }]);
+      expect(await renewLeases(db.sql, 'wrk_t', [{ ...live, hasWorked: true }], 60_000)).toEqual([
+        { id: live.id, fence: live.fence, isWritten: false },
+      ]);
     });
     expect(await leaseOf(renewed.id)).toBe(before);
     expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
-    expect(await renewLeases(db.sql, 'wrk_t', [live], 60_000)).toHaveLength(1);
+    expect(await renewLeases(db.sql, 'wrk_t', [{ ...live, hasWorked: true }], 60_000)).toMatchObject([
+      { isWritten: true },
+    ]);
     expect(await leaseOf(renewed.id)).toBeGreaterThan(before as number);
   });
 

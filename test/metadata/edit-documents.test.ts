@@ -116,6 +116,31 @@ describe('a bulk edit', () => {
     expect(run).toMatchObject({ matched: 4, updated: 4, skipped: 0, warnings: preview.warnings });
   });
 
+  it('a preview lists every match as it would be, also those that would stay as they are', async () => {
+    const ids = [await upload({ tag: 'x' }), await upload({ tag: 'y' }), await upload({ tag: 'z' })];
+    await upload({ tag: 'hidden' }, { privacy_level: 9 });
+    await test.appliance.sql`UPDATE documents SET status = 'deleting' WHERE id = ${ids[2] as string}`;
+    const caller = { ...test.operator, authLevel: 5 };
+    const statement = `UPDATE documents SET tag = 'x', searchable = TRUE WHERE id > ''`;
+    const preview = await edit({ statement, reindex: false, dry_run: true }, caller);
+    expect(preview).toMatchObject({ matched: 3, updated: 0, skipped: 2, dry_run: true });
+    expect(preview.items.map(({ id, metadata, warnings }) => [id, metadata['tag'], warnings])).toEqual([
+      [ids[0], 'x', ['it already has these values']],
+      [ids[1], 'x', []],
+      [ids[2], 'z', ['it is being deleted']],
+    ]);
+    const hide = await edit({ statement: `SOFTDELETE FROM documents WHERE tag = 'y'`, dry_run: true }, caller);
+    expect(hide.items).toMatchObject([{ id: ids[1], searchable: false }]);
+    const long = {
+      where: { tag: 'y' },
+      metadata: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`k${n}`, 1])),
+      dry_run: true,
+    };
+    expect((await edit(long, caller)).items).toMatchObject([
+      { id: ids[1], metadata: { tag: 'y' }, warnings: [expect.stringMatching(/^it would have more metadata than/)] },
+    ]);
+  });
+
   it('a bulk edit reports why documents are skipped, and nothing of those that the caller may not see', async () => {
     const [same, hidden, going] = [
       await upload({ tag: 'x' }),

@@ -253,28 +253,81 @@ describe('HARDDELETE', () => {
 });
 
 describe('the job of a HARDDELETE', () => {
-  it('the job of a HARDDELETE cannot be cancelled or deleted before it is done', async () => {
+  const claim = {
+    kind: 'hard_delete',
+    workerId: 'wrk_x',
+    firstPhase: 'indexing',
+    leaseMs: 60_000,
+    limit: 1,
+    suspects: 'none',
+  } as const;
+  const found = async (text: string) => {
+    const json = { query: text, mode: 'keyword' };
+    const { body } = await test.call('POST', `/v2/buckets/${bucketId}/search`, { key, json });
+    return body.results.map((result: { document_id: string }) => result.document_id);
+  };
+
+  it.each([
+    ['cancelled', 'POST', '/cancel', { status: 200, body: { status: 'cancelled' } }],
+    ['deleted', 'DELETE', '', { status: 204 }],
+  ] as const)('a queued HARDDELETE that is %s gives its documents back', async (_label, method, path, reply) => {
+    const ready = await upload(`the ${method} heron waits`, { team: 'a' });
+    const hidden = await upload(`the ${method} heron hides`, { team: 'a', hidden: 'yes' });
+    await finishJobs();
+    const statement = `SOFTDELETE FROM documents WHERE hidden = 'yes'`;
+    await test.call('PATCH', `${documents}/metadata/bulk`, { key: admin, json: { statement } });
+    const waiting = await upload(`the ${method} heron arrives`, { team: 'a' });
+    const { job_id, items } = await hardDelete(`team = 'a'`);
+    expect(items).toHaveLength(3);
+    expect(await found(`${method} heron`)).toEqual([]);
+    expect(await test.call(method, `/v1/jobs/${job_id}${path}`, { key })).toMatchObject(reply);
+    const statusOf = async ({ id }: Uploaded) => (await test.call('GET', `${documents}/${id}`, { key })).body.status;
+    expect([await statusOf(ready), await statusOf(hidden)]).toEqual(['queued', 'ready']);
+    await test.appliance.documents.purge(signal);
+    await finishJobs();
+    expect(await Promise.all([ready, hidden, waiting].map(statusOf))).toEqual(['ready', 'ready', 'ready']);
+    expect((await found(`${method} heron`)).toSorted()).toEqual([ready.id, waiting.id].toSorted());
+    const log = await test.appliance.sql`
+      SELECT target FROM audit_log WHERE action = 'document.hard_delete_cancelled' AND detail->>'job_id' = ${job_id}`;
+    expect(log).toHaveLength(3);
+  });
+
+  it('a document that a cancelled HARDDELETE gives back is not read again', async () => {
+    const { id } = await upload('the heron stays', { team: 'b' });
+    await finishJobs();
+    const { job_id } = await hardDelete(`team = 'b'`);
+    await test.call('POST', `/v1/jobs/${job_id}/cancel`, { key });
+    const { sql, objects } = test.appliance;
+    const [row] = await sql`SELECT object_key FROM documents WHERE id = ${id}`;
+    await objects.delete(row?.['object_key'] as string);
+    await finishJobs();
+    expect(await found('heron stays')).toEqual([id]);
+  });
+
+  it('the documents of a HARDDELETE that has started do not come back when it is cancelled', async () => {
     const { id } = await upload('a', { team: 'a' });
     const { job_id } = await hardDelete(`team = 'a'`);
-    const refused = { status: 409, body: { detail: expect.stringMatching(/^a hard delete cannot be cancelled/) } };
-    expect(await test.call('POST', `/v1/jobs/${job_id}/cancel`, { key })).toMatchObject(refused);
-    expect(await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).toMatchObject(refused);
-    const claim = {
-      kind: 'hard_delete',
-      workerId: 'wrk_x',
-      firstPhase: 'indexing',
-      leaseMs: 60_000,
-      limit: 1,
-    } as const;
-    const [held] = await claimJobs(test.appliance.sql, { ...claim, suspects: 'none' });
+    const [held] = await claimJobs(test.appliance.sql, claim);
     expect(held?.id).toBe(job_id);
-    expect(await test.call('POST', `/v1/jobs/${job_id}/cancel?force=true`, { key })).toMatchObject(refused);
+    expect((await test.call('POST', `/v1/jobs/${job_id}/cancel`, { key })).status).toBe(400);
     expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(400);
-    const [row] = await test.appliance.sql`SELECT status, fence FROM jobs WHERE id = ${job_id}`;
-    expect(row).toEqual({ status: 'indexing', fence: held?.fence });
     // The purge of other deletions leaves these documents to the job.
     await test.appliance.documents.purge(signal);
     expect((await rowsAbout(id))['documents']).toBe(1);
+    expect(await test.call('POST', `/v1/jobs/${job_id}/cancel?force=true`, { key })).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled' },
+    });
+    expect((await test.call('GET', `${documents}/${id}`, { key })).status).toBe(404);
+    await test.appliance.documents.purge(signal);
+    expect((await rowsAbout(id))['documents']).toBe(0);
+  });
+
+  it('a HARDDELETE whose worker was killed is finished by another one, and its job can then be deleted', async () => {
+    const { id } = await upload('a', { team: 'a' });
+    const { job_id } = await hardDelete(`team = 'a'`);
+    const [held] = await claimJobs(test.appliance.sql, claim);
+    expect(held?.id).toBe(job_id);
     await test.appliance.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job_id}`;
     await recoverJobs(test.appliance.sql, new Map());
     await finishJobs();

@@ -107,6 +107,7 @@ export const USER_KEYS = [
 const FIELD_VALUES: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
   file_name: ['report.pdf', 'report-2.pdf', "it's.txt", '가나다.md', 'a%b.csv', 'R.pdf', `${'n'.repeat(250)}.txt`],
   file_type: ['pdf', 'txt', 'md', null],
+  source_path: ['report.pdf', 'a/report.pdf', 'a/b/가나다.md', null],
   collection_id: ['col_a', 'col_b', null],
   searchable: [true, true, false],
   status: ['ready', 'failed', 'queued', 'processing', 'deleting'],

@@ -8,7 +8,7 @@ import { openLogger } from '../../src/platform/logger.ts';
 import { inTransaction } from '../../src/platform/postgres.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { type IndexedGeneration, toArrowTable } from '../../src/search/chunk-table.ts';
-import { expungeBucket } from '../../src/search/expunge-bucket.ts';
+import { expungeBucket, expungeDue } from '../../src/search/expunge-bucket.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { buildTokenIndex, LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
@@ -185,4 +185,43 @@ it('a keyword index can have more words than fit into one batch, also on a machi
   await buildTokenIndex(table);
   expect((await table.indexStats(TOKEN_INDEX_NAME))?.numUnindexedRows).toBe(0);
   await tables.close();
+});
+
+const DUE = { pauseMs: 0, smallChunks: 10_000, ageMs: 600_000 };
+const isNoted = async (bucketId: string) => {
+  const [row] = await test.appliance.sql`SELECT deleted_since FROM index_tables WHERE bucket_id = ${bucketId}`;
+  return row?.['deleted_since'] !== null;
+};
+
+it('an index is rewritten once after documents were deleted, and not without a deletion', async () => {
+  const { bucketId, writer } = await indexOf('due', [...herons(20), `${CANARY} was here too.`]);
+  const table = await test.appliance.search.tables.openForWriting(bucketId);
+  await expungeDue(context(), DUE, signal);
+  const version = await table.version();
+  await writer.dropDocuments(bucketId, [`doc_${generations}`], signal);
+  expect(await isNoted(bucketId)).toBe(true);
+  await expungeDue(context(), { ...DUE, pauseMs: 60_000 }, signal);
+  expect(filesOfIndex(CANARY)).not.toEqual([]);
+  await expungeDue(context(), DUE, signal);
+  expect([filesOfIndex(CANARY), await isNoted(bucketId)]).toEqual([[], false]);
+  await table.checkoutLatest();
+  const rewritten = await table.version();
+  expect(rewritten).toBeGreaterThan(version);
+  await expungeDue(context(), DUE, signal);
+  await table.checkoutLatest();
+  expect(await table.version()).toBe(rewritten);
+});
+
+it('a large index is rewritten once the first deletion is old enough, however many follow', async () => {
+  const { bucketId, writer } = await indexOf('due-large', [...herons(20), `${CANARY} was large.`]);
+  const { sql } = test.appliance;
+  await sql`
+    INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status, chunks_count)
+    VALUES ('doc_large', ${test.operator.orgId}, ${bucketId}, 'a.txt', 1, '\\x00', 'k', '{}', 'ready', 10001)`;
+  await writer.dropDocuments(bucketId, [`doc_${generations}`], signal);
+  await expungeDue(context(), DUE, signal);
+  expect(await isNoted(bucketId)).toBe(true);
+  await sql`UPDATE index_tables SET deleted_since = now() - interval '11 minutes' WHERE bucket_id = ${bucketId}`;
+  await expungeDue(context(), { ...DUE, pauseMs: 60_000 }, signal);
+  expect([filesOfIndex(CANARY), await isNoted(bucketId)]).toEqual([[], false]);
 });

@@ -23,12 +23,15 @@ export class VectorMaker {
   readonly #plan: ReindexPlan;
   readonly #embedder: Embedder;
   readonly #orgId: string;
+  readonly #onWork: () => void;
   #cost = 0;
 
-  constructor(plan: ReindexPlan, embedder: Embedder, orgId: string) {
+  /** @param onWork called after each request or product */
+  constructor(plan: ReindexPlan, embedder: Embedder, orgId: string, onWork: () => void = () => {}) {
     this.#plan = plan;
     this.#embedder = embedder;
     this.#orgId = orgId;
+    this.#onWork = onWork;
   }
 
   /** Price of the texts embedded so far, in the currency of the operator's prices. */
@@ -61,6 +64,7 @@ export class VectorMaker {
         ? await map.project(rows, INDEX_DIMENSIONS, signal)
         : resizeVectors(rows, k, INDEX_DIMENSIONS);
       spread(vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);
+      this.#onWork();
     }
     for (const [at, work] of works.entries()) {
       const vectors = targets[at] as Float32Array;
@@ -92,6 +96,7 @@ export class VectorMaker {
         signal,
       });
       this.#cost += answer.cost;
+      this.#onWork();
       facts.push({ model: answer.model, mapVersion: answer.mapVersion });
       if (facts[0]?.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
       spread(answer.vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);

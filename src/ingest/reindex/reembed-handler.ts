@@ -39,6 +39,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
     const { plan, result } = await reindexBucket(context, caller, () => planReembed(context, caller, request), {
       signal,
       jobId: job.id,
+      onWork: () => lease.worked(),
       onProgress: () => void lease.progressed().catch(() => undefined),
       detail: ({ from, origin }) => ({ from, to: origin, job_id: job.id }),
       onDone: (tx, done) =>

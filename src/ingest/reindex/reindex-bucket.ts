@@ -9,7 +9,7 @@ import { Reindexing, type RunContext, type RunOptions, type RunResult } from './
 export interface ReindexContext extends RunContext, PlanContext {}
 
 type Actor = Pick<Caller, 'orgId' | 'actor'>;
-type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProgress'>;
+type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProgress' | 'onWork'>;
 
 /**
  * Make the index of a bucket anew by the plan that `makePlan` gives once no other run works on the bucket. Where a new

@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly leaveOutDamaged?: boolean;
   /** Called with the chunks done so far. */
   readonly onProgress?: (done: number) => void;
+  /** Called after each unit of work: a request to the model, a product with a map. */
+  readonly onWork?: () => void;
   /** In the transaction that ends the run. */
   readonly onDone: (tx: Sql, result: RunResult) => Promise<void>;
 }
@@ -93,7 +95,7 @@ export class Reindexing {
     this.#orgId = orgId;
     this.#plan = plan;
     this.#options = options;
-    this.#vectors = new VectorMaker(plan, context.embedder, orgId);
+    this.#vectors = new VectorMaker(plan, context.embedder, orgId, options.onWork);
   }
 
   /**

@@ -89,3 +89,10 @@ export function tooLargeFault(key: string, sizeBytes: number, bytesMax: number):
   if (sizeBytes <= bytesMax) return null;
   return { key, fault: `it has ${sizeBytes} bytes, more than the maximum of ${bytesMax}` };
 }
+
+/** Return a test of keys that are not removed, since it is not known if they are gone. */
+export function keptByFaults(faults: readonly EntryFault[]): (key: string) => boolean {
+  const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
+  const folders = faults.filter((fault) => fault.isFolder).map(({ key }) => `${key}/`);
+  return (key) => keys.has(key) || folders.some((folder) => key.startsWith(folder));
+}

@@ -1,8 +1,12 @@
-/** Fields of a document that a condition can name, with the type that decides on their text form. */
+/**
+ * Fields of a document that a condition can name, with the type that decides on their text form. The index of document
+ * terms has all but times and paths.
+ */
 export const FIELDS = {
   id: 'text',
   file_name: 'text',
   file_type: 'text',
+  source_path: 'path',
   collection_id: 'text',
   searchable: 'boolean',
   status: 'text',

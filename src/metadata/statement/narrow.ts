@@ -82,7 +82,7 @@ class Narrowing {
 }
 
 function hasTerms(subject: Subject): boolean {
-  return subject.kind === 'user' || FIELDS[subject.name] !== 'time';
+  return subject.kind === 'user' || !['time', 'path'].includes(FIELDS[subject.name]);
 }
 
 function every(parts: readonly (string | null)[]): string | null {

@@ -35,14 +35,20 @@ export const STATEMENT_OPERATIONS = ['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELE
  * @throws AppError `statement_invalid` (400) with line, column, what was found and what was expected
  */
 export function parseStatement(source: string): Statement {
-  if (isLonger(source, STATEMENT_LIMITS.characters)) {
-    throw invalidRequest(
-      `the statement has more than ${STATEMENT_LIMITS.characters} characters`,
-      'statement',
-      'statement_invalid',
-    );
-  }
+  requireLength(source, 'statement');
   return new Parser(source).readStatement();
+}
+
+/** Parse the condition of a statement, without its first words. @throws AppError `statement_invalid` (400) */
+export function parseCondition(source: string): Condition {
+  requireLength(source, 'condition');
+  return new Parser(source).readCondition();
+}
+
+function requireLength(source: string, name: string): void {
+  if (!isLonger(source, STATEMENT_LIMITS.characters)) return;
+  const message = `the ${name} has more than ${STATEMENT_LIMITS.characters} characters`;
+  throw invalidRequest(message, 'statement', 'statement_invalid');
 }
 
 class Parser {
@@ -60,6 +66,12 @@ class Parser {
     this.#takeSymbol(';');
     if (this.#token.kind !== 'end') throw this.#unexpected('the end of the statement', []);
     return statement;
+  }
+
+  readCondition(): Condition {
+    const condition = this.#readWhere();
+    if (this.#token.kind !== 'end') throw this.#unexpected('the end of the condition', ['AND', 'OR']);
+    return condition;
   }
 
   #readOperation(): Statement {

@@ -99,6 +99,7 @@ function textOf(sql: Sql, subject: Subject): SqlFragment {
   const column = sql`documents.${sql(subject.name)}`;
   switch (FIELDS[subject.name]) {
     case 'text':
+    case 'path':
       return column;
     case 'boolean':
     case 'integer':

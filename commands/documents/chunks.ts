@@ -1,0 +1,53 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import type { ShownChunk } from '../../src/cli/read-documents.ts';
+import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+
+export default class DocumentsChunks extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'List the chunks of documents, which searches find, with the place of each.';
+  static override examples = [
+    '<%= config.bin %> documents chunks manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents chunks doc_01h8 --from 100 --limit 50 --json',
+  ];
+  static override args = { document: documentArg };
+  static override flags = {
+    org: orgFlag,
+    bucket: bucketFlag,
+    where: whereFlag,
+    from: Flags.integer({ description: 'number of the first chunk', default: 0, min: 0, env: 'SERVICE_FROM' }),
+    limit: Flags.integer({
+      description: 'number of chunks of each document at most, up to 1000',
+      default: 100,
+      min: 1,
+      max: 1000,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DocumentsChunks);
+    const selection = selectionOf(args, flags);
+    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+      const { readChunksOf } = await import('../../src/cli/read-documents.ts');
+      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
+      const documents = await selectDocuments(sql, operator, selection);
+      const window = { first: flags.from, count: flags.limit };
+      const pages = await Promise.all(
+        documents.map((document) => readChunksOf({ sql, objects }, operator, document, window, signal)),
+      );
+      const chunks = pages.flatMap((page) => page.chunks);
+      await this.showTable('chunks', chunks, [
+        ...(documents.length > 1 ? [['document', ({ document_id: id }: ShownChunk) => id] as const] : []),
+        ['chunk', (chunk) => chunk.chunk_index],
+        ['place', (chunk) => chunk.place, 'may be cut'],
+        ['tokens', (chunk) => chunk.token_count],
+        ['text', (chunk) => chunk.text.replace(/\s+/g, ' '), 'may be cut'],
+      ]);
+      const isMore = pages.some((page) => page.isMore);
+      if (isMore) this.logToStderr(`there are more chunks; continue with --from ${flags.from + flags.limit}`);
+      return { object: 'list', data: chunks, has_more: isMore, next_cursor: null };
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+
+export default class DocumentsDownload extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Save the original files of documents.\nOf several documents each is saved under its own name in the folder --out.';
+  static override examples = [
+    '<%= config.bin %> documents download manuals/pump.pdf --bucket manuals',
+    `<%= config.bin %> documents download --where "file_type = 'pdf'" --out originals/ --json`,
+  ];
+  static override args = { document: documentArg };
+  static override flags = {
+    org: orgFlag,
+    bucket: bucketFlag,
+    where: whereFlag,
+    out: Flags.string({
+      description: 'file or folder to write to; - writes one file to stdout (default: the current folder)',
+      env: 'SERVICE_OUT',
+    }),
+    overwrite: Flags.boolean({ description: 'replace files that already exist', env: 'SERVICE_OVERWRITE' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DocumentsDownload);
+    const { invalidRequest } = await import('../../src/platform/errors.ts');
+    const selection = selectionOf(args, flags);
+    const isStdout = flags.out === '-';
+    if (isStdout && this.jsonEnabled())
+      throw invalidRequest('--out - writes the file to stdout; leave out --json', 'out');
+    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+      const { findDocumentFile } = await import('../../src/documents/job-documents.ts');
+      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
+      const { saveFile, targetOf, writeToStdout } = await import('../../src/cli/save-file.ts');
+      const { listPage } = await import('../../src/cli/list-page.ts');
+      const documents = await selectDocuments(sql, operator, selection);
+      if (isStdout && documents.length > 1) throw invalidRequest('--out - takes one document', 'out');
+      const saved = [];
+      for (const document of documents) {
+        const found = await findDocumentFile(sql, objects, operator, document.id);
+        if (isStdout) {
+          await writeToStdout(found.open(), signal);
+          return undefined;
+        }
+        const file = await targetOf(flags.out, found.fileName, documents.length > 1);
+        await saveFile(found.open(), file, { overwrite: flags.overwrite, signal });
+        this.log(`saved ${file} (${found.sizeBytes} bytes)`);
+        saved.push({ id: document.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes });
+      }
+      return selection.names?.length === 1 ? saved[0] : listPage(saved);
+    });
+  }
+}

@@ -1,0 +1,107 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import type { SyncReport } from '../../src/cli/sync-folder.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+const SHOWN_MAX = 3;
+
+export default class DocumentsSync extends BaseCommand {
+  static override description =
+    'Bring the documents of a bucket up to date with a folder.\n' +
+    'Files are compared with documents by path and content. New files are uploaded, and a document whose file changed ' +
+    'gets the new content: searches find the old text until the new one is ready. With --delete, uploaded documents ' +
+    'whose file is gone are deleted. Hidden files are left out.';
+  static override examples = [
+    '<%= config.bin %> documents sync manuals/ --bucket manuals --dry-run',
+    '<%= config.bin %> documents sync manuals/ --bucket manuals --delete --watch',
+  ];
+  static override args = {
+    folder: Args.string({ description: 'folder on this host', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    bucket: bucketFlag,
+    delete: Flags.boolean({
+      description: 'delete uploaded documents of the bucket whose file is not in the folder',
+      env: 'SERVICE_DELETE',
+    }),
+    watch: Flags.boolean({ description: 'go on, and synchronise after each change', env: 'SERVICE_WATCH' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    prefix: Flags.string({
+      description:
+        'folder that the paths of the documents begin with, so that several folders can share a bucket; other documents are left alone',
+      env: 'SERVICE_PREFIX',
+    }),
+    include: Flags.string({
+      description: 'only files that this pattern matches, such as **/*.md; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_INCLUDE',
+    }),
+    exclude: Flags.string({
+      description: 'no files that this pattern matches, such as drafts/**; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_EXCLUDE',
+    }),
+    'no-wait': Flags.boolean({
+      description: 'do not wait; "service serve" or a worker does the work',
+      env: 'SERVICE_NO_WAIT',
+    }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DocumentsSync);
+    if (flags.watch && this.jsonEnabled()) throw invalidRequest('--watch prints no JSON; leave out --json', 'watch');
+    if (flags.watch && flags['dry-run']) throw invalidRequest('give --watch or --dry-run, not both', 'watch');
+    const [include, exclude] = [listOf(flags.include), listOf(flags.exclude)];
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { keepInSync, resolveSyncedFolder, syncFolder } = await import('../../src/cli/sync-folder.ts');
+      const { findBucket } = await import('../../src/documents/buckets.ts');
+      const place = await resolveSyncedFolder(args.folder, appliance.config.dataDir);
+      const { id: bucketId } = await findBucket(appliance.sql, operator.orgId, flags.bucket);
+      const prefix = flags.prefix === undefined ? '' : `${flags.prefix.replace(/\/+$/, '')}/`;
+      const globs = { exclude, ...(include.length === 0 ? {} : { include }) };
+      const options = {
+        ...{ delete: flags.delete, dryRun: flags['dry-run'], wait: !flags['no-wait'] },
+        confirmDeletion: (vanished: readonly { readonly sourcePath: string }[]) =>
+          confirm(describeDeletion(vanished), flags.yes, signal),
+      };
+      const sync = () => syncFolder(appliance, operator, { place, bucketId, prefix, globs }, options, signal);
+      if (flags.watch) return keepInSync(place, sync, (report) => void this.#show(report), signal);
+      const report = await sync();
+      await this.#show(report);
+      return report;
+    });
+  }
+
+  async #show(report: SyncReport): Promise<void> {
+    const { summaryOf } = await import('../../src/cli/sync-folder.ts');
+    if (report.data.length > 0) {
+      await this.showTable('changes', report.data, [
+        ['file', (file) => file.source_path, 'may be cut'],
+        ['action', (file) => file.action],
+        ['status', (file) => file.status],
+        ['document', (file) => file.document_id],
+        ['error', (file) => file.error?.message, 'may be cut'],
+      ]);
+    }
+    note(summaryOf(report));
+    if (report.counts.failed > 0) process.exitCode = EXIT.refused;
+  }
+}
+
+function describeDeletion(vanished: readonly { readonly sourcePath: string }[]): string {
+  const shown = vanished.slice(0, SHOWN_MAX).map(({ sourcePath }) => sourcePath);
+  const more = vanished.length > SHOWN_MAX ? ', …' : '';
+  const one = vanished.length === 1;
+  return (
+    `This deletes ${vanished.length} ${one ? 'document' : 'documents'} whose ${one ? 'file is' : 'files are'} gone ` +
+    `(${shown.join(', ')}${more}) and cannot be undone. Delete ${one ? 'it' : 'them'}?`
+  );
+}

@@ -1,0 +1,34 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+
+export default class DocumentsText extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Print the text of documents as it was extracted.\nSeveral documents are separated by lines with their names.';
+  static override examples = [
+    '<%= config.bin %> documents text manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents text doc_01h8 doc_01h9 --json',
+  ];
+  static override args = { document: documentArg };
+  static override flags = { org: orgFlag, bucket: bucketFlag, where: whereFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(DocumentsText);
+    const selection = selectionOf(args, flags);
+    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+      const { readTextOf } = await import('../../src/cli/read-documents.ts');
+      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
+      const { listPage } = await import('../../src/cli/list-page.ts');
+      const documents = await selectDocuments(sql, operator, selection);
+      const texts = [];
+      for (const document of documents) {
+        const text = await readTextOf({ sql, objects }, operator, document, signal);
+        if (documents.length > 1) this.log(`==> ${document.source_path ?? document.file_name} (${document.id}) <==`);
+        this.log(text.text);
+        if (this.jsonEnabled()) texts.push(text);
+      }
+      return selection.names?.length === 1 ? texts[0] : listPage(texts);
+    });
+  }
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import { listPathDocuments, type PathDocument } from '../documents/content-store.ts';
+import { type FolderPlace, openFolderReader } from '../memory/readers/folder-reader.ts';
+import type { Globs } from '../memory/readers/globs.ts';
+import { type EntryFault, keptByFaults } from '../memory/readers/source-reader.ts';
+import { oneLine } from '../platform/printable.ts';
+import type { FoundFile } from './collect-files.ts';
+
+const PAGE_DOCUMENTS = 5_000;
+
+/** Folder on this host whose files are kept as documents of a bucket. */
+export interface SyncedFolder {
+  readonly place: FolderPlace;
+  readonly bucketId: string;
+  /** Text that source paths begin with, before the path in the folder; empty or with `/` at its end. */
+  readonly prefix: string;
+  readonly globs: Globs;
+}
+
+/** Difference between the files of a folder and the documents of a bucket. */
+export interface FolderDifference {
+  readonly added: readonly FoundFile[];
+  readonly changed: readonly FoundFile[];
+  /** Documents whose file is gone. */
+  readonly vanished: readonly PathDocument[];
+  readonly unchanged: number;
+  /** Documents of unchanged files that failed when they were read. */
+  readonly failedBefore: number;
+  /** Files and folders that cannot be read, and empty files. Their documents stay. */
+  readonly faults: readonly EntryFault[];
+}
+
+/**
+ * Compare a folder with the uploaded documents of a bucket, by path, size and SHA-256. Documents without a source path,
+ * those of connected sources, and those of paths outside of the prefix take no part.
+ *
+ * @throws SourceFault if the folder cannot be listed
+ */
+export async function compareFolder(
+  { sql, threads, config }: Pick<Appliance, 'sql' | 'threads' | 'config'>,
+  caller: Caller,
+  folder: SyncedFolder,
+  signal: AbortSignal,
+): Promise<FolderDifference> {
+  const { place, prefix, globs } = folder;
+  const known = await readKnown(sql, caller, folder);
+  const seen = new Set<string>();
+  const added: FoundFile[] = [];
+  const changed: FoundFile[] = [];
+  const faults: EntryFault[] = [];
+  let unchanged = 0;
+  let failedBefore = 0;
+  const reader = openFolderReader({
+    ...{ root: place.base, path: '.', dataDir: place.dataDir, globs, threads },
+    bytesMax: config.limits.uploadBytes,
+  });
+  for await (const listing of reader.list(signal)) {
+    faults.push(...listing.faults.map((fault) => ({ ...fault, key: prefix + fault.key })));
+    for (const { key, sizeBytes } of listing.entries) {
+      signal.throwIfAborted();
+      const sourcePath = prefix + oneLine(key);
+      seen.add(sourcePath);
+      const file = { path: path.join(place.base, key), sourcePath };
+      const before = known.get(sourcePath);
+      if (sizeBytes === 0) faults.push({ key: sourcePath, fault: 'it is empty' });
+      else if (before === undefined) added.push(file);
+      else if (before.sizeBytes !== sizeBytes || (await isOther(file, before, faults, signal))) changed.push(file);
+      else {
+        unchanged++;
+        if (before.status === 'failed') failedBefore++;
+      }
+    }
+  }
+  const isKept = keptByFaults(faults);
+  const vanished = [...known.values()].filter(({ sourcePath }) => !seen.has(sourcePath) && !isKept(sourcePath));
+  return { added, changed, vanished, unchanged, failedBefore, faults };
+}
+
+async function readKnown(
+  sql: Appliance['sql'],
+  caller: Caller,
+  { bucketId, prefix }: SyncedFolder,
+): Promise<Map<string, PathDocument>> {
+  const known = new Map<string, PathDocument>();
+  for (let afterPath = ''; ; ) {
+    const page = await listPathDocuments(sql, caller, bucketId, { prefix, afterPath, limit: PAGE_DOCUMENTS });
+    for (const document of page) known.set(document.sourcePath, document);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_DOCUMENTS) return known;
+    afterPath = last.sourcePath;
+  }
+}
+
+/** Return true if the content of a file is not that of its document. A file that cannot be read is a fault. */
+async function isOther(
+  { path: name, sourcePath }: FoundFile,
+  { sha256 }: PathDocument,
+  faults: EntryFault[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(name), hash, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    faults.push({ key: sourcePath, fault: `it cannot be read (${(error as NodeJS.ErrnoException).code})` });
+    return false;
+  }
+  return hash.digest('hex') !== sha256;
+}

@@ -1,0 +1,233 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import type { PathDocument } from '../documents/content-store.ts';
+import { deleteDocument } from '../documents/documents.ts';
+import { UploadRequest } from '../ingest/schema.ts';
+import { type FolderPlace, resolveFolder } from '../memory/readers/folder-reader.ts';
+import { FolderWatch } from '../memory/readers/folder-watch.ts';
+import { SourceFault } from '../memory/readers/source-reader.ts';
+import { AppError } from '../platform/errors.ts';
+import { compareFolder, type FolderDifference, type SyncedFolder } from './compare-folder.ts';
+import { note } from './output.ts';
+import { uploadCollection } from './upload-collection.ts';
+
+/** Interval at which a watched folder is compared even if no change was reported. */
+const CHECK_MS = 60_000;
+
+export interface SyncOptions {
+  /** Delete the documents of files that are gone. */
+  readonly delete: boolean;
+  readonly dryRun: boolean;
+  /** Wait until new contents can be searched. */
+  readonly wait: boolean;
+  /** Asks the user, or throws. Called before documents are deleted. */
+  readonly confirmDeletion: (vanished: readonly PathDocument[]) => Promise<void>;
+}
+
+/** One file or document that a synchronisation changes, or would change. */
+export interface SyncedFile {
+  readonly source_path: string;
+  readonly action: 'add' | 'replace' | 'delete' | 'keep';
+  readonly document_id: string | null;
+  readonly status: 'planned' | 'ready' | 'queued' | 'failed' | 'deleted' | 'file is gone' | 'not readable';
+  readonly error: { readonly category: string; readonly message: string } | null;
+}
+
+export interface SyncReport {
+  readonly object: 'list';
+  readonly bucket_id: string;
+  readonly dry_run: boolean;
+  /** Everything but unchanged files. */
+  readonly data: readonly SyncedFile[];
+  readonly counts: {
+    readonly added: number;
+    readonly replaced: number;
+    readonly deleted: number;
+    readonly unchanged: number;
+    readonly failed: number;
+    /** Documents whose file is gone and that stay. */
+    readonly gone: number;
+  };
+}
+
+/** Resolve a folder that is to be synchronised. @throws AppError `file_not_found` (404), `file_unreadable` (403) */
+export function resolveSyncedFolder(directory: string, dataDir: string): Promise<FolderPlace> {
+  return resolveFolder({ root: directory, path: '.', dataDir }).catch((error: unknown) => {
+    throw error instanceof SourceFault
+      ? new AppError({
+          code: 'file_not_found',
+          status: 404,
+          message: error.message.replace('folder .', `folder ${directory}`),
+        })
+      : error;
+  });
+}
+
+/**
+ * Bring the documents of a bucket up to date with a folder: add new files, give documents of changed files their new
+ * content, and delete documents of files that are gone if that is asked for.
+ */
+export async function syncFolder(
+  appliance: Appliance,
+  caller: Caller,
+  folder: SyncedFolder,
+  options: SyncOptions,
+  signal: AbortSignal,
+): Promise<SyncReport> {
+  const difference = await compareFolder(appliance, caller, folder, signal).catch((error: unknown) => {
+    throw error instanceof SourceFault
+      ? new AppError({ code: 'file_unreadable', status: 403, message: error.message })
+      : error;
+  });
+  const { vanished } = difference;
+  if (options.dryRun) return reportOf(folder, difference, planOf(difference, options), true);
+  if (options.delete && vanished.length > 0) await options.confirmDeletion(vanished);
+  const uploaded = await upload(appliance, caller, folder, difference, options, signal);
+  const deleted = options.delete ? await deleteAll(appliance, caller, folder, vanished, signal) : [];
+  return reportOf(folder, difference, [...uploaded, ...deleted], false);
+}
+
+/** Synchronise a folder again after each change, until the signal is aborted. @param onReport called after each time */
+export async function keepInSync(
+  place: FolderPlace,
+  sync: () => Promise<SyncReport>,
+  onReport: (report: SyncReport) => void,
+  signal: AbortSignal,
+): Promise<never> {
+  let isChanged = true;
+  let wake = () => {};
+  const watch = await FolderWatch.open(
+    place,
+    () => {
+      isChanged = true;
+      wake();
+    },
+    signal,
+  );
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      isChanged = false;
+      onReport(await sync());
+      if (isChanged) continue;
+      const timer = new AbortController();
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const ended = AbortSignal.any([signal, timer.signal]);
+      await Promise.race([changed, delay(CHECK_MS, undefined, { signal: ended }).catch(() => undefined)]);
+      timer.abort();
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+function planOf({ added, changed, vanished }: FolderDifference, options: SyncOptions): SyncedFile[] {
+  const planned = { document_id: null, status: 'planned', error: null } as const;
+  return [
+    ...added.map(({ sourcePath }) => ({ ...planned, source_path: sourcePath, action: 'add' as const })),
+    ...changed.map(({ sourcePath }) => ({ ...planned, source_path: sourcePath, action: 'replace' as const })),
+    ...(options.delete ? vanished : []).map(({ id, sourcePath }) => ({
+      ...{ ...planned, source_path: sourcePath, action: 'delete' as const, document_id: id },
+    })),
+  ];
+}
+
+async function upload(
+  appliance: Appliance,
+  caller: Caller,
+  { bucketId }: SyncedFolder,
+  { added, changed }: FolderDifference,
+  { wait }: SyncOptions,
+  signal: AbortSignal,
+): Promise<SyncedFile[]> {
+  if (added.length + changed.length === 0) return [];
+  const request = UploadRequest.parse({ on_duplicate: 'replace', source_path: '-' });
+  const collection = { files: [...added, ...changed], skipped: [], unreadable: [] };
+  const options = { bucket: bucketId, request, wait, signal };
+  const report = await uploadCollection(appliance, caller, collection, options);
+  const replaced = new Set(changed.map(({ sourcePath }) => sourcePath));
+  return report.data.map(({ source_path, id, status, error }) => ({
+    source_path,
+    action: replaced.has(source_path) ? 'replace' : 'add',
+    document_id: id,
+    status: status === 'linked' ? 'ready' : status,
+    error,
+  }));
+}
+
+async function deleteAll(
+  { sql, documents }: Appliance,
+  caller: Caller,
+  { bucketId }: SyncedFolder,
+  vanished: readonly PathDocument[],
+  signal: AbortSignal,
+): Promise<SyncedFile[]> {
+  if (vanished.length === 0) return [];
+  for (const { id } of vanished) {
+    signal.throwIfAborted();
+    await deleteDocument(sql, caller, bucketId, id).catch((error: unknown) => {
+      // Somebody else deleted it meanwhile.
+      if (!(error instanceof AppError && error.code === 'document_not_found')) throw error;
+    });
+  }
+  await documents.purgeWithText(signal);
+  return vanished.map(({ id, sourcePath }) => ({
+    source_path: sourcePath,
+    action: 'delete',
+    document_id: id,
+    status: 'deleted',
+    error: null,
+  }));
+}
+
+function reportOf(
+  { bucketId }: SyncedFolder,
+  { vanished, unchanged, failedBefore, faults }: FolderDifference,
+  done: readonly SyncedFile[],
+  isDry: boolean,
+): SyncReport {
+  const count = (action: SyncedFile['action']) =>
+    done.filter((file) => file.action === action && file.status !== 'failed').length;
+  const deleted = new Set(done.filter(({ action }) => action === 'delete').map(({ document_id: id }) => id));
+  const gone = vanished.filter(({ id }) => !deleted.has(id));
+  const data: SyncedFile[] = [
+    ...done,
+    ...gone.map(({ id, sourcePath }) => keptFile(sourcePath, id, 'file is gone', null)),
+    ...faults.map(({ key, fault }) =>
+      keptFile(key, null, 'not readable', { category: 'file_unreadable', message: fault }),
+    ),
+  ];
+  if (failedBefore > 0) {
+    note(`${failedBefore} unchanged files could not be read before; see "documents list --status failed"`);
+  }
+  return {
+    object: 'list',
+    bucket_id: bucketId,
+    dry_run: isDry,
+    data: data.sort((a, b) => (a.source_path < b.source_path ? -1 : 1)),
+    counts: {
+      ...{ added: count('add'), replaced: count('replace'), deleted: count('delete'), unchanged, gone: gone.length },
+      failed: done.filter(({ status }) => status === 'failed').length + faults.length,
+    },
+  };
+}
+
+function keptFile(
+  sourcePath: string,
+  id: string | null,
+  status: SyncedFile['status'],
+  error: SyncedFile['error'],
+): SyncedFile {
+  return { source_path: sourcePath, action: 'keep', document_id: id, status, error };
+}
+
+/** Render the result of a synchronisation in one line. */
+export function summaryOf({ counts, dry_run: isDry }: SyncReport): string {
+  const { added, replaced, deleted, unchanged, failed, gone } = counts;
+  const line = `${added} added, ${replaced} replaced, ${deleted} deleted, ${unchanged} unchanged, ${failed} failed`;
+  const hint = gone === 0 ? '' : `; the files of ${gone} documents are gone, --delete deletes the documents`;
+  return (isDry ? `dry run: ${line}` : line) + hint;
+}

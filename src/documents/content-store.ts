@@ -1,0 +1,142 @@
+import type { Caller } from '../access/caller.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { AccessPolicy } from './access-policy.ts';
+import type { DocumentStatus, IngestOptions } from './schema.ts';
+import { lastJobOf } from './store.ts';
+import { visibleTo } from './visibility.ts';
+
+export interface NewContent {
+  readonly objectKey: string;
+  readonly sizeBytes: number;
+  readonly sha256: Buffer;
+  readonly contentType: string | null;
+}
+
+export interface DocumentFacts {
+  readonly fileName: string;
+  readonly sourcePath: string | null;
+  /** Metadata that is added; other metadata stays. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly eventTime: Date | null;
+}
+
+/**
+ * Give a document other content; searches find the old one until the job of the new one is done.
+ *
+ * @returns key of the object with the old content; null if the document is deleted or being deleted
+ */
+export async function replaceContent(
+  tx: Sql,
+  orgId: string,
+  documentId: string,
+  content: NewContent,
+  facts: DocumentFacts,
+): Promise<string | null> {
+  const [row] = await tx`
+    WITH before AS (
+      SELECT object_key FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE)
+    UPDATE documents SET object_key = ${content.objectKey}, size_bytes = ${content.sizeBytes}, sha256 = ${content.sha256},
+           content_type = ${content.contentType}, file_name = ${facts.fileName}, source_path = ${facts.sourcePath},
+           event_time = ${facts.eventTime}, metadata = metadata || ${tx.json(facts.metadata)},
+           status = CASE WHEN active_generation IS NULL THEN 'queued' ELSE status END, content_pending = true,
+           error_message = CASE WHEN keyword_only THEN error_message END, updated_at = now()
+    FROM before WHERE org_id = ${orgId} AND id = ${documentId} RETURNING before.object_key`;
+  return row ? (row['object_key'] as string) : null;
+}
+
+/** Document of a path, as the next version of it needs it. */
+export interface PathVersion {
+  readonly id: string;
+  readonly status: DocumentStatus;
+  readonly sha256: Buffer;
+  readonly sizeBytes: number;
+  readonly collectionId: string | null;
+  readonly jobId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly access: AccessPolicy;
+}
+
+/** Serialise uploads of one path into one bucket until the transaction ends. */
+export async function lockPath(tx: Sql, bucketId: string, sourcePath: string): Promise<void> {
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/path/${sourcePath}`}, 0))`;
+}
+
+/** Find the uploaded documents of a path that the caller may see, newest first. Those of connected sources are left out. */
+export async function findVersionsOfPath(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  sourcePath: string,
+): Promise<PathVersion[]> {
+  const rows = await sql`
+    SELECT documents.*,
+           ${lastJobOf(sql)} AS job_id
+    FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND md5(source_path) = md5(${sourcePath})
+      AND source_path = ${sourcePath} AND source_id IS NULL AND ${visibleTo(sql, caller)}
+    ORDER BY id DESC LIMIT 1000`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    status: row['status'] as DocumentStatus,
+    sha256: row['sha256'] as Buffer,
+    sizeBytes: Number(row['size_bytes']),
+    collectionId: row['collection_id'] as string | null,
+    jobId: row['job_id'] as string | null,
+    metadata: row['metadata'] as Record<string, string>,
+    access: {
+      privacy_level: row['privacy_level'] as number,
+      classification: row['classification'] as string,
+      review_status: row['review_status'] as string,
+      public_accessible: row['public_accessible'] as boolean,
+      scope: row['scope'] as string | null,
+    },
+  }));
+}
+
+/** Newest uploaded document of a path. */
+export interface PathDocument {
+  readonly id: string;
+  readonly sourcePath: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly status: DocumentStatus;
+}
+
+/** List the newest uploaded document of each path that begins with `prefix`, by path, a page after `afterPath`. */
+export async function listPathDocuments(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  page: { readonly prefix: string; readonly afterPath: string; readonly limit: number },
+): Promise<PathDocument[]> {
+  const rows = await sql`
+    SELECT DISTINCT ON (source_path COLLATE "C") id, source_path, sha256, size_bytes, status FROM documents
+    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND source_path IS NOT NULL AND source_id IS NULL
+      AND starts_with(source_path, ${page.prefix}) AND source_path COLLATE "C" > ${page.afterPath}
+      AND ${visibleTo(sql, caller)}
+    ORDER BY source_path COLLATE "C", id DESC LIMIT ${page.limit}`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    sourcePath: row['source_path'] as string,
+    sha256: (row['sha256'] as Buffer).toString('hex'),
+    sizeBytes: Number(row['size_bytes']),
+    status: row['status'] as DocumentStatus,
+  }));
+}
+
+/** Write what an upload sets of a document whose content it replaced. */
+export async function updateReplaced(
+  tx: Sql,
+  orgId: string,
+  documentId: string,
+  changed: { readonly collectionId: string | null; readonly options: IngestOptions; readonly access: AccessPolicy },
+): Promise<void> {
+  const { access } = changed;
+  await tx`
+    UPDATE documents
+    SET collection_id = ${changed.collectionId}, ingest_options = ${tx.json(changed.options)},
+        privacy_level = ${access.privacy_level}, classification = ${access.classification},
+        review_status = ${access.review_status}, public_accessible = ${access.public_accessible},
+        scope = ${access.scope}
+    WHERE org_id = ${orgId} AND id = ${documentId}`;
+}

@@ -1,0 +1,105 @@
+import type { Caller } from '../access/caller.ts';
+import type { PathVersion } from '../documents/content-store.ts';
+import type { IngestOptions } from '../documents/schema.ts';
+import { lockStoredBytes } from '../documents/store.ts';
+import { enqueueJob } from '../jobs/store.ts';
+import { AppError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { UploadReply, UploadRequest } from './schema.ts';
+import { snapshotOf } from './snapshot.ts';
+
+/** Default priority, which every ingest job has; only bulk jobs are ordered by plan. */
+const INGEST_PRIORITY = 2;
+
+/** Upload whose bytes are stored, as its transaction writes it. */
+export interface StoredUpload {
+  /** Id of the document: a new one, or that of the document whose content is replaced. */
+  readonly id: string;
+  readonly isReplacement: boolean;
+  readonly key: string;
+  readonly stored: { sizeBytes: number; sha256: string };
+  /** Name and type as they were sent. */
+  readonly content: { readonly fileName: string; readonly contentType: string | null };
+  readonly workflowId: string | null;
+  /** Bound on the bytes of all documents of the organization; null for none. */
+  readonly storageBytesMax: number | null;
+}
+
+/** Reply to an upload, and the key of the content that it replaced. */
+export interface Registered {
+  readonly reply: UploadReply;
+  readonly replacedKey: string | null;
+}
+
+/** Reply to an upload whose bytes a document already has. */
+export function linkTo(
+  bucketId: string,
+  duplicate: Pick<PathVersion, 'id' | 'jobId' | 'collectionId' | 'status'>,
+): UploadReply {
+  return {
+    id: duplicate.id,
+    job_id: duplicate.jobId,
+    bucket_id: bucketId,
+    collection_id: duplicate.collectionId,
+    status: duplicate.status,
+    duplicate_of: duplicate.id,
+    warnings: [],
+  };
+}
+
+export function ingestOptionsOf({ ocr_strategy, chunk_size, chunk_overlap }: UploadRequest): IngestOptions {
+  return { ocr_strategy, chunk_size, chunk_overlap };
+}
+
+/** Queue the job of an uploaded content. Returns its id. */
+export async function queueIngest(
+  tx: Sql,
+  caller: Caller,
+  bucketId: string,
+  { id, key, stored, content, workflowId }: StoredUpload,
+  given: { request: UploadRequest; metadata: Record<string, string>; collectionId: string | null },
+): Promise<string> {
+  const job = await enqueueJob(tx, {
+    id: newId('job'),
+    kind: 'ingest',
+    orgId: caller.orgId,
+    bucketId,
+    collectionId: given.collectionId,
+    documentId: id,
+    workflowId,
+    priority: INGEST_PRIORITY,
+    s3Key: key,
+    fileName: content.fileName,
+    fileSizeBytes: stored.sizeBytes,
+    processingType: 'document_upload',
+    metadataSnapshot: snapshotOf({
+      fileName: content.fileName,
+      sourcePath: given.request.source_path ?? null,
+      metadata: given.metadata,
+    }),
+  });
+  return job.id;
+}
+
+/**
+ * Check that a file fits into what the organization may store. Uploads of one organization pass one after the other from
+ * here to the end of their transactions, so that together they cannot exceed it.
+ *
+ * @throws AppError `storage_quota_exceeded` (402)
+ */
+export async function requireStorage(
+  tx: Sql,
+  caller: Caller,
+  sizeBytes: number,
+  bytesMax: number | null,
+): Promise<void> {
+  if (bytesMax === null) return;
+  const storedBytes = await lockStoredBytes(tx, caller.orgId);
+  if (storedBytes + sizeBytes <= bytesMax) return;
+  throw new AppError({
+    code: 'storage_quota_exceeded',
+    status: 402,
+    message: `the plan "${caller.plan}" stores ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
+  });
+}

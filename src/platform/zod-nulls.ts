@@ -1,0 +1,89 @@
+import type { z } from 'zod';
+
+type Schema = z.core.$ZodType;
+/** Definition of a schema, with the fields that hold the schemas inside it. */
+interface Definition {
+  readonly type: string;
+  readonly innerType?: Schema;
+  readonly in?: Schema;
+  readonly out?: Schema;
+  readonly element?: Schema;
+  readonly valueType?: Schema;
+  readonly shape?: Readonly<Record<string, Schema>>;
+  readonly options?: readonly Schema[];
+}
+
+/**
+ * Parse `value`; if it does not fit, parse it once more without the fields that are null and may be left out. So a client
+ * may send null for a field that it does not set.
+ */
+export function parseWithNulls<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  options: z.core.ParseContext<z.core.$ZodIssue> = {},
+): z.ZodSafeParseResult<z.output<S>> {
+  const parsed = schema.safeParse(value, options);
+  if (parsed.success) return parsed;
+  const without = withoutNulls(schema, value);
+  return without === value ? parsed : schema.safeParse(without, options);
+}
+
+/** Copy a value without the null fields that `schema` does not take but lets be left out; itself if there are none. */
+function withoutNulls(schema: Schema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const definition = schema._zod.def as unknown as Definition;
+  switch (definition.type) {
+    case 'object':
+      return mapEntries(value, (name, field) => fieldWithoutNulls(definition.shape?.[name], field));
+    case 'record':
+      return mapEntries(value, (_name, field) => withoutNulls(definition.valueType as Schema, field));
+    case 'array':
+      return mapItems(value, (item) => withoutNulls(definition.element as Schema, item));
+    case 'union':
+      return ofFittingOption(definition.options ?? [], value);
+    case 'pipe':
+      // The value of `preprocess` is described by its output.
+      return withoutNulls((isTransform(definition.in) ? definition.out : definition.in) as Schema, value);
+    default:
+      return definition.innerType === undefined ? value : withoutNulls(definition.innerType, value);
+  }
+}
+
+function isTransform(schema: Schema | undefined): boolean {
+  return (schema?._zod.def as unknown as Definition | undefined)?.type === 'transform';
+}
+
+function fieldWithoutNulls(schema: Schema | undefined, value: unknown): unknown {
+  if (schema === undefined || value === undefined) return value;
+  if (value !== null) return withoutNulls(schema, value);
+  return accepts(schema, undefined) && !accepts(schema, null) ? undefined : value;
+}
+
+function accepts(schema: Schema, value: unknown): boolean {
+  return (schema as z.ZodType).safeParse(value).success;
+}
+
+function ofFittingOption(options: readonly Schema[], value: unknown): unknown {
+  for (const option of options) {
+    const without = withoutNulls(option, value);
+    if (without !== value && accepts(option, without)) return without;
+  }
+  return value;
+}
+
+function mapEntries(value: object, map: (name: string, field: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value;
+  let isChanged = false;
+  const entries = Object.entries(value).flatMap(([name, field]) => {
+    const mapped = map(name, field);
+    if (mapped !== field) isChanged = true;
+    return mapped === undefined ? [] : [[name, mapped] as const];
+  });
+  return isChanged ? Object.fromEntries(entries) : value;
+}
+
+function mapItems(value: object, map: (item: unknown) => unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const items = value.map(map);
+  return items.some((item, at) => item !== value[at]) ? items : value;
+}
