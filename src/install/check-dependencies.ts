@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import postgres from 'postgres';
-import { processEnvironment } from '../platform/config.ts';
+import { processEnvironment } from '../platform/environment.ts';
 
 /**
  * Check of the database and of Redis before anything is installed: `DATABASE_URL=… REDIS_URL=… node

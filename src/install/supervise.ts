@@ -2,7 +2,7 @@ import { copyFile, mkdir, rename, stat, truncate, writeFile } from 'node:fs/prom
 import net from 'node:net';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { processEnvironment } from '../platform/config.ts';
+import { processEnvironment } from '../platform/environment.ts';
 import { openLogger } from '../platform/logger.ts';
 import { type Program, SupervisedProgram } from './supervised-program.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { processEnvironment } from '../platform/config.ts';
+import { processEnvironment } from '../platform/environment.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { runServices, untilInterrupted } from '../platform/lifecycle.ts';
 import { openLogger } from '../platform/logger.ts';

@@ -34,26 +34,34 @@ export const backupSettings = {
   backup: z
     .strictObject({
       /** Place of scheduled backups; without one there are none. */
-      to: Location.optional(),
-      every: Interval.default('24h'),
+      to: Location.optional().describe('folder or s3://bucket/prefix of scheduled backups; without it there are none'),
+      every: Interval.default('24h').describe('time between two backups, such as 24h'),
       /** Number of complete backups that are kept. */
-      keep: z.number().int().min(1).max(1_000).default(7),
+      keep: z.number().int().min(1).max(1_000).default(7).describe('complete backups that are kept'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('scheduled backups'),
   retention: z
     .strictObject({
-      audit_days: z.number().min(1).max(36_500).default(365),
+      audit_days: z.number().min(1).max(36_500).default(365).describe('days for which the audit log is kept'),
       /** Time for which finished jobs are kept. The last job of a document is kept as long as the document. */
-      jobs_days: z.number().min(1).max(36_500).default(365),
+      jobs_days: z
+        .number()
+        .min(1)
+        .max(36_500)
+        .default(365)
+        .describe('days for which finished jobs are kept; the last job of a document is kept with it'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('time for which records are kept'),
   /** Size of the file that is deleted when the disk is full; 0 for none. */
   ballast_bytes: z
     .number()
     .int()
     .min(0)
     .max(64 * 1024 * MIB)
-    .default(256 * MIB),
+    .default(256 * MIB)
+    .describe('file that is deleted when the disk is full, so that the service can work again; 0 for none'),
 };
 
 type BackupFile = z.output<z.ZodObject<typeof backupSettings>>;

@@ -10,13 +10,20 @@ const Messenger = z
     base_url: z
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
-      .optional(),
+      .optional()
+      .describe('address to which notifications are posted; without it they are only recorded'),
     /** Scheme of the header `Authorization`, before the `rest_api_key` of the configuration. */
     auth_scheme: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be one word')
-      .default('Bearer'),
-    timeout_seconds: z.number().positive().max(60).default(TIMEOUT_SECONDS_DEFAULT),
+      .default('Bearer')
+      .describe('scheme of the header Authorization, before the key of the configuration'),
+    timeout_seconds: z
+      .number()
+      .positive()
+      .max(60)
+      .default(TIMEOUT_SECONDS_DEFAULT)
+      .describe('time limit of a notification'),
   })
   .prefault({});
 
@@ -24,11 +31,17 @@ const Messenger = z
 export const channelSettings = {
   channels: z
     .strictObject({
-      messenger: Messenger,
+      messenger: Messenger.describe('provider of notifications'),
       /** Time after which a delivery is answered by an apology. */
-      reply_deadline_seconds: z.number().min(0.5).max(60).default(REPLY_DEADLINE_SECONDS_DEFAULT),
+      reply_deadline_seconds: z
+        .number()
+        .min(0.5)
+        .max(60)
+        .default(REPLY_DEADLINE_SECONDS_DEFAULT)
+        .describe('time after which a delivery is answered by an apology'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('messaging channels'),
 };
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;

@@ -1,20 +1,22 @@
-import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { statSync } from 'node:fs';
 import path from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { consoleConfigOf, consoleSettings } from './console-settings.ts';
+import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
 import { serverConfigOf, serverSettings } from './server-settings.ts';
-import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
+import { describeFaults } from './settings-faults.ts';
+import { collectSettings, isSetInFile, type LoadOptions, type SettingSource, sourceOf } from './settings-layers.ts';
+import { isTree, type Tree } from './settings-tree.ts';
 import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
+import { PARSE_OPTIONS } from './zod-faults.ts';
 
 const MIB = 1024 * 1024;
 /** First file descriptor that systemd passes to a process; see sd_listen_fds(3). */
@@ -26,48 +28,79 @@ const postgresUrl = z
   .transform((value) => new Secret(value));
 
 /** Schema of `service.yaml`. Unknown settings are faults, so that a typo is never silently ignored. */
-const ConfigFile = z.strictObject({
-  data_dir: z.string().min(1),
-  host: z.string().min(1).default('127.0.0.1'),
-  port: z.coerce.number().int().min(0).max(65535).default(8080),
-  base_url: z.url().optional(),
-  log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  database_url: postgresUrl.optional(),
-  database_direct_url: postgresUrl.optional(),
+export const ConfigFile = z.strictObject({
+  data_dir: z
+    .string()
+    .min(1)
+    .describe(
+      'folder where the installation keeps its data (default: /var/lib/service for root, else ~/.local/share/service)',
+    ),
+  host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
+  port: z.coerce.number().int().min(0).max(65535).default(8080).describe('port to listen on; 0 picks a free one'),
+  base_url: z
+    .url()
+    .optional()
+    .describe('address at which clients reach the service, for links in answers (default: that of the request)'),
+  log_level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('lowest level of log lines'),
+  database_url: postgresUrl
+    .optional()
+    .describe('PostgreSQL 15 or later; without it the service runs its own in the data directory'),
+  database_direct_url: postgresUrl
+    .optional()
+    .describe('connection for locks and notifications, if database_url goes through a pooler (default: database_url)'),
   redis_url: z
     .string()
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
     .transform((value) => new Secret(value))
-    .optional(),
+    .optional()
+    .describe('shared cache, request rates and notifications of several processes'),
   secret_key: z
     .string()
     .min(32, 'must have at least 32 characters')
     .transform((value) => new Secret(value))
-    .optional(),
+    .optional()
+    .describe('key from which all others are derived; equal on every host (default: secret.key in the data directory)'),
   cron_secret: z
     .string()
     .min(16, 'must have at least 16 characters')
     .transform((value) => new Secret(value))
-    .optional(),
-  trust_proxy: z.boolean().default(false),
+    .optional()
+    .describe('secret of the calls that a scheduler makes'),
+  trust_proxy: z
+    .boolean()
+    .default(false)
+    .describe('take the address of a client from X-Forwarded-For, behind a proxy of yours'),
   oidc: z
     .strictObject({
-      issuer: z.url(),
-      audience: z.string().min(1),
+      issuer: z.url().describe('address of the provider'),
+      audience: z.string().min(1).describe('audience that a token must have'),
       algorithm: z
         .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])
-        .default('RS256'),
-      token_type: z.enum(['at+jwt', 'JWT']).optional(),
-      authorized_parties: z.array(z.string().min(1)).min(1).optional(),
-      client_id: z.string().min(1).optional(),
+        .default('RS256')
+        .describe('algorithm of the signature'),
+      token_type: z.enum(['at+jwt', 'JWT']).optional().describe('value that the header typ must have (default: any)'),
+      authorized_parties: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe('clients (azp) whose tokens are accepted (default: all)'),
+      client_id: z.string().min(1).optional().describe('client of the console, which signs people in at the provider'),
       client_secret: z
         .string()
         .min(1)
         .transform((value) => new Secret(value))
-        .optional(),
-      scopes: z.array(z.string().regex(/^[!#-[\]-~]+$/)).default(['openid', 'email']),
+        .optional()
+        .describe('secret of that client'),
+      scopes: z
+        .array(z.string().regex(/^[!#-[\]-~]+$/))
+        .default(['openid', 'email'])
+        .describe('scopes that the console asks the provider for'),
     })
-    .optional(),
+    .optional()
+    .describe('tokens of an OpenID provider, which users may send instead of API keys'),
   ...storageSettings,
   ...embeddingSettings,
   ...channelSettings,
@@ -79,62 +112,102 @@ const ConfigFile = z.strictObject({
   ...serverSettings,
   embeddings: z
     .strictObject({
-      base64: z.enum(['auto', 'always', 'never']).default('auto'),
-      deadline_seconds: z.number().positive().max(600).default(30),
-      image_deadline_seconds: z.number().positive().max(600).default(90),
+      base64: z
+        .enum(['auto', 'always', 'never'])
+        .default('auto')
+        .describe('answers in base64: auto for clients that cannot read anything else, always, or never'),
+      deadline_seconds: z.number().positive().max(600).default(30).describe('time limit of a request'),
+      image_deadline_seconds: z
+        .number()
+        .positive()
+        .max(600)
+        .default(90)
+        .describe('time limit of a request with images'),
       cache_bytes: z
         .number()
         .int()
         .min(0)
-        .default(128 * MIB),
+        .default(128 * MIB)
+        .describe('memory of the cache of vectors; 0 switches it off'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('requests for embeddings'),
   limits: z
     .strictObject({
       body_bytes: z
         .number()
         .int()
         .positive()
-        .default(16 * MIB),
+        .default(16 * MIB)
+        .describe('largest JSON body'),
       upload_bytes: z
         .number()
         .int()
         .positive()
-        .default(512 * MIB),
+        .default(512 * MIB)
+        .describe('largest uploaded file'),
       bulk_body_bytes: z
         .number()
         .int()
         .positive()
-        .default(64 * MIB),
+        .default(64 * MIB)
+        .describe('largest body of a bulk embedding job'),
       image_body_bytes: z
         .number()
         .int()
         .positive()
-        .default(280 * MIB),
+        .default(280 * MIB)
+        .describe('largest body with images'),
       document_memory_bytes: z
         .number()
         .int()
         .min(128 * MIB)
-        .default(512 * MIB),
-      failed_logins_per_minute: z.number().int().min(1).default(60),
-      document_seconds: z.number().int().min(1).max(3600).default(60),
+        .default(512 * MIB)
+        .describe('memory of the process that reads a document'),
+      failed_logins_per_minute: z
+        .number()
+        .int()
+        .min(1)
+        .default(60)
+        .describe('refused credentials of an address before answers to it are slowed'),
+      document_seconds: z.number().int().min(1).max(3600).default(60).describe('time limit for reading a document'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('bounds of requests and documents'),
   bulk: z
     .strictObject({
-      calls_in_flight: z.number().int().min(1).max(64).default(8),
-      retention_days: z.number().positive().max(3650).default(7),
-      retry_window_hours: z.number().min(0).max(720).default(24),
+      calls_in_flight: z
+        .number()
+        .int()
+        .min(1)
+        .max(64)
+        .default(8)
+        .describe('calls to a provider at the same time for one job'),
+      retention_days: z.number().positive().max(3650).default(7).describe('days for which results are kept'),
+      retry_window_hours: z
+        .number()
+        .min(0)
+        .max(720)
+        .default(24)
+        .describe('hours for which a job waits for a provider that is down'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('bulk embedding jobs'),
   workers: z
     .strictObject({
-      embed_concurrency: z.number().int().min(1).max(64).default(2),
-      ingest_concurrency: z.number().int().min(1).max(64).default(12),
-      lease_seconds: z.number().int().min(5).max(3600).default(30),
-      retries_max: z.number().int().min(0).max(100).default(5),
+      embed_concurrency: z.number().int().min(1).max(64).default(2).describe('bulk embedding jobs at the same time'),
+      ingest_concurrency: z.number().int().min(1).max(64).default(12).describe('documents at the same time'),
+      lease_seconds: z
+        .number()
+        .int()
+        .min(5)
+        .max(3600)
+        .default(30)
+        .describe('time after which a silent worker loses its job'),
+      retries_max: z.number().int().min(0).max(100).default(5).describe('attempts after the first one'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('workers of jobs'),
 });
 
 const CheckedFile = ConfigFile.superRefine((file, context) => {
@@ -209,40 +282,21 @@ export type Config = z.output<typeof ConfigSchema> & {
   readonly warnings: readonly string[];
 };
 
-/** Environment variables and the keys that they set. The environment takes precedence over the file. */
-const ENVIRONMENT = {
-  SERVICE_DATA_DIR: ['data_dir'],
-  SERVICE_HOST: ['host'],
-  SERVICE_PORT: ['port'],
-  SERVICE_BASE_URL: ['base_url'],
-  SERVICE_LOG_LEVEL: ['log_level'],
-  SERVICE_SECRET_KEY: ['secret_key'],
-  SERVICE_CRON_SECRET: ['cron_secret'],
-  SERVICE_OIDC_ISSUER: ['oidc', 'issuer'],
-  SERVICE_OIDC_AUDIENCE: ['oidc', 'audience'],
-  DATABASE_URL: ['database_url'],
-  DATABASE_DIRECT_URL: ['database_direct_url'],
-  REDIS_URL: ['redis_url'],
-  S3_BUCKET: ['objects', 'bucket'],
-  S3_ENDPOINT: ['objects', 'endpoint'],
-  S3_REGION: ['objects', 'region'],
-  AWS_ACCESS_KEY_ID: ['objects', 'access_key_id'],
-  AWS_SECRET_ACCESS_KEY: ['objects', 'secret_access_key'],
-  AWS_SESSION_TOKEN: ['objects', 'session_token'],
-} as const satisfies Record<string, readonly string[]>;
-
 /**
  * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` if it
  * exists), then the environment, then `overrides` (command-line flags, with the keys of the file).
  * `${NAME}` in the file is replaced by the environment variable.
  *
- * @throws AppError `config_invalid` with one line per fault; the message never contains values
+ * @throws AppError `config_invalid` with one line per fault; the message never contains secrets or values of variables
  */
 export function loadConfig(options: LoadOptions = {}): Config {
-  const { tree, faults, file } = collectSettings(options);
-  const parsed = ConfigSchema.safeParse(tree);
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) faults.push(`${nameOf(issue.path)}: ${issue.message}`);
+  const settings = collectSettings(options);
+  const { tree, faults, file, text } = settings;
+  const parsed = ConfigSchema.safeParse(tree, PARSE_OPTIONS);
+  // What cannot be read has no settings, whose absence would be reported as a second fault.
+  if (!parsed.success && faults.length === 0) {
+    const isFromFile = (keys: readonly string[]) => isSetInFile(settings, keys);
+    faults.push(...describeFaults(parsed.error.issues, { schema: ConfigFile, text, isFromFile }));
   }
   if (faults.length > 0 || !parsed.success) {
     throw new AppError({
@@ -266,7 +320,7 @@ function warningsOf(file: string): string[] {
 export interface EffectiveSetting {
   readonly name: string;
   readonly value: unknown;
-  readonly from: 'default' | 'service.yaml' | 'environment' | 'command line';
+  readonly from: SettingSource;
 }
 
 /**
@@ -276,8 +330,8 @@ export interface EffectiveSetting {
  */
 export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
   loadConfig(options);
-  const { tree, layers } = collectSettings(options);
-  const settings = ConfigFile.parse(tree) as Tree;
+  const collected = collectSettings(options);
+  const settings = ConfigFile.parse(collected.tree) as Tree;
   const list: EffectiveSetting[] = [];
   const walk = (node: Tree, parents: string[], names: readonly string[]) => {
     for (const name of names) {
@@ -288,21 +342,15 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
         walk(subtree, keys, Object.keys(subtree));
         continue;
       }
-      const layer = layers.findLast(([, layerTree]) => valueAt(layerTree, keys) !== undefined);
       list.push({
         name: keys.join('.'),
         value: value instanceof Secret ? String(value) : isTree(subtree) ? null : (value ?? null),
-        from: layer?.[0] ?? 'default',
+        from: sourceOf(collected, keys),
       });
     }
   };
   walk(settings, [], Object.keys(ConfigFile.shape));
   return list;
-}
-
-/** Return the environment of this process. No other code reads it. */
-export function processEnvironment(): NodeJS.ProcessEnv {
-  return process.env;
 }
 
 /**
@@ -312,90 +360,6 @@ export function processEnvironment(): NodeJS.ProcessEnv {
 export function inheritedSocket(env: NodeJS.ProcessEnv = processEnvironment()): number | null {
   const isOurs = env['LISTEN_PID'] === String(process.pid) && Number(env['LISTEN_FDS']) >= 1;
   return isOurs ? FIRST_INHERITED_FD : null;
-}
-
-interface LoadOptions {
-  readonly env?: NodeJS.ProcessEnv;
-  readonly overrides?: Tree;
-}
-
-/** Collect the settings of every layer, separately and merged; later layers take precedence. */
-function collectSettings(options: LoadOptions): {
-  tree: Tree;
-  layers: (readonly [EffectiveSetting['from'], Tree])[];
-  faults: string[];
-  /** Path of service.yaml, which may be missing. */
-  file: string;
-} {
-  const env = options.env ?? processEnvironment();
-  const faults: string[] = [];
-  const fromEnvironment = readEnvironment(env);
-  const overrides = options.overrides ?? {};
-  const dataDir = String(overrides['data_dir'] ?? fromEnvironment['data_dir'] ?? defaultDataDir(env));
-  const file = env['SERVICE_CONFIG'] || path.join(dataDir, 'service.yaml');
-  const fromFile = readConfigFile(env, file, faults);
-  return {
-    file,
-    tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
-    layers: [
-      ['service.yaml', fromFile],
-      ['environment', fromEnvironment],
-      ['command line', overrides],
-    ],
-    faults,
-  };
-}
-
-function defaultDataDir(env: NodeJS.ProcessEnv): string {
-  // The user that PostgreSQL must run as cannot enter the home directory of root.
-  if (process.getuid?.() === 0) return '/var/lib/service';
-  return path.join(env['XDG_DATA_HOME'] || path.join(env['HOME'] || homedir(), '.local', 'share'), 'service');
-}
-
-function readEnvironment(env: NodeJS.ProcessEnv): Tree {
-  const tree: Tree = {};
-  for (const [name, keys] of Object.entries(ENVIRONMENT)) {
-    const value = env[name];
-    if (value === undefined || value === '') continue;
-    let node = tree;
-    for (const key of keys.slice(0, -1)) {
-      node[key] ??= {};
-      node = node[key] as Tree;
-    }
-    node[keys.at(-1) as string] = value;
-  }
-  return tree;
-}
-
-function readConfigFile(env: NodeJS.ProcessEnv, file: string, faults: string[]): Tree {
-  const explicit = env['SERVICE_CONFIG'];
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if (explicit || (error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      faults.push(`SERVICE_CONFIG: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`);
-    }
-    return {};
-  }
-  try {
-    const tree: unknown = parseYaml(text);
-    if (tree === null || tree === undefined) return {};
-    if (typeof tree !== 'object' || Array.isArray(tree)) {
-      faults.push(`${file}: must be a mapping of settings`);
-      return {};
-    }
-    return interpolate(tree, env, faults) as Tree;
-  } catch {
-    faults.push(`${file}: is not valid YAML`);
-    return {};
-  }
-}
-
-function nameOf(keys: readonly PropertyKey[]): string {
-  const dotted = keys.join('.');
-  const variable = Object.entries(ENVIRONMENT).find(([, path]) => path.join('.') === dotted)?.[0];
-  return variable ? `${dotted} (${variable})` : dotted || 'service.yaml';
 }
 
 function deepFreeze<T>(value: T): T {

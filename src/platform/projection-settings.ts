@@ -9,7 +9,7 @@ const onOff = z
   .transform((value) => value === true || value === 'on');
 
 const Auto = z.strictObject({
-  enabled: onOff.prefault('on'),
+  enabled: onOff.prefault('on').describe('fit the maps of new models by itself'),
   texts_max: z
     .int()
     .min(0)
@@ -29,9 +29,11 @@ export const projectionSettings = {
     .strictObject({
       auto: z
         .preprocess((value) => (typeof value === 'object' ? value : { enabled: value }), Auto)
-        .prefault({ enabled: 'on' }),
+        .prefault({ enabled: 'on' })
+        .describe('on, off, or an object with the limits'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('the canonical latent space'),
 };
 
 const ProjectionSettings = z.object(projectionSettings);

@@ -14,29 +14,39 @@ const baseUrl = z
 
 const Endpoint = z.strictObject({
   /** Name of this credential in logs and `doctor`. */
-  name: name.optional(),
-  base_url: baseUrl,
-  api_key: secret.optional(),
+  name: name.optional().describe('name of this credential in logs and in doctor'),
+  base_url: baseUrl.describe('address of the API, without the path of the operation'),
+  api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
   /** Share of the calls, relative to the provider's other endpoints. */
-  weight: z.number().positive().max(1000).default(1),
+  weight: z.number().positive().max(1000).default(1).describe('share of the calls, relative to the other endpoints'),
 });
 
 /** Schema of `providers.<vendor>`: the endpoints that serve the models of a vendor. */
 const Provider = z
   .strictObject({
-    protocol: z.enum(['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama']),
-    base_url: baseUrl.optional(),
-    api_key: secret.optional(),
-    endpoints: z.array(Endpoint).min(1).max(32).optional(),
-    models: z.record(modelId, z.string().min(1).max(200)).default({}),
-    concurrency_max: z.int().min(1).max(1024).default(16),
-    timeout_seconds: z.number().positive().max(600).default(20),
-    retries_max: z.int().min(0).max(10).default(3),
+    protocol: z
+      .enum(['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama'])
+      .describe('wire protocol of the API'),
+    base_url: baseUrl.optional().describe('address of the API, without the path of the operation'),
+    api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
+    endpoints: z
+      .array(Endpoint)
+      .min(1)
+      .max(32)
+      .optional()
+      .describe('several addresses or keys, instead of base_url and api_key'),
+    models: z
+      .record(modelId, z.string().min(1).max(200))
+      .default({})
+      .describe('names at the vendor by model id; needed for models outside the catalog'),
+    concurrency_max: z.int().min(1).max(1024).default(16).describe('calls at the same time'),
+    timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
+    retries_max: z.int().min(0).max(10).default(3).describe('attempts after the first one'),
     /**
      * Maximum number of texts, and of tokens, in one call, if the cap of the vendor is lower than that of its protocol.
      */
-    items_max: z.int().min(1).max(10_000).optional(),
-    tokens_max: z.int().min(1).optional(),
+    items_max: z.int().min(1).max(10_000).optional().describe('texts in one call, if fewer than the protocol allows'),
+    tokens_max: z.int().min(1).optional().describe('tokens in one call, if fewer than the protocol allows'),
   })
   .refine((provider) => (provider.base_url === undefined) !== (provider.endpoints === undefined), {
     error: 'needs either base_url or endpoints',
@@ -107,19 +117,19 @@ const E5_PREFIXES = Object.fromEntries(
 
 /** Schema of an item of `models`: a model of the operator, or changes to a model of the catalog. */
 const OwnModel = z.strictObject({
-  id: modelId,
-  vendor: name.optional(),
-  dimensions: z.int().min(1).max(16_384).optional(),
-  max_tokens: z.int().min(1).max(10_000_000).optional(),
-  variable_dimensions: z.boolean().optional(),
-  revision: z.string().min(1).max(64).optional(),
+  id: modelId.describe('id of the model, as requests name it'),
+  vendor: name.optional().describe('name of the provider that serves it'),
+  dimensions: z.int().min(1).max(16_384).optional().describe('dimensions of its vectors'),
+  max_tokens: z.int().min(1).max(10_000_000).optional().describe('tokens of one text at most'),
+  variable_dimensions: z.boolean().optional().describe('the vendor accepts a number of dimensions'),
+  revision: z.string().min(1).max(64).optional().describe('revision; vectors of different revisions are not compared'),
   prefixes: z
     .union([z.literal('e5'), z.partialRecord(z.enum(TASK_TYPES), z.string().max(1000))])
     .optional()
     .describe('text put in front of an input, by task type; e5: the prefixes of the e5 family'),
   tokenizer: z.string().min(1).optional().describe('cl100k, estimate, or the path of a tokenizer.json'),
-  upstream_dimensions: z.int().min(1).max(16_384).optional(),
-  price_per_million: z.number().min(0).optional(),
+  upstream_dimensions: z.int().min(1).max(16_384).optional().describe('dimensions to ask the vendor for'),
+  price_per_million: z.number().min(0).optional().describe('price of a million tokens, for estimates'),
 });
 
 function modelOf(model: z.output<typeof OwnModel>) {
@@ -138,15 +148,15 @@ function modelOf(model: z.output<typeof OwnModel>) {
 }
 
 /** Schema of the alias: the model by language (ISO 639-1), and the default model for other languages. */
-const Alias = z.object({ default: modelId }).catchall(modelId);
+const Alias = z.object({ default: modelId.describe('model for all languages that are not named') }).catchall(modelId);
 
 const Vision = z.strictObject({
-  protocol: z.enum(['openai', 'gemini', 'ollama']),
-  base_url: baseUrl,
-  api_key: secret.optional(),
-  model: z.string().min(1).max(200),
-  timeout_seconds: z.number().positive().max(600).default(20),
-  concurrency_max: z.int().min(1).max(256).default(4),
+  protocol: z.enum(['openai', 'gemini', 'ollama']).describe('wire protocol of the API'),
+  base_url: baseUrl.describe('address of the API'),
+  api_key: secret.optional().describe('key of the vendor'),
+  model: z.string().min(1).max(200).describe('name of the model'),
+  timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
+  concurrency_max: z.int().min(1).max(256).default(4).describe('calls at the same time'),
 });
 export type VisionSettings = ReturnType<typeof visionOf>;
 
@@ -163,15 +173,15 @@ function visionOf(vision: z.output<typeof Vision>) {
 
 const Rerank = z
   .strictObject({
-    protocol: z.enum(['cohere', 'jina', 'voyage', 'tei']),
-    base_url: baseUrl,
-    api_key: secret.optional(),
-    model: z.string().min(1).max(200).optional(),
+    protocol: z.enum(['cohere', 'jina', 'voyage', 'tei']).describe('wire protocol of the API'),
+    base_url: baseUrl.describe('address of the API'),
+    api_key: secret.optional().describe('key of the vendor'),
+    model: z.string().min(1).max(200).optional().describe('name of the model; not needed with tei'),
     /** Maximum time that a search waits for the reranker. */
-    timeout_seconds: z.number().positive().max(60).default(3),
-    concurrency_max: z.int().min(1).max(256).default(16),
+    timeout_seconds: z.number().positive().max(60).default(3).describe('time that a search waits for the reranker'),
+    concurrency_max: z.int().min(1).max(256).default(16).describe('calls at the same time'),
     /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */
-    items_max: z.int().min(1).max(1000).optional(),
+    items_max: z.int().min(1).max(1000).optional().describe('texts in one call, if fewer than the protocol allows'),
   })
   .refine((rerank) => rerank.protocol === 'tei' || rerank.model !== undefined, {
     path: ['model'],
@@ -197,9 +207,9 @@ const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
-  quotas: perAxis.default({}),
-  requests_per_minute: perRateAxis.default({}),
-  storage_bytes: z.int().min(0).optional(),
+  quotas: perAxis.default({}).describe('texts or images in a month, by kind of request'),
+  requests_per_minute: perRateAxis.default({}).describe('requests in a minute, by kind of request'),
+  storage_bytes: z.int().min(0).optional().describe('bytes of all documents of an organization'),
 });
 
 interface PlanSettings {
@@ -214,12 +224,20 @@ type Plan = (typeof PLANS)[number];
 
 /** Settings of embedding (models, providers, alias, vision, reranking) and of the quotas and rates of plans. */
 export const embeddingSettings = {
-  providers: z.record(name, Provider).default({}),
-  models: z.array(OwnModel).max(1000).default([]),
-  alias: z.strictObject({ 'service-embed-1-small': Alias.optional() }).default({}),
-  vision: Vision.optional(),
-  rerank: Rerank.optional(),
-  plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}),
+  providers: z
+    .record(name, Provider)
+    .default({})
+    .describe('vendors and servers of embedding models, by a name of yours'),
+  models: z.array(OwnModel).max(1000).default([]).describe('models of yours, and changes to models of the catalog'),
+  alias: z
+    .strictObject({
+      'service-embed-1-small': Alias.optional().describe('model for each language (ISO 639-1), and a default'),
+    })
+    .default({})
+    .describe('models behind a name that requests use'),
+  vision: Vision.optional().describe('vision model that reads text in pictures, instead of the built-in OCR'),
+  rerank: Rerank.optional().describe('server that orders search results'),
+  plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}).describe('quotas and rates of the plans'),
 };
 
 const EmbeddingSettings = z.object(embeddingSettings);

@@ -9,18 +9,29 @@ export function valueAt(tree: Tree, keys: readonly string[]): unknown {
   return node;
 }
 
-/** Replace every `${NAME}` in the texts of the tree from `env`; a name that is not set becomes a fault. */
-export function interpolate(node: unknown, env: NodeJS.ProcessEnv, faults: string[]): unknown {
+/**
+ * Replace every `${NAME}` in the texts of the tree from `env`.
+ *
+ * @param onMissing called with a name that is not set, and the path of the text
+ */
+export function interpolate(
+  node: unknown,
+  env: NodeJS.ProcessEnv,
+  onMissing: (name: string, keys: readonly string[]) => void,
+  keys: readonly string[] = [],
+): unknown {
   if (typeof node === 'string') {
     return node.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
       const value = env[name];
-      if (value === undefined) faults.push(`service.yaml: \${${name}} is not set in the environment`);
+      if (value === undefined) onMissing(name, keys);
       return value ?? '';
     });
   }
-  if (Array.isArray(node)) return node.map((item) => interpolate(item, env, faults));
+  if (Array.isArray(node))
+    return node.map((item, index) => interpolate(item, env, onMissing, [...keys, String(index)]));
   if (node && typeof node === 'object') {
-    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, interpolate(value, env, faults)]));
+    const entries = Object.entries(node);
+    return Object.fromEntries(entries.map(([key, value]) => [key, interpolate(value, env, onMissing, [...keys, key])]));
   }
   return node;
 }

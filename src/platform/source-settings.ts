@@ -10,36 +10,43 @@ const secret = z
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
 
 const Folder = z.strictObject({
-  type: z.literal('folder'),
+  type: z.literal('folder').describe('a folder of this host'),
   /** Folder that sources may read, with all folders below it. */
   root: z
     .string()
     .min(1)
-    .refine((root) => path.isAbsolute(root), 'must be an absolute path'),
+    .refine((root) => path.isAbsolute(root), 'must be an absolute path')
+    .describe('folder that sources may read, with all folders below it'),
 });
 
 const S3 = z.strictObject({
-  type: z.literal('s3'),
+  type: z.literal('s3').describe('a bucket on S3'),
   ...s3Place,
   /** Keys of an own account: the role of the machine is never used for sources. */
-  credentials: z.strictObject({
-    access_key_id: secret,
-    secret_access_key: secret,
-    session_token: secret.optional(),
-  }),
+  credentials: z
+    .strictObject({
+      access_key_id: secret.describe('access key'),
+      secret_access_key: secret.describe('secret of the access key'),
+      session_token: secret.optional().describe('token of temporary credentials'),
+    })
+    .describe('keys of an own account; the role of the machine is never used'),
 });
 
 const Postgres = z.strictObject({
-  type: z.literal('postgres'),
+  type: z.literal('postgres').describe('a PostgreSQL database'),
   url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
-    .transform((value) => new Secret(value)),
+    .transform((value) => new Secret(value))
+    .describe('address of the database, postgres://…'),
 });
 
 /** Setting `sources`: the only places that sources may read, by the name with which a source refers to one. */
 export const sourceSettings = {
-  sources: z.record(name, z.discriminatedUnion('type', [Folder, S3, Postgres])).default({}),
+  sources: z
+    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres]))
+    .default({})
+    .describe('places that connected sources may read, by a name of yours'),
 };
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;

@@ -9,16 +9,24 @@ const secret = z
 
 /** Settings that say where a bucket on S3 is. */
 export const s3Place = {
-  bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket'),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
+    .describe('name of the bucket'),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
-    .optional(),
+    .optional()
+    .describe('address of the store (default: AWS in the region)'),
   region: z
     .string()
     .regex(/^[a-z0-9-]{1,63}$/, 'is not the name of a region')
-    .default('us-east-1'),
-  path_style: z.boolean().optional(),
+    .default('us-east-1')
+    .describe('region of the bucket'),
+  path_style: z
+    .boolean()
+    .optional()
+    .describe('addresses of the form endpoint/bucket/key (default: true with an endpoint)'),
 };
 
 /** Settings of the storage of files and of the search index: on the disk of this host, or in a bucket for all hosts. */
@@ -31,14 +39,21 @@ export const storageSettings = {
       prefix: z
         .string()
         .regex(/^([a-z0-9][a-z0-9_-]{0,63}\/)+$/, 'must be lower-case segments, each ending in "/"')
-        .optional(),
-      credentials: z.enum(['keys', 'aws']).default('keys'),
-      access_key_id: secret.optional(),
-      secret_access_key: secret.optional(),
-      session_token: secret.optional(),
+        .optional()
+        .describe('prefix of all keys of this installation; ends in "/"'),
+      credentials: z.enum(['keys', 'aws']).default('keys').describe('keys: those below; aws: the role of the machine'),
+      access_key_id: secret.optional().describe('access key'),
+      secret_access_key: secret.optional().describe('secret of the access key'),
+      session_token: secret.optional().describe('token of temporary credentials'),
     })
-    .prefault({}),
-  index: z.strictObject({ storage: z.enum(['disk', 's3']).optional() }).prefault({}),
+    .prefault({})
+    .describe('files and index in a bucket on S3 instead of the data directory'),
+  index: z
+    .strictObject({
+      storage: z.enum(['disk', 's3']).optional().describe('disk or s3 (default: s3 with a bucket, else disk)'),
+    })
+    .prefault({})
+    .describe('the search index'),
 };
 
 type StorageFile = z.output<z.ZodObject<typeof storageSettings>>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { processEnvironment } from './config.ts';
+import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
 import { Secret } from './secret.ts';
 

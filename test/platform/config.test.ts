@@ -79,7 +79,7 @@ describe('settings', () => {
 
   it.each([
     ['a typo', 'prot: 1\n', {}, 'prot'],
-    ['a wrong type', 'port: many\n', {}, 'port (SERVICE_PORT)'],
+    ['a wrong type', 'port: many\n', {}, 'service.yaml:1:1: port: must be a number'],
     ['a port out of range', '', { SERVICE_PORT: '70000' }, 'SERVICE_PORT'],
     ['an unknown log level', '', { SERVICE_LOG_LEVEL: 'loud' }, 'SERVICE_LOG_LEVEL'],
     ['a short secret key', '', { SERVICE_SECRET_KEY: 'short' }, 'SERVICE_SECRET_KEY'],
@@ -178,5 +178,73 @@ models: [{id: my-org/m, vendor: my-org, dimensions: 8, max_tokens: 9, prefixes: 
     expect(JSON.stringify(config) + inspect(config, { depth: 9 })).not.toContain(CANARY);
     expect(JSON.stringify(listSettings({ env: { SERVICE_DATA_DIR: dataDir, ...env } }))).not.toContain(CANARY);
     expect(faultsOf(() => load({ ...env, SERVICE_PORT: 'x' }))).not.toContain(CANARY);
+  });
+});
+
+describe('faults of service.yaml', () => {
+  const faultsIn = (text: string, env: Record<string, string> = {}) => {
+    yaml(text);
+    const message = faultsOf(() => load(env));
+    const [head, ...lines] = message.split('\n');
+    expect(head).toBe('settings are not valid:');
+    return lines.map((line) => line.replace('  - ', '').replace(`${dataDir}/service.yaml`, 'FILE'));
+  };
+
+  it('a fault tells file, line, column and path, what was found and what is allowed', () => {
+    expect(faultsIn('port: 80\nlimits:\n  body_bytes: lots\n  document_seconds: 0\nlog_level: loud\n')).toEqual([
+      expect.stringMatching(/^FILE:5:1: log_level: must be one of "fatal", .*; found "loud"$/),
+      'FILE:3:3: limits.body_bytes: must be a number; found "lots"',
+      'FILE:4:3: limits.document_seconds: must be at least 1; found 0',
+    ]);
+  });
+
+  it('an unknown setting tells the nearest known one, or those that are allowed there', () => {
+    expect(faultsIn('prot: 80\nworkers:\n  embed_concurency: 2\n  zzz: 1\n')).toEqual(
+      expect.arrayContaining([
+        'FILE:1:1: prot: there is no such setting; did you mean port?',
+        'FILE:3:3: workers.embed_concurency: there is no such setting; did you mean embed_concurrency?',
+        'FILE:4:3: workers.zzz: there is no such setting; the settings here are embed_concurrency, ingest_concurrency, lease_seconds, retries_max',
+      ]),
+    );
+    expect(faultsIn('sources:\n  docs:\n    type: folder\n    rot: /x\n')).toEqual([
+      'FILE:2:3: sources.docs.root: is required',
+      'FILE:4:5: sources.docs.rot: there is no such setting; did you mean root?',
+    ]);
+  });
+
+  it('a fault in a list of the file tells the line of the item', () => {
+    expect(faultsIn('models:\n  - id: a/b\n  - id: a/c\n    dimensions: many\n')).toEqual([
+      'FILE:4:5: models.1.dimensions: must be a number; found "many"',
+    ]);
+  });
+
+  it('a fault of a variable names the variable and no line of the file', () => {
+    expect(faultsIn('port: 80\n', { SERVICE_PORT: 'x' })).toEqual(['port (SERVICE_PORT): must be a number']);
+  });
+
+  it('a file that is no YAML has one fault with its place, and nothing of its text', () => {
+    const [fault, ...more] = faultsIn(`providers:\n  a: {api_key: ${CANARY}\n  b: [`);
+    expect(more).toEqual([]);
+    expect(fault).toMatch(/^FILE:\d+:\d+: is not valid YAML \(/);
+    expect(fault).not.toContain(CANARY);
+    expect(faultsIn('- port: 80\n')).toEqual(['FILE:1:1: must be a mapping of settings, such as "port: 8080"']);
+  });
+
+  it('a variable that is not set is named with the place that needs it, and values of variables are never shown', () => {
+    const text = `providers:\n  v:\n    protocol: \${PROTOCOL}\n    base_url: https://x.example\n    api_key: "\${KEY}"\n`;
+    expect(faultsIn(text)).toEqual([
+      `FILE:3:5: providers.v.protocol: \${PROTOCOL} is not set in the environment`,
+      `FILE:5:5: providers.v.api_key: \${KEY} is not set in the environment`,
+    ]);
+    const faults = faultsIn(text, { PROTOCOL: CANARY, KEY: `${CANARY} x` });
+    expect(faults).toHaveLength(2);
+    expect(faults.join()).not.toContain(CANARY);
+  });
+
+  it('secrets that stand in the file are described by their length only', () => {
+    const [fault] = faultsIn(`database_url: mysql://u:${CANARY}@h/d\n`);
+    expect(fault).toMatch(
+      /^FILE:1:1: database_url: must be the URL of a PostgreSQL database: .*; found a text of \d+ characters$/,
+    );
   });
 });

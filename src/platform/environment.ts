@@ -1,0 +1,44 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * Environment variables and the keys of service.yaml that they set. The environment takes precedence over the file.
+ */
+export const SETTING_VARIABLES = {
+  SERVICE_DATA_DIR: ['data_dir'],
+  SERVICE_HOST: ['host'],
+  SERVICE_PORT: ['port'],
+  SERVICE_BASE_URL: ['base_url'],
+  SERVICE_LOG_LEVEL: ['log_level'],
+  SERVICE_SECRET_KEY: ['secret_key'],
+  SERVICE_CRON_SECRET: ['cron_secret'],
+  SERVICE_OIDC_ISSUER: ['oidc', 'issuer'],
+  SERVICE_OIDC_AUDIENCE: ['oidc', 'audience'],
+  DATABASE_URL: ['database_url'],
+  DATABASE_DIRECT_URL: ['database_direct_url'],
+  REDIS_URL: ['redis_url'],
+  S3_BUCKET: ['objects', 'bucket'],
+  S3_ENDPOINT: ['objects', 'endpoint'],
+  S3_REGION: ['objects', 'region'],
+  AWS_ACCESS_KEY_ID: ['objects', 'access_key_id'],
+  AWS_SECRET_ACCESS_KEY: ['objects', 'secret_access_key'],
+  AWS_SESSION_TOKEN: ['objects', 'session_token'],
+} as const satisfies Record<string, readonly string[]>;
+
+/** Return the environment of this process. No other code reads it. */
+export function processEnvironment(): NodeJS.ProcessEnv {
+  return process.env;
+}
+
+/** Return the data directory that a command uses if neither a flag nor service.yaml names one. */
+export function dataDirOf(env: NodeJS.ProcessEnv): string {
+  if (env['SERVICE_DATA_DIR']) return env['SERVICE_DATA_DIR'];
+  // The user that PostgreSQL must run as cannot enter the home directory of root.
+  if (process.getuid?.() === 0) return '/var/lib/service';
+  return path.join(env['XDG_DATA_HOME'] || path.join(env['HOME'] || homedir(), '.local', 'share'), 'service');
+}
+
+/** Return the path of service.yaml, which may be missing. */
+export function configFileOf(env: NodeJS.ProcessEnv, dataDir: string): string {
+  return env['SERVICE_CONFIG'] || path.join(dataDir, 'service.yaml');
+}

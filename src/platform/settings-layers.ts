@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { configFileOf, dataDirOf, processEnvironment, SETTING_VARIABLES } from './environment.ts';
+import { readSettingsText, type SettingsText } from './settings-faults.ts';
+import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
+
+export interface LoadOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Settings of the command line, with the keys of the file. */
+  readonly overrides?: Tree;
+}
+
+/** Source of a setting. */
+export type SettingSource = 'default' | 'service.yaml' | 'environment' | 'command line';
+
+/** Settings of every source, separately and merged; later layers take precedence. */
+export interface SettingsLayers {
+  readonly tree: Tree;
+  readonly layers: readonly (readonly [SettingSource, Tree])[];
+  /** Faults that were found before the settings were validated. */
+  readonly faults: string[];
+  /** Path of service.yaml, which may be missing. */
+  readonly file: string;
+  readonly text: SettingsText | null;
+}
+
+/** Collect the settings: `service.yaml`, then the environment, then the command line. */
+export function collectSettings(options: LoadOptions): SettingsLayers {
+  const env = options.env ?? processEnvironment();
+  const faults: string[] = [];
+  const fromEnvironment = readEnvironment(env);
+  const overrides = options.overrides ?? {};
+  const dataDir = String(overrides['data_dir'] ?? dataDirOf(env));
+  const file = configFileOf(env, dataDir);
+  const { tree: fromFile, text } = readConfigFile(env, file, faults);
+  return {
+    ...{ file, text, faults },
+    tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
+    layers: [
+      ['service.yaml', fromFile],
+      ['environment', fromEnvironment],
+      ['command line', overrides],
+    ],
+  };
+}
+
+/** Return the source of the value in force. */
+export function sourceOf({ layers }: Pick<SettingsLayers, 'layers'>, keys: readonly string[]): SettingSource {
+  return layers.findLast(([, tree]) => valueAt(tree, keys) !== undefined)?.[0] ?? 'default';
+}
+
+/**
+ * Return true if a setting is that of service.yaml: it has a value there and no variable or flag replaces it, or it is
+ * missing inside a setting of the file.
+ */
+export function isSetInFile({ layers, text }: SettingsLayers, keys: readonly string[]): boolean {
+  if (text === null) return false;
+  for (let depth = keys.length; depth > 0; depth--) {
+    const source = sourceOf({ layers }, keys.slice(0, depth));
+    if (source !== 'default') return source === 'service.yaml';
+  }
+  return false;
+}
+
+function readEnvironment(env: NodeJS.ProcessEnv): Tree {
+  const tree: Tree = {};
+  for (const [name, keys] of Object.entries(SETTING_VARIABLES)) {
+    const value = env[name];
+    if (value === undefined || value === '') continue;
+    let node = tree;
+    for (const key of keys.slice(0, -1)) {
+      node[key] ??= {};
+      node = node[key] as Tree;
+    }
+    node[keys.at(-1) as string] = value;
+  }
+  return tree;
+}
+
+function readConfigFile(
+  env: NodeJS.ProcessEnv,
+  file: string,
+  faults: string[],
+): { readonly tree: Tree; readonly text: SettingsText | null } {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (env['SERVICE_CONFIG'] || code !== 'ENOENT') faults.push(`SERVICE_CONFIG: cannot read ${file} (${code})`);
+    return { tree: {}, text: null };
+  }
+  const before = faults.length;
+  const text = readSettingsText(file, content, faults);
+  if (faults.length > before) return { tree: {}, text };
+  const tree: unknown = text.document.toJS();
+  if (tree === null || tree === undefined) return { tree: {}, text };
+  if (!isTree(tree)) {
+    faults.push(`${file}:1:1: must be a mapping of settings, such as "port: 8080"`);
+    return { tree: {}, text };
+  }
+  const missing = (name: string, keys: readonly string[]) =>
+    faults.push(`${text.placeOf(keys)}: \${${name}} is not set in the environment`);
+  return { tree: interpolate(tree, env, missing) as Tree, text };
+}
