@@ -6,6 +6,7 @@ import { readOrCreateLine } from '../platform/create-once.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { requireConditionalWrites } from '../platform/objects/probe-objects.ts';
+import { explainS3Failure } from '../platform/objects/s3-errors.ts';
 
 const CLAIM_KEY = 'installation';
 
@@ -22,10 +23,15 @@ type Claim = z.infer<typeof Claim>;
  */
 export async function claimStorage(config: Config, objects: Objects, installation: string): Promise<void> {
   if (config.objects === null) return;
-  if (config.index.storage === 's3') await requireConditionalWrites(objects);
+  const { bucket, prefix, endpoint } = config.objects;
   const index = config.index.storage === 's3' ? 's3' : `disk ${idOfDisk(config.dataDir)}`;
-  const held = await claim(objects, { installation, index });
-  const { bucket, prefix } = config.objects;
+  const first = async () => {
+    if (config.index.storage === 's3') await requireConditionalWrites(objects);
+    return claim(objects, { installation, index });
+  };
+  const held = await first().catch((error: unknown) => {
+    throw explainS3Failure(error, { bucket, endpoint });
+  });
   if (held.installation !== installation) {
     throw refusal(
       `s3://${bucket}/${prefix} holds the files of another installation; choose another bucket, or another objects.prefix`,

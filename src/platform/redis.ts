@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { AppError, dependencyDown } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { NETWORK_REASONS } from './network-reasons.ts';
 import type { Secret } from './secret.ts';
 
 export interface RedisSettings {
@@ -57,17 +58,27 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   });
   let isDown = false;
   let isClosing = false;
+  /** Reason of the last failure of this connection, which the error of a later command does not have. */
+  let lastReason: string | null = null;
+  const causeOf = (error: Error) => lastReason ?? describeRedisFailure(error);
   const noteOutage = (reason: string) => {
     if (isDown || isClosing) return;
     isDown = true;
-    logger.warn({ redis: address, reason }, 'Redis is not reachable; the service continues without it');
+    logger.warn(
+      { redis: address, setting: 'REDIS_URL', reason },
+      'Redis is not reachable; the service continues without it',
+    );
   };
   // The error itself is never logged: ioredis puts the failed command into it, such as AUTH with its password.
-  client.on('error', (error: Error) => noteOutage(reasonOf(error)));
+  client.on('error', (error: Error) => {
+    lastReason = describeRedisFailure(error);
+    noteOutage(lastReason);
+  });
   client.on('close', () => noteOutage('connection closed'));
   client.on('ready', () => {
     if (isDown) logger.info({ redis: address }, 'Redis is reachable again');
     isDown = false;
+    lastReason = null;
   });
   const firstAttempt = client.connect().catch(() => undefined);
 
@@ -81,8 +92,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
       try {
         await client.ping();
       } catch (error) {
-        const reason = reasonOf(error as Error);
-        throw dependencyDown('redis', 'Redis does not answer', new Error(`${address}: ${reason}`));
+        throw dependencyDown('redis', `Redis at ${address} (REDIS_URL) cannot be used: ${causeOf(error as Error)}`);
       }
     },
     async close() {
@@ -108,7 +118,20 @@ function addressOf(url: string): string {
   });
 }
 
-function reasonOf(error: Error): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === undefined ? error.message : `${code}: ${error.message}`;
+/** Refusals of Redis in words, by the first word of its message. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  WRONGPASS: 'it refuses this user and password',
+  NOAUTH: 'it needs a password',
+  NOPERM: 'this user may not use the commands that are needed',
+  LOADING: 'it is loading its data; try again shortly',
+  MASTERDOWN: 'it is a replica without its primary',
+};
+
+/** Describe why Redis cannot be used. Its own message is repeated only if it has no words of ours. */
+function describeRedisFailure(error: Error): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const [first = ''] = error.message.split(' ');
+  const known = REFUSALS[first] ?? NETWORK_REASONS[code];
+  if (known !== undefined) return `${known} (${code || first})`;
+  return code === '' ? error.message : `${code}: ${error.message}`;
 }

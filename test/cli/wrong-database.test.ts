@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { runCommand } from './service.ts';
@@ -90,4 +92,40 @@ it('a PostgreSQL before version 15 is refused with its version and what is neede
     ),
   });
   expect(code).toBe(5);
+});
+
+it.each([
+  ['at once', (socket: Socket) => socket.destroy()],
+  ['after the first bytes', (socket: Socket) => socket.once('data', () => socket.end())],
+])('a server that closes connections %s, without a byte, is refused and not asked without end', async (_, close) => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.on('error', () => undefined);
+    close(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { code, stdout } = await runWith(`postgres://me:pw@127.0.0.1:${(server.address() as AddressInfo).port}/mine`);
+    expect(JSON.parse(stdout).error.message).toMatch(
+      /^PostgreSQL at me@127\.0\.0\.1:\d+\/mine \(DATABASE_URL\) cannot be used: it closes connections/,
+    );
+    expect(code).toBe(5);
+    expect(connections).toBeLessThan(20);
+  } finally {
+    server.close();
+  }
+});
+
+it('several hosts that close connections without a byte are given up after a bounded time', async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    const { code, stdout } = await runWith(`postgres://me:pw@127.0.0.1:${port},127.0.0.1:${port}/mine`);
+    expect(JSON.parse(stdout).error.message).toContain('(DATABASE_URL) cannot be used: it ');
+    expect(code).toBe(5);
+  } finally {
+    server.close();
+  }
 });

@@ -20,6 +20,19 @@ test('a URL that is not one of Redis is refused, and the error does not show it'
   }
 });
 
+test.each([
+  ['redis://127.0.0.1:1', '127.0.0.1:1', 'nothing listens there'],
+  ['redis://nowhere.invalid:6379', 'nowhere.invalid:6379', 'this host name'],
+])('a Redis that cannot be reached at %s is named with its setting and the cause', async (url, address, cause) => {
+  const redis = openRedis({ url: new Secret(url) }, keepLogs().logger);
+  try {
+    const message = expect.stringContaining(`Redis at ${address} (REDIS_URL) cannot be used: ${cause}`);
+    await expect(redis.ping()).rejects.toMatchObject({ code: 'redis_unavailable', message });
+  } finally {
+    await redis.close();
+  }
+});
+
 describe.skipIf(!redisAvailable())('with a server', () => {
   let server: TestRedis;
   let redis: RedisConnection;
@@ -79,8 +92,11 @@ describe.skipIf(!redisAvailable())('with a server', () => {
     server = await startRedis({ password: PASSWORD });
     const { logger, lines } = keepLogs();
     redis = openRedis({ url: new Secret(server.url.replace(PASSWORD, 'canary-wrong')) }, logger);
-    await expect(redis.ping()).rejects.toMatchObject({ code: 'redis_unavailable' });
-    expect(lines).toMatchObject([{ level: 40, reason: expect.stringContaining('WRONGPASS') }]);
+    await expect(redis.ping()).rejects.toMatchObject({
+      code: 'redis_unavailable',
+      message: `Redis at 127.0.0.1:${new URL(server.url).port} (REDIS_URL) cannot be used: it refuses this user and password (WRONGPASS)`,
+    });
+    expect(lines).toMatchObject([{ level: 40, setting: 'REDIS_URL', reason: expect.stringContaining('WRONGPASS') }]);
     expect(JSON.stringify(lines)).not.toContain('canary');
   });
 

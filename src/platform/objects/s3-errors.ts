@@ -1,4 +1,5 @@
-import { AppError, dependencyDown } from '../errors.ts';
+import { AppError } from '../errors.ts';
+import { NETWORK_REASONS } from '../network-reasons.ts';
 import { storageFull } from './objects.ts';
 
 const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'InsufficientCapacity']);
@@ -60,7 +61,15 @@ export function translate(error: unknown): unknown {
 }
 
 function unavailable(why: string, cause?: unknown): AppError {
-  return dependencyDown('objects', `the object storage cannot be used right now (${why}); try again`, cause);
+  return new AppError({
+    code: 'objects_unavailable',
+    status: 503,
+    message: `the object storage cannot be used right now (${why}); try again`,
+    retryable: true,
+    retryAfterSeconds: 2,
+    details: { dependency: 'objects', why },
+    cause,
+  });
 }
 
 function refused(why: string, cause?: unknown): AppError {
@@ -68,7 +77,37 @@ function refused(why: string, cause?: unknown): AppError {
     code: 'objects_refused',
     status: 503,
     message: `the object storage refuses our requests (${why}); check the settings of bucket, region and credentials`,
+    details: { dependency: 'objects', why },
     cause,
+  });
+}
+
+/** Refusals of a store in words, by the code of its answer, with the setting to look at. */
+const REASONS: Readonly<Record<string, string>> = {
+  ...NETWORK_REASONS,
+  InvalidAccessKeyId: 'it does not know the access key (AWS_ACCESS_KEY_ID)',
+  SignatureDoesNotMatch: 'the secret of the access key is wrong (AWS_SECRET_ACCESS_KEY)',
+  AccessDenied: 'the access key has no right to this bucket',
+  NoSuchBucket: 'there is no such bucket (S3_BUCKET)',
+  PermanentRedirect: 'the bucket is in another region (S3_REGION)',
+  AuthorizationHeaderMalformed: 'the bucket is in another region (S3_REGION)',
+};
+
+/**
+ * Name the bucket, its address, the settings and the cause in an error of the first use of a store. Any other error is
+ * returned unchanged.
+ */
+export function explainS3Failure(error: unknown, { bucket, endpoint }: { bucket: string; endpoint: string }): unknown {
+  if (!(error instanceof AppError) || !/^objects_(unavailable|refused)$/.test(error.code)) return error;
+  const why = error.details?.['why'];
+  if (typeof why !== 'string') return error;
+  const reason = REASONS[why.split(' ').at(-1) as string];
+  const { code, status, retryable, cause } = error;
+  return new AppError({
+    ...{ code, status, retryable, cause },
+    message: `the bucket ${bucket} at ${endpoint} (S3_BUCKET, S3_ENDPOINT) cannot be used: ${reason ?? 'see the cause'} (${why})`,
+    ...(error.details === undefined ? {} : { details: { ...error.details } }),
+    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
   });
 }
 

@@ -1,5 +1,8 @@
-import { AppError } from '../errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError, dependencyDown } from '../errors.ts';
+import { NETWORK_REASONS } from '../network-reasons.ts';
 import type { Secret } from '../secret.ts';
+import { CLOSED_UNANSWERED } from './dial.ts';
 import { mapPostgresError } from './errors.ts';
 import type { Sql } from './pool.ts';
 import { serverAddressOf } from './target.ts';
@@ -7,17 +10,14 @@ import { serverAddressOf } from './target.ts';
 /** Oldest PostgreSQL that the migrations run on (`NULLS NOT DISTINCT`), as `server_version_num` counts. */
 const VERSION_MIN = 150_000;
 
+/** Time in which the first connection must be made: postgres.js tries several hosts again without end. */
+const FIRST_CONNECTION_MS = 15_000;
+
 /** Reasons of a failed connection in words, by the code of Node.js, postgres.js or SQLSTATE. */
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there; is PostgreSQL running, and is the port right?',
-  ENOTFOUND: 'this host name is unknown',
-  EAI_AGAIN: 'this host name cannot be looked up right now',
-  ENOENT: 'there is no such socket',
-  EACCES: 'this socket may not be opened by this user',
-  ETIMEDOUT: 'it does not answer',
+  ...NETWORK_REASONS,
   CONNECT_TIMEOUT: 'it does not answer',
-  EHOSTUNREACH: 'there is no way to this host',
-  ENETUNREACH: 'there is no way to this network',
+  [CLOSED_UNANSWERED]: 'it closes connections without an answer; is it PostgreSQL, or a proxy whose database is down?',
   '28000': 'it refuses this user',
   '28P01': 'it refuses this user and password',
   '3D000': 'it has no such database',
@@ -32,12 +32,11 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export async function checkServer(sql: Sql, url: Secret, setting: string): Promise<void> {
   const address = serverAddressOf({ url });
-  const [row] = await sql<{ version: string; number: number }[]>`
-    SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`.catch(
-    (error: unknown) => {
-      throw describeFailure(error, address, setting);
-    },
-  );
+  const query = sql<{ version: string; number: number }[]>`
+    SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`;
+  const [row] = await withinLimit(query).catch((error: unknown) => {
+    throw describeFailure(error, address, setting);
+  });
   if (row !== undefined && row.number < VERSION_MIN) {
     throw new AppError({
       code: 'postgres_too_old',
@@ -47,9 +46,28 @@ export async function checkServer(sql: Sql, url: Secret, setting: string): Promi
   }
 }
 
+/** Wait for a query for a bounded time; the pool, whose caller closes it, goes on trying. */
+async function withinLimit<T>(query: PromiseLike<T>): Promise<T> {
+  const over = new AbortController();
+  const limit = delay(FIRST_CONNECTION_MS, undefined, { signal: over.signal }).then(() => {
+    throw dependencyDown(
+      'postgres',
+      'the database does not answer',
+      Object.assign(new Error(), { code: 'CONNECT_TIMEOUT' }),
+    );
+  });
+  limit.catch(() => undefined);
+  try {
+    return await Promise.race([query, limit]);
+  } finally {
+    over.abort();
+  }
+}
+
 function describeFailure(error: unknown, address: string, setting: string): unknown {
   const mapped = mapPostgresError(error);
-  const code = (error as { code?: string } | null)?.code ?? '';
+  const { code: own = '', cause } = (error ?? {}) as { code?: string; cause?: { code?: string } };
+  const code = own in REASONS ? own : (cause?.code ?? '');
   const reason = REASONS[code];
   if (!(mapped instanceof AppError) || reason === undefined) return mapped;
   return new AppError({

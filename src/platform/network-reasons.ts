@@ -1,0 +1,14 @@
+/** Reasons of a failed connection in words, by the code of Node.js. They continue "X cannot be used: ". */
+export const NETWORK_REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; does it run, and is the port right?',
+  ECONNRESET: 'it closes the connection; is the port right, and does it speak TLS or not?',
+  ENOTFOUND: 'this host name is unknown',
+  EAI_AGAIN: 'this host name cannot be looked up right now',
+  ENOENT: 'there is no such socket',
+  EACCES: 'this socket may not be opened by this user',
+  ETIMEDOUT: 'it does not answer',
+  TimeoutError: 'it does not answer',
+  EHOSTUNREACH: 'there is no way to this host',
+  ENETUNREACH: 'there is no way to this network',
+  EPROTO: 'it does not speak TLS; use http:// or redis:// if it has none',
+};
