@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import { orgFlag } from '../src/cli/flags.ts';
-import { parseRequest } from '../src/cli/parse-request.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 
 export default class Embed extends BaseCommand {
@@ -41,7 +40,6 @@ export default class Embed extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Embed);
-    const { EmbeddingsRequest } = await import('../src/embedding/schema.ts');
     const isStdin = args.text?.length === 1 && args.text[0] === '-';
     const file = isStdin ? '-' : flags['input-file'];
     if (args.text !== undefined && flags['input-file'] !== undefined) {
@@ -50,53 +48,30 @@ export default class Embed extends BaseCommand {
     if (args.text === undefined && file === undefined)
       throw invalidRequest('give a text, - for stdin, or --input-file', 'text');
     const { readLines } = await import('../src/cli/read-lines.ts');
-    const request = parseRequest(
-      EmbeddingsRequest,
-      {
-        input: file === undefined ? args.text : await readLines(file),
-        model: flags.model,
-        dimensions: flags.dimensions,
-        task_type: flags['task-type'],
-      },
-      { input: 'TEXT' },
-    );
-    await this.withOperator(flags, async ({ embedding: { embedder } }, operator, signal) => {
-      const { axisOf } = await import('../src/embedding/embedder.ts');
-      const { renderEmbeddingList } = await import('../src/printing/print-floats.ts');
-      const result = await embedder.embed({
-        texts: request.input,
-        model: request.model,
-        dimensions: request.dimensions,
-        taskType: request.task_type,
-        orgId: operator.orgId,
-        charge: { account: operator, axis: axisOf(request.input) },
-        signal,
-      });
-      const { vectors, dimensions, model, tokens } = result;
-      for (const warning of result.warnings) this.logToStderr(`warning: ${warning}`);
-      if (this.jsonEnabled()) {
-        process.stdout.write(
-          await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false }),
-        );
-        process.stdout.write('\n');
-        return;
-      }
-      const rows = request.input.map((text, index) => ({
-        text,
-        vector: describeVector(vectors.subarray(index * dimensions, (index + 1) * dimensions)),
-      }));
-      await this.showTable('texts', rows, [
+    const input = file === undefined ? (args.text as string[]) : await readLines(file);
+    const request = { input, model: flags.model, dimensions: flags.dimensions, task_type: flags['task-type'] };
+    const reply = await this.call(flags, 'embedding.embed', request, { input: 'TEXT' });
+    for (const warning of reply.warnings) this.logToStderr(`warning: ${warning}`);
+    if (this.jsonEnabled()) {
+      process.stdout.write(`${reply.json}\n`);
+      return;
+    }
+    const { data }: { data: { embedding: number[] }[] } = JSON.parse(reply.json);
+    await this.showTable(
+      'texts',
+      data.map(({ embedding }, index) => ({ text: input[index], vector: describeVector(embedding) })),
+      [
         ['text', (row) => row.text, 'may be cut'],
         ['vector', (row) => row.vector],
-      ]);
-      this.logToStderr(`${model}, ${dimensions} dimensions, ${tokens} tokens`);
-    });
+      ],
+    );
+    this.logToStderr(`${reply.model}, ${reply.dimensions} dimensions, ${reply.tokens} tokens`);
   }
 }
 
 /** Show the first numbers that are not zero, because vectors of the built-in model are mostly zeros. */
-function describeVector(vector: Float32Array): string {
-  const numbers = [...vector].filter((value) => value !== 0);
+function describeVector(vector: readonly number[]): string {
+  const numbers = vector.filter((value) => value !== 0);
   const first = numbers.slice(0, 4).map((value) => value.toFixed(4));
   return `${first.join(' ')}${numbers.length > first.length ? ' …' : ''} (${numbers.length} of ${vector.length} not zero)`;
 }

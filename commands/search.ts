@@ -1,11 +1,13 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
-import { bucketFlag, jsonOf, orgFlag } from '../src/cli/flags.ts';
-import { parseRequest } from '../src/cli/parse-request.ts';
+import { bucketFlag, jsonOf, numberOf, orgFlag } from '../src/cli/flags.ts';
 
 export default class Search extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Find the passages of a bucket that answer a query, best first.';
+  static override description =
+    'Find the passages of a bucket that answer a query, best first.\n' +
+    'For people, the sentences of each passage that answer best are printed; --full prints whole passages. With --json ' +
+    'the output is the response of POST /v2/buckets/{bucket}/search.';
   static override examples = [
     "<%= config.bin %> search 'how long is the warranty' --bucket manuals",
     `<%= config.bin %> search 'parental leave' --filter '{"department":"hr"}' --top-k 3 --json`,
@@ -27,6 +29,18 @@ export default class Search extends BaseCommand {
       description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
       env: 'SERVICE_FILTER',
     }),
+    'min-score': Flags.string({
+      description: 'lowest score of a result, 0 to 1 (default: no bound)',
+      env: 'SERVICE_MIN_SCORE',
+    }),
+    'max-per-document': Flags.integer({
+      description: 'number of results from one document at most (default: no bound)',
+      env: 'SERVICE_MAX_PER_DOCUMENT',
+    }),
+    full: Flags.boolean({
+      description: 'print whole passages instead of the sentences that answer best',
+      env: 'SERVICE_FULL',
+    }),
     rerank: Flags.boolean({ description: 'order the results with the configured reranker', env: 'SERVICE_RERANK' }),
     highlight: Flags.boolean({
       description: 'mark the words of the query in colour; with --json, add the sentences that have them',
@@ -38,28 +52,24 @@ export default class Search extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Search);
-    const { SearchRequest } = await import('../src/search/schema.ts');
-    const request = parseRequest(
-      SearchRequest,
-      {
-        query: args.query,
-        top_k: flags['top-k'],
-        mode: flags.mode,
-        collection: flags.collection,
-        filter: flags.filter === undefined ? undefined : jsonOf('filter', flags.filter),
-        rerank: flags.rerank,
-        highlights: flags.highlight && this.jsonEnabled(),
-      },
-      { query: 'QUERY' },
-    );
-    return this.withOperator(flags, async ({ search }, operator, signal) => {
-      const { searchBucket } = await import('../src/search/search.ts');
-      const { renderResults } = await import('../src/cli/search-results.ts');
-      const response = await searchBucket(search, operator, flags.bucket, request, signal);
-      for (const warning of response.warnings) this.logToStderr(`warning: ${warning}`);
-      if (response.results.length === 0) this.logToStderr('nothing found');
-      else this.log(renderResults(response, flags.highlight ? request.query : ''));
-      return response;
-    });
+    const request = {
+      bucket: flags.bucket,
+      query: args.query,
+      top_k: flags['top-k'],
+      mode: flags.mode,
+      collection: flags.collection,
+      filter: flags.filter === undefined ? undefined : jsonOf('filter', flags.filter),
+      rerank: flags.rerank,
+      score_threshold: numberOf('min-score', flags['min-score']),
+      max_per_document: flags['max-per-document'],
+      highlights: flags.highlight && this.jsonEnabled(),
+    };
+    const names = { query: 'QUERY', score_threshold: '--min-score' };
+    const { response, snippets } = await this.call(flags, 'search.bucket', request, names);
+    for (const warning of response.warnings) this.logToStderr(`warning: ${warning}`);
+    const { renderResults } = await import('../src/cli/search-results.ts');
+    if (response.results.length === 0) this.logToStderr('nothing found');
+    else this.log(renderResults(response.results, flags.highlight ? args.query : '', flags.full ? null : snippets));
+    return response;
   }
 }

@@ -5,14 +5,14 @@ export default class Top extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Show the load of the installation on one screen: queues, workers, throughput, requests, cache and providers.\n' +
-    'Requests, cache and providers are those of one running server. Without a terminal, one reading is printed as tables.';
+    'Requests, cache and providers are those of the server that runs on the data directory. Without a terminal, one reading is printed as tables.';
   static override examples = [
     '<%= config.bin %> top --interval 5',
     '<%= config.bin %> top --url http://127.0.0.1:8080 --json',
   ];
   static override flags = {
     url: Flags.string({
-      description: 'address of the server whose metrics are shown (default: host and port of the settings)',
+      description: 'address of the server whose metrics are shown (default: the server of the data directory)',
       env: 'SERVICE_URL',
     }),
     interval: Flags.integer({
@@ -30,12 +30,17 @@ export default class Top extends BaseCommand {
     const { z } = await import('zod');
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
     const { topOnce, topOnScreen } = await import('../src/cli/watch-top.ts');
-    const { localServerUrl } = await import('../src/cli/local-server-url.ts');
+    const { findOwnServer, noServer } = await import('../src/cli/own-server.ts');
     const isScreen = process.stdout.isTTY && !this.jsonEnabled();
     return this.withAppliance(
       flags,
       async ({ sql, config }, signal) => {
-        const run = { sql, signal, serverUrl: url ?? localServerUrl(config), intervalMs: flags.interval * 1000 };
+        const locate = async () => {
+          const found = url ?? (await findOwnServer(config.dataDir));
+          if (found === null) throw noServer(config.dataDir);
+          return found;
+        };
+        const run = { sql, signal, locate, intervalMs: flags.interval * 1000 };
         if (isScreen) return topOnScreen(run, process);
         const snapshot = await topOnce(run);
         const { renderTop } = await import('../src/cli/top-table.ts');

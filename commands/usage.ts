@@ -30,13 +30,12 @@ export default class Usage extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Usage);
-    return this.withOperator(flags, async ({ usage }, operator) => {
-      const { renderUsage } = await import('../src/cli/usage-chart.ts');
-      const { hasColours, terminalColumns } = await import('../src/cli/output.ts');
-      const summary = await usage.summarize(operator, { from: flags.from, to: flags.to });
-      const width = terminalColumns();
-      this.log(renderUsage(summary, { width, color: hasColours() }, flags.by as 'day' | 'model' | 'axis'));
-      return summary;
-    });
+    const summary = await this.call(flags, 'usage.summarize', { from: flags.from, to: flags.to });
+    const { renderQuotas, renderUsage } = await import('../src/cli/usage-chart.ts');
+    const { hasColours, terminalColumns } = await import('../src/cli/output.ts');
+    const chart = { width: terminalColumns(), color: hasColours() };
+    this.log(renderUsage(summary, chart, flags.by as 'day' | 'model' | 'axis'));
+    if (flags.by !== 'axis') this.log(`\n${renderQuotas(summary, chart)}`);
+    return summary;
   }
 }

@@ -6,6 +6,7 @@ import type { Appliance } from '../src/appliance/appliance.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
+import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { VERSION } from '../src/platform/version.ts';
@@ -147,6 +148,7 @@ export function apiService(
   const uploadDirectory = path.join(uploads, String(process.pid));
   let listening: Listening | null = null;
   let purging = Promise.resolve();
+  let operatorSocket: OperatorSocket | null = null;
   let forgetServer = async () => {};
   const purge = () => {
     purging = purging
@@ -196,7 +198,8 @@ export function apiService(
         .catch(async (error: unknown) => {
           throw await explainPortInUse(error, { ...address, dataDir: config.dataDir });
         });
-      forgetServer = await recordServer(config.dataDir, listening.url);
+      operatorSocket = await openOperatorSocket(appliance);
+      forgetServer = await recordServer(config.dataDir, { url: listening.url, operator: operatorSocket.access });
       logger.info({ url: listening.url }, 'the API is listening');
       for (const warning of config.warnings) logger.warn(warning);
       await removeAbandonedUploads(uploads);
@@ -204,10 +207,12 @@ export function apiService(
     async stop() {
       const deadline = setTimeout(() => drain.abort(), ABORT_MS);
       live.close();
+      await forgetServer();
+      const commands = operatorSocket?.close(drain.signal);
       await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
+      await commands;
       clearTimeout(deadline);
       drain.abort();
-      await forgetServer();
       await rm(uploadDirectory, { recursive: true, force: true });
       await purging;
     },

@@ -1,7 +1,6 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class BucketsCreate extends BaseCommand {
   static override description = 'Create a bucket: a named set of documents that is searched as one.';
@@ -20,13 +19,8 @@ export default class BucketsCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsCreate);
-    const { CreateBucket } = await import('../../src/documents/schema.ts');
-    const request = parseRequest(CreateBucket, { name: args.name }, { name: 'NAME' });
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { createBucket } = await import('../../src/documents/buckets.ts');
-      const bucket = await createBucket(sql, operator, request);
-      this.log(`created bucket ${bucket.name} (${bucket.id})`);
-      return bucket;
-    });
+    const bucket = await this.call(flags, 'buckets.create', { name: args.name }, { name: 'NAME' });
+    this.log(`created bucket ${bucket.name} (${bucket.id})`);
+    return bucket;
   }
 }

@@ -18,18 +18,16 @@ export default class BucketsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsDelete);
-    return this.withOperator(flags, async ({ sql, documents }, operator, signal) => {
-      const { deleteBucket, findBucket } = await import('../../src/documents/buckets.ts');
-      const { name } = await findBucket(sql, operator.orgId, args.bucket);
+    return this.withSession(flags, async (session, signal) => {
+      const { name } = await session.call('buckets.find', { bucket: args.bucket });
       await confirm(
         `This deletes the bucket ${name} with everything in it and cannot be undone. Delete it?`,
         flags.yes,
         signal,
       );
-      const id = await deleteBucket(sql, operator, args.bucket, name);
-      await documents.purge(signal);
-      this.log(`deleted bucket ${name} (${id})`);
-      return { id, deleted: true };
+      const deleted = await session.call('buckets.remove', { bucket: args.bucket, name });
+      this.log(`deleted bucket ${name} (${deleted.id})`);
+      return deleted;
     });
   }
 }

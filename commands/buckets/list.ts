@@ -1,6 +1,5 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { listPage } from '../../src/cli/list-page.ts';
 
 export default class BucketsList extends BaseCommand {
   static override setsUp = false;
@@ -10,16 +9,13 @@ export default class BucketsList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(BucketsList);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { listBuckets } = await import('../../src/documents/buckets.ts');
-      const buckets = await listBuckets(sql, operator);
-      await this.showTable('buckets', buckets, [
-        ['id', (bucket) => bucket.id],
-        ['name', (bucket) => bucket.name],
-        ['documents', (bucket) => bucket.document_count],
-        ['created', (bucket) => bucket.created_at],
-      ]);
-      return listPage(buckets);
-    });
+    const page = await this.call(flags, 'buckets.list', {});
+    await this.showTable('buckets', page.data, [
+      ['id', (bucket) => bucket.id],
+      ['name', (bucket) => bucket.name],
+      ['documents', (bucket) => bucket.document_count],
+      ['created', (bucket) => bucket.created_at],
+    ]);
+    return page;
   }
 }

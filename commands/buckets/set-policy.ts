@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { listOf, orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class BucketsSetPolicy extends BaseCommand {
@@ -49,24 +48,20 @@ export default class BucketsSetPolicy extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSetPolicy);
-    const { EditBucket } = await import('../../src/documents/schema.ts');
     const departments = flags.department === undefined ? undefined : listOf(flags.department);
-    const given = {
+    const policy = {
       max_privacy_level: flags['max-privacy-level'],
       public_max_privacy_level: flags['public-max-privacy-level'],
       allow_public: flags['allow-public'],
       departments: flags['any-department'] ? null : departments,
     };
-    if (Object.values(given).every((value) => value === undefined)) {
+    if (Object.values(policy).every((value) => value === undefined)) {
       throw invalidRequest('name at least one setting to change, such as --max-privacy-level 5');
     }
-    const { policy } = parseRequest(EditBucket, { policy: given }, { policy: 'policy' });
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { editBucket } = await import('../../src/documents/edit-bucket.ts');
-      const { warnings, ...bucket } = await editBucket(sql, operator, args.bucket, { policy });
-      await this.showFields(bucket);
-      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
-      return { ...bucket, warnings };
-    });
+    const edit = { bucket: args.bucket, policy };
+    const { warnings, ...bucket } = await this.call(flags, 'buckets.edit', edit, { policy: 'policy' });
+    await this.showFields(bucket);
+    for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+    return { ...bucket, warnings };
   }
 }

@@ -16,11 +16,8 @@ export default class BucketsShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsShow);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getBucketDetails } = await import('../../src/search/bucket-model.ts');
-      const bucket = await getBucketDetails(sql, operator.orgId, args.bucket);
-      await this.showFields(bucket);
-      return bucket;
-    });
+    const bucket = await this.call(flags, 'buckets.show', { bucket: args.bucket });
+    await this.showFields(bucket);
+    return bucket;
   }
 }

@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
+import { refuseExisting } from '../../src/cli/save-file.ts';
 
 export default class BulkResult extends BaseCommand {
   static override setsUp = false;
@@ -18,6 +18,7 @@ export default class BulkResult extends BaseCommand {
     offset: Flags.integer({ description: 'number of vectors to skip', default: 0, env: 'SERVICE_OFFSET' }),
     limit: Flags.integer({ description: 'number of vectors at most, up to 1,000', default: 100, env: 'SERVICE_LIMIT' }),
     out: Flags.string({ description: 'file for all vectors; its name ends in .npy or .jsonl', env: 'SERVICE_OUT' }),
+    force: forceFlag,
   };
 
   async run(): Promise<void> {
@@ -25,15 +26,15 @@ export default class BulkResult extends BaseCommand {
     const { out } = flags;
     const { formatOf, writeVectors } = await import('../../src/cli/write-vectors.ts');
     if (out !== undefined) formatOf(out);
-    const { ResultQuery } = await import('../../src/bulk/schema.ts');
-    const query = parseRequest(ResultQuery, { offset: flags.offset, limit: flags.limit });
+    refuseExisting(out, flags.force);
+    const { offset, limit } = flags;
+    if (out === undefined) {
+      const { json } = await this.call(flags, 'bulk.page', { id: args.id, offset, limit });
+      process.stdout.write(`${json}\n`);
+      return;
+    }
     await this.withOperator(flags, async ({ bulk }, operator, signal) => {
-      const { findReadyJob, renderResultPage } = await import('../../src/bulk/result-page.ts');
-      if (out === undefined) {
-        process.stdout.write(await renderResultPage(bulk, operator, args.id, query));
-        process.stdout.write('\n');
-        return;
-      }
+      const { findReadyJob } = await import('../../src/bulk/result-page.ts');
       const job = await findReadyJob(bulk, operator, args.id);
       await writeVectors(bulk, job, out, signal);
       note(`${job.inputCount} vectors of ${job.vectorDimensions} dimensions are in ${out}`);

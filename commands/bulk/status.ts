@@ -14,16 +14,13 @@ export default class BulkStatus extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BulkStatus);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getBulkJob } = await import('../../src/bulk/bulk-jobs.ts');
-      const job = await getBulkJob(sql, operator, args.id);
-      const { metadata, error, ...rest } = job;
-      await this.showFields({
-        ...rest,
-        ...metadata,
-        ...(error ? { error: `${error.category}: ${error.message}` } : {}),
-      });
-      return job;
+    const job = await this.call(flags, 'bulk.status', { id: args.id });
+    const { metadata, error, ...rest } = job;
+    await this.showFields({
+      ...rest,
+      ...metadata,
+      ...(error ? { error: `${error.category}: ${error.message}` } : {}),
     });
+    return job;
   }
 }

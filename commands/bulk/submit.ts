@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
+import { refuseExisting } from '../../src/cli/save-file.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class BulkSubmit extends BaseCommand {
@@ -40,6 +40,7 @@ export default class BulkSubmit extends BaseCommand {
       description: 'with --wait: file for the vectors; its name ends in .npy or .jsonl',
       env: 'SERVICE_OUT',
     }),
+    force: forceFlag,
   };
 
   async run(): Promise<unknown> {
@@ -48,24 +49,22 @@ export default class BulkSubmit extends BaseCommand {
     const { formatOf, writeVectors } = await import('../../src/cli/write-vectors.ts');
     if (out !== undefined && !flags.wait) throw invalidRequest('--out needs --wait; add --wait', 'out');
     if (out !== undefined) formatOf(out);
-    const { BulkRequest } = await import('../../src/bulk/schema.ts');
+    refuseExisting(out, flags.force);
     const { readTexts } = await import('../../src/cli/read-texts.ts');
     const { model, dimensions } = flags;
-    const fields = { texts: await readTexts(args.file), model, dimensions, task_type: flags['task-type'] };
-    const request = parseRequest(BulkRequest, fields, { texts: 'FILE' });
-    return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { submitBulkJob } = await import('../../src/bulk/submit-bulk.ts');
-      const { reply, warnings } = await submitBulkJob(appliance.bulk, operator, request, signal);
+    const request = { texts: await readTexts(args.file), model, dimensions, task_type: flags['task-type'] };
+    return this.withSession(flags, async (session, signal) => {
+      const { reply, warnings, hasWorker } = await session.call('bulk.submit', request, { texts: 'FILE' });
       for (const warning of warnings) note(`warning: ${warning}`);
       note(`job ${reply.id}: ${reply.usage.count} texts, ${reply.usage.tokens} tokens, ${reply.model}`);
       if (!flags.wait) {
-        const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
-        if (!(await hasLiveWorker(appliance, 'bulk')))
-          note('no worker is running; start "service serve" to process the job');
+        if (!hasWorker) note('no worker is running; start "service serve" to process the job');
         await this.showFields({ id: reply.id, status: reply.status });
         return reply;
       }
       const { waitForBulk } = await import('../../src/cli/wait-for-bulk.ts');
+      const appliance = await session.open();
+      const operator = await appliance.access.operator(flags.org);
       const { status } = await waitForBulk(appliance, operator, reply.id, signal);
       if (out !== undefined) {
         const { findReadyJob } = await import('../../src/bulk/result-page.ts');

@@ -2,7 +2,6 @@ import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class ChannelsCreate extends BaseCommand {
   static override setsUp = false;
@@ -39,20 +38,12 @@ export default class ChannelsCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsCreate);
-    const { CreateChannel } = await import('../../src/channels/schema.ts');
     const { readChannelConfig } = await import('../../src/cli/channel-config.ts');
     const config = await readChannelConfig(flags['config-file'], flags.set);
-    const request = parseRequest(
-      CreateChannel,
-      { name: args.name, provider: flags.provider, config },
-      { name: 'NAME' },
-    );
-    return this.withOperator(flags, async ({ channels }, operator) => {
-      const { createChannel } = await import('../../src/channels/configs.ts');
-      const { channel, warnings } = await createChannel(channels, operator, request);
-      this.log(`created channel ${channel.name} (${channel.id})`);
-      for (const warning of warnings) note(`warning: ${warning}`);
-      return channel;
-    });
+    const request = { name: args.name, provider: flags.provider, config };
+    const { channel, warnings } = await this.call(flags, 'channels.create', request, { name: 'NAME' });
+    this.log(`created channel ${channel.name} (${channel.id})`);
+    for (const warning of warnings) note(`warning: ${warning}`);
+    return channel;
   }
 }

@@ -18,17 +18,16 @@ export default class ChannelsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsDelete);
-    return this.withOperator(flags, async ({ channels }, operator, signal) => {
-      const { deleteChannel, requireChannel } = await import('../../src/channels/configs.ts');
-      const { name } = await requireChannel(channels.sql, operator.orgId, args.channel);
+    return this.withSession(flags, async (session, signal) => {
+      const { name } = await session.call('channels.find', { channel: args.channel });
       await confirm(
         `This deletes the channel ${name} (${args.channel}) with its credentials. Delete it?`,
         flags.yes,
         signal,
       );
-      await deleteChannel(channels.sql, operator, args.channel);
+      const deleted = await session.call('channels.remove', { channel: args.channel });
       this.log(`deleted channel ${name} (${args.channel})`);
-      return { deleted: true };
+      return deleted;
     });
   }
 }

@@ -9,23 +9,20 @@ export default class ChannelsList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsList);
-    return this.withOperator(flags, async ({ channels }, operator) => {
-      const { listChannels } = await import('../../src/channels/configs.ts');
-      const list = await listChannels(channels, operator.orgId);
-      const field = (key: string) => (channel: (typeof list)[number]) => {
-        const value = channel.config[key];
-        return typeof value === 'string' ? value : null;
-      };
-      await this.showTable('channels', list, [
-        ['id', (channel) => channel.id],
-        ['name', (channel) => channel.name, 'may be cut'],
-        ['provider', (channel) => channel.provider],
-        ['bot', field('bot_id'), 'may be cut'],
-        ['bucket', field('collection')],
-        ['collection', field('bucket_collection')],
-        ['public only', (channel) => (channel.config['public_only'] === true ? 'yes' : null)],
-      ]);
-      return list;
-    });
+    const list = await this.call(flags, 'channels.list', {});
+    const field = (key: string) => (channel: (typeof list)[number]) => {
+      const value = channel.config[key];
+      return typeof value === 'string' ? value : null;
+    };
+    await this.showTable('channels', list, [
+      ['id', (channel) => channel.id],
+      ['name', (channel) => channel.name, 'may be cut'],
+      ['provider', (channel) => channel.provider],
+      ['bot', field('bot_id'), 'may be cut'],
+      ['bucket', field('collection')],
+      ['collection', field('bucket_collection')],
+      ['public only', (channel) => (channel.config['public_only'] === true ? 'yes' : null)],
+    ]);
+    return list;
   }
 }

@@ -1,7 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { listPage } from '../../src/cli/list-page.ts';
 
 const RECORDS_MAX = 1000;
 
@@ -29,22 +28,18 @@ export default class ChannelsOutbox extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsOutbox);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { selectNotifications } = await import('../../src/channels/notification-store.ts');
-      const filter = { configId: flags.channel ?? null, rowsMax: flags.limit };
-      const records = await selectNotifications(sql, operator.orgId, filter);
-      await this.showTable('notifications', records, [
-        ['id', (record) => record.id],
-        ['requested', (record) => record.requested_at],
-        ['via', (record) => record.via],
-        ['status', (record) => (record.uncertain ? 'failed?' : record.status)],
-        ['reason', (record) => record.reason],
-        ['message id', (record) => record.message_id, 'may be cut'],
-        ['phone', (record) => record.phone],
-        ['template', (record) => record.template_code, 'may be cut'],
-        ['arguments', (record) => JSON.stringify(record.template_args), 'may be cut'],
-      ]);
-      return listPage(records, flags.limit);
-    });
+    const page = await this.call(flags, 'channels.outbox', { channel: flags.channel, limit: flags.limit });
+    await this.showTable('notifications', page.data, [
+      ['id', (record) => record.id],
+      ['requested', (record) => record.requested_at],
+      ['via', (record) => record.via],
+      ['status', (record) => (record.uncertain ? 'failed?' : record.status)],
+      ['reason', (record) => record.reason],
+      ['message id', (record) => record.message_id, 'may be cut'],
+      ['phone', (record) => record.phone],
+      ['template', (record) => record.template_code, 'may be cut'],
+      ['arguments', (record) => JSON.stringify(record.template_args), 'may be cut'],
+    ]);
+    return page;
   }
 }

@@ -24,7 +24,7 @@ export default class ChannelsTest extends BaseCommand {
   static override flags = {
     org: orgFlag,
     url: Flags.string({
-      description: 'address of the server (default: host and port of the settings)',
+      description: 'address of the server (default: the server of the data directory)',
       env: 'SERVICE_URL',
     }),
   };
@@ -34,10 +34,12 @@ export default class ChannelsTest extends BaseCommand {
     const { z } = await import('zod');
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
     const { testChannel } = await import('../../src/cli/test-channel.ts');
-    const { localServerUrl } = await import('../../src/cli/local-server-url.ts');
+    const { findOwnServer, noServer } = await import('../../src/cli/own-server.ts');
     return this.withOperator(flags, async ({ channels, config }, operator, signal) => {
       const delivery = { utterance: args.utterance, userId: operator.actor };
-      const server = { url: url ?? localServerUrl(config), signal };
+      const own = url ?? (await findOwnServer(config.dataDir));
+      if (own === null) throw noServer(config.dataDir);
+      const server = { url: own, signal };
       const { reply, tookMs } = await testChannel(channels, operator.orgId, args.channel, delivery, server);
       const { printable } = await import('../../src/platform/printable.ts');
       this.log(reply.template.outputs.map(({ simpleText }) => printable(simpleText.text)).join('\n\n'));

@@ -13,7 +13,7 @@ export default class ConsoleLink extends BaseCommand {
   static override flags = {
     org: orgFlag,
     url: Flags.string({
-      description: 'address of the server (default: base_url, or host and port, of the settings)',
+      description: 'address of the server (default: base_url of the settings, or the server of the data directory)',
       env: 'SERVICE_URL',
     }),
   };
@@ -25,9 +25,11 @@ export default class ConsoleLink extends BaseCommand {
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
     return this.withAppliance(flags, async ({ access, config }) => {
       const { consoleUrl, makeConsoleLink, signInUrl } = await import('../../src/cli/console-link.ts');
-      const { localServerUrl } = await import('../../src/cli/local-server-url.ts');
+      const { findOwnServer, noServer } = await import('../../src/cli/own-server.ts');
+      const server = url ?? config.baseUrl ?? (await findOwnServer(config.dataDir));
+      if (server === null) throw noServer(config.dataDir);
       const link = await makeConsoleLink({ access }, flags.org);
-      const address = signInUrl(consoleUrl({ baseUrl: url ?? config.baseUrl }, localServerUrl(config)), link);
+      const address = signInUrl(consoleUrl({ baseUrl: null }, server), link);
       this.log(address);
       this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
       return { url: address, expires_at: link.expires_at };

@@ -18,7 +18,7 @@ export default class DbRestore extends BaseCommand {
   };
   static override flags = {
     backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
-    force: Flags.boolean({ description: 'replace everything that the installation holds', env: 'SERVICE_FORCE' }),
+    force: Flags.boolean({ description: 'replace everything that the installation holds' }),
     yes: yesFlag,
   };
 

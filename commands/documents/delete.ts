@@ -20,7 +20,7 @@ export default class DocumentsDelete extends BaseCommand {
     return this.withOperator(flags, async ({ sql, documents: { purgeWithText } }, operator, signal) => {
       const { deleteDocument } = await import('../../src/documents/documents.ts');
       const { describeDocuments, selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { listPage } = await import('../../src/cli/list-page.ts');
+      const { listPage } = await import('../../src/operations/list-page.ts');
       const documents = await selectDocuments(sql, operator, selection);
       const described = oneLine(describeDocuments(documents));
       const object = documents.length === 1 ? 'it' : 'them';

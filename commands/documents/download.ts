@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, forceFlag, orgFlag } from '../../src/cli/flags.ts';
 import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsDownload extends BaseCommand {
@@ -20,7 +20,7 @@ export default class DocumentsDownload extends BaseCommand {
       description: 'file or folder to write to; - writes one file to stdout (default: the current folder)',
       env: 'SERVICE_OUT',
     }),
-    overwrite: Flags.boolean({ description: 'replace files that already exist', env: 'SERVICE_OVERWRITE' }),
+    force: forceFlag,
   };
 
   async run(): Promise<unknown> {
@@ -34,7 +34,7 @@ export default class DocumentsDownload extends BaseCommand {
       const { findDocumentFile } = await import('../../src/documents/job-documents.ts');
       const { selectDocuments } = await import('../../src/cli/select-documents.ts');
       const { saveFile, targetOf, writeToStdout } = await import('../../src/cli/save-file.ts');
-      const { listPage } = await import('../../src/cli/list-page.ts');
+      const { listPage } = await import('../../src/operations/list-page.ts');
       const documents = await selectDocuments(sql, operator, selection);
       if (isStdout && documents.length > 1) throw invalidRequest('--out - takes one document', 'out');
       const saved = [];
@@ -45,7 +45,7 @@ export default class DocumentsDownload extends BaseCommand {
           return undefined;
         }
         const file = await targetOf(flags.out, found.fileName, documents.length > 1);
-        await saveFile(found.open(), file, { overwrite: flags.overwrite, signal });
+        await saveFile(found.open(), file, { force: flags.force, signal });
         this.log(`saved ${file} (${found.sizeBytes} bytes)`);
         saved.push({ id: document.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes });
       }

@@ -21,8 +21,8 @@ export default class DocumentsReprocess extends BaseCommand {
     return this.withOperator(flags, async (appliance, operator) => {
       const { reprocessDocuments } = await import('../../src/cli/reprocess-documents.ts');
       const { selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
-      const { listPage } = await import('../../src/cli/list-page.ts');
+      const { hasLiveWorker } = await import('../../src/appliance/live-workers.ts');
+      const { listPage } = await import('../../src/operations/list-page.ts');
       const documents = await selectDocuments(appliance.sql, operator, selection);
       const outcomes = await reprocessDocuments(appliance.jobs.operations, operator, documents);
       await this.showTable('documents', outcomes, [

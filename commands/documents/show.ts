@@ -17,7 +17,7 @@ export default class DocumentsShow extends BaseCommand {
     const selection = selectionOf(args, flags);
     return this.withOperator(flags, async ({ sql }, operator) => {
       const { selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { listPage } = await import('../../src/cli/list-page.ts');
+      const { listPage } = await import('../../src/operations/list-page.ts');
       const documents = await selectDocuments(sql, operator, selection);
       for (const [at, document] of documents.entries()) {
         if (at > 0) this.log('');

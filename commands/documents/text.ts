@@ -19,7 +19,7 @@ export default class DocumentsText extends BaseCommand {
     return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
       const { readTextOf } = await import('../../src/cli/read-documents.ts');
       const { selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { listPage } = await import('../../src/cli/list-page.ts');
+      const { listPage } = await import('../../src/operations/list-page.ts');
       const documents = await selectDocuments(sql, operator, selection);
       const texts = [];
       for (const document of documents) {

@@ -14,14 +14,8 @@ export default class IndexOptimize extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexOptimize);
-    return this.withOperator(flags, async ({ sql, ingest: { reindex } }, operator, signal) => {
-      const { findBucket } = await import('../../src/documents/buckets.ts');
-      const { id, name } = await findBucket(sql, operator.orgId, flags.bucket);
-      const beganMs = performance.now();
-      await reindex.index.optimize(id, signal);
-      const ms = Math.round(performance.now() - beganMs);
-      this.log(`optimized the index of ${name} in ${ms} ms`);
-      return { bucket_id: id, optimized: true, duration_ms: ms };
-    });
+    const { name, ...reply } = await this.call(flags, 'index.optimize', { bucket: flags.bucket });
+    this.log(`optimized the index of ${name} in ${reply.duration_ms} ms`);
+    return { ...reply, optimized: true };
   }
 }

@@ -1,7 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { listPage } from '../../src/cli/list-page.ts';
 
 export default class IndexStats extends BaseCommand {
   static override setsUp = false;
@@ -17,33 +16,31 @@ export default class IndexStats extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexStats);
-    return this.withOperator(flags, async ({ search }, operator) => {
-      const { listIndexStats } = await import('../../src/search/index-stats.ts');
-      const stats = await listIndexStats(search, operator.orgId, flags.bucket ?? null);
-      await this.showTable('buckets', stats, [
+    const page = await this.call(flags, 'index.stats', { bucket: flags.bucket });
+    const stats = page.data;
+    await this.showTable('buckets', stats, [
+      ['bucket', (each) => each.bucket],
+      ['model', (each) => each.model],
+      ['space', (each) => each.space],
+      ['documents', (each) => each.documents],
+      ['chunks', (each) => each.chunks],
+      ['rows', (each) => each.rows],
+      ['fragments', (each) => each.fragments],
+      ['unindexed', (each) => each.unindexed_rows],
+      ['moving to', (each) => each.reprojecting_to],
+    ]);
+    const models = stats.flatMap((each) => each.models.map((model) => ({ ...model, bucket: each.bucket })));
+    if (models.length > 0) {
+      await this.showTable('models', models, [
         ['bucket', (each) => each.bucket],
         ['model', (each) => each.model],
-        ['space', (each) => each.space],
+        ['revision', (each) => each.revision],
+        ['map', (each) => each.map_version],
         ['documents', (each) => each.documents],
         ['chunks', (each) => each.chunks],
-        ['rows', (each) => each.rows],
-        ['fragments', (each) => each.fragments],
-        ['unindexed', (each) => each.unindexed_rows],
-        ['moving to', (each) => each.reprojecting_to],
+        ['native vectors', (each) => (each.native ? 'kept' : 'none')],
       ]);
-      const models = stats.flatMap((each) => each.models.map((model) => ({ ...model, bucket: each.bucket })));
-      if (models.length > 0) {
-        await this.showTable('models', models, [
-          ['bucket', (each) => each.bucket],
-          ['model', (each) => each.model],
-          ['revision', (each) => each.revision],
-          ['map', (each) => each.map_version],
-          ['documents', (each) => each.documents],
-          ['chunks', (each) => each.chunks],
-          ['native vectors', (each) => (each.native ? 'kept' : 'none')],
-        ]);
-      }
-      return listPage(stats);
-    });
+    }
+    return page;
   }
 }

@@ -14,18 +14,13 @@ export default class JobsCancel extends BaseCommand {
   };
   static override flags = {
     org: orgFlag,
-    force: Flags.boolean({ description: 'also cancel a job in progress', env: 'SERVICE_FORCE' }),
+    force: Flags.boolean({ description: 'also cancel a job in progress' }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsCancel);
-    return this.withOperator(flags, async ({ jobs }, operator) => {
-      const { cancelJob } = await import('../../src/jobs/operations.ts');
-      const { conflict } = await import('../../src/platform/errors.ts');
-      const reply = await cancelJob(jobs.operations, operator, args.id, { force: flags.force });
-      if (reply.detail !== undefined) throw conflict(reply.detail, 'job_already_finished');
-      this.log(`cancelled ${args.id}`);
-      return reply;
-    });
+    const reply = await this.call(flags, 'jobs.cancel', { id: args.id, force: flags.force });
+    this.log(`cancelled ${args.id}`);
+    return reply;
   }
 }

@@ -18,18 +18,16 @@ export default class JobsDelete extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsDelete);
-    return this.withOperator(flags, async ({ jobs, sql }, operator, signal) => {
-      const { deleteJob } = await import('../../src/jobs/operations.ts');
-      const { getVisibleJob } = await import('../../src/documents/job-documents.ts');
-      const { id, file_name, status } = await getVisibleJob(sql, operator, args.id);
+    return this.withSession(flags, async (session, signal) => {
+      const { id, file_name, status } = await session.call('jobs.show', { id: args.id });
       await confirm(
         `This deletes the job ${id} (${oneLine(file_name)}, ${status}) and cannot be undone. Delete it?`,
         flags.yes,
         signal,
       );
-      await deleteJob(jobs.operations, operator, id);
+      const deleted = await session.call('jobs.remove', { id });
       this.log(`deleted ${id}`);
-      return { id, deleted: true };
+      return deleted;
     });
   }
 }

@@ -1,13 +1,13 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
 
 export default class JobsDownload extends BaseCommand {
   static override setsUp = false;
   static override description = 'Save the original file of the document that a job worked on.';
   static override examples = [
     '<%= config.bin %> jobs download job_01h8',
-    '<%= config.bin %> jobs download job_01h8 --out handbook.pdf --overwrite --json',
+    '<%= config.bin %> jobs download job_01h8 --out handbook.pdf --force --json',
   ];
   static override args = {
     id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
@@ -18,7 +18,7 @@ export default class JobsDownload extends BaseCommand {
       description: "file to write; - writes to stdout (default: the file's own name, in the current folder)",
       env: 'SERVICE_OUT',
     }),
-    overwrite: Flags.boolean({ description: 'replace a file that already exists', env: 'SERVICE_OVERWRITE' }),
+    force: forceFlag,
   };
 
   async run(): Promise<unknown> {
@@ -35,7 +35,7 @@ export default class JobsDownload extends BaseCommand {
         return undefined;
       }
       const file = flags.out ?? localName(found.fileName);
-      await saveFile(found.open(), file, { overwrite: flags.overwrite, signal });
+      await saveFile(found.open(), file, { force: flags.force, signal });
       this.log(`saved ${file} (${found.sizeBytes} bytes)`);
       return { id: args.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes };
     });

@@ -1,6 +1,5 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class JobsReap extends BaseCommand {
   static override setsUp = false;
@@ -21,20 +20,13 @@ export default class JobsReap extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(JobsReap);
-    const { ReapQuery } = await import('../../src/jobs/schema.ts');
-    const { timeout_minutes: timeoutMinutes } = parseRequest(ReapQuery, { timeout_minutes: flags['timeout-minutes'] });
-    return this.withAppliance(flags, async ({ jobs, access }) => {
-      const { reapStaleJobs } = await import('../../src/jobs/reap.ts');
-      const reply = await reapStaleJobs(jobs.operations, access.operatorActor, {
-        timeoutMinutes,
-        dryRun: flags['dry-run'],
-      });
-      await this.showTable('stale jobs', reply.jobs, [
-        ['job', (job) => job.job_id],
-        ['organization', (job) => job.org_id],
-        ['stuck in', (job) => job.stuck_status],
-      ]);
-      return reply;
-    });
+    const request = { timeout_minutes: flags['timeout-minutes'], dry_run: flags['dry-run'] };
+    const reply = await this.call(flags, 'jobs.reap', request);
+    await this.showTable('stale jobs', reply.jobs, [
+      ['job', (job) => job.job_id],
+      ['organization', (job) => job.org_id],
+      ['stuck in', (job) => job.stuck_status],
+    ]);
+    return reply;
   }
 }

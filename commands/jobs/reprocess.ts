@@ -16,11 +16,8 @@ export default class JobsReprocess extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsReprocess);
-    return this.withOperator(flags, async ({ jobs }, operator) => {
-      const { reprocessJob } = await import('../../src/jobs/operations.ts');
-      const job = await reprocessJob(jobs.operations, operator, args.id);
-      await this.showFields(job);
-      return job;
-    });
+    const job = await this.call(flags, 'jobs.reprocess', { id: args.id });
+    await this.showFields(job);
+    return job;
   }
 }

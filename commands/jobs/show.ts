@@ -16,11 +16,8 @@ export default class JobsShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsShow);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getVisibleJob } = await import('../../src/documents/job-documents.ts');
-      const job = await getVisibleJob(sql, operator, args.id);
-      await this.showFields(job);
-      return job;
-    });
+    const job = await this.call(flags, 'jobs.show', { id: args.id });
+    await this.showFields(job);
+    return job;
   }
 }

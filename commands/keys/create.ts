@@ -1,7 +1,5 @@
 import { Flags } from '@oclif/core';
-import type { NewApiKey } from '../../src/access/schema.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { createdKey } from '../../src/cli/created-key.ts';
 import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class KeysCreate extends BaseCommand {
@@ -26,23 +24,11 @@ export default class KeysCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(KeysCreate);
-    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
-      const { createKey } = await import('../../src/access/keys.ts');
-      const { parseDuration } = await import('../../src/platform/duration.ts');
-      const scopes = listOf(flags.scope) as NonNullable<NewApiKey['scopes']>;
-      const created = await createKey(sql, keyRing, operator, {
-        name: flags.name,
-        authLevel: flags['auth-level'],
-        userId: flags.user,
-        ...(scopes.length > 0 ? { scopes } : {}),
-        ...(flags.expires === undefined ? {} : { lifetimeMs: parseDuration(flags.expires, 'expires') }),
-      });
-      const view = createdKey(created);
-      this.log(view.key);
-      this.logToStderr(
-        `created key ${view.id} (${view.name}): ${view.scopes.join(' ')}. Keep it; it is not shown again.`,
-      );
-      return view;
-    });
+    const { name, user, expires } = flags;
+    const request = { name, scope: listOf(flags.scope), auth_level: flags['auth-level'], user, expires };
+    const key = await this.call(flags, 'keys.create', request);
+    this.log(key.key);
+    this.logToStderr(`created key ${key.id} (${key.name}): ${key.scopes.join(' ')}. Keep it; it is not shown again.`);
+    return key;
   }
 }

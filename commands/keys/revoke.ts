@@ -21,12 +21,11 @@ export default class KeysRevoke extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRevoke);
-    return this.withOperator(flags, async ({ sql }, operator, signal) => {
-      const { revokeKey } = await import('../../src/access/keys.ts');
+    return this.withSession(flags, async (session, signal) => {
       await confirm(`Requests with the key ${args.id} will be refused. Revoke it?`, flags.yes, signal);
-      await revokeKey(sql, operator, args.id);
+      const revoked = await session.call('keys.revoke', { id: args.id });
       this.log(`revoked key ${args.id}`);
-      return { revoked: true };
+      return revoked;
     });
   }
 }

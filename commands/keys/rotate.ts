@@ -1,6 +1,5 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { createdKey } from '../../src/cli/created-key.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRotate extends BaseCommand {
@@ -28,14 +27,9 @@ export default class KeysRotate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRotate);
-    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
-      const { rotateKey } = await import('../../src/access/keys.ts');
-      const { parseDuration } = await import('../../src/platform/duration.ts');
-      const graceMs = flags.grace === undefined ? 0 : parseDuration(flags.grace, 'grace');
-      const view = createdKey(await rotateKey(sql, keyRing, operator, args.id, graceMs));
-      this.log(view.key);
-      this.logToStderr(`created key ${view.id} in place of ${args.id}. Keep it; it is not shown again.`);
-      return view;
-    });
+    const key = await this.call(flags, 'keys.rotate', { id: args.id, grace: flags.grace });
+    this.log(key.key);
+    this.logToStderr(`created key ${key.id} in place of ${args.id}. Keep it; it is not shown again.`);
+    return key;
   }
 }

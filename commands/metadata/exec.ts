@@ -1,14 +1,15 @@
 import { Args, Flags } from '@oclif/core';
-import type { Caller } from '../../src/access/caller.ts';
-import type { Appliance } from '../../src/appliance/appliance.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { ask, canAsk, confirm, notConfirmed } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 import { note, terminalColumns } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
+import type { Session } from '../../src/cli/session.ts';
 import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
-import { AppError, invalidRequest } from '../../src/platform/errors.ts';
+import { AppError, conflict, invalidRequest } from '../../src/platform/errors.ts';
 
+/** Largest limit of a statement. */
+const STATEMENT_ROWS_MAX = 2000;
 /** Number of documents that are shown before the user is asked. */
 const PREVIEWED = 20;
 
@@ -16,11 +17,11 @@ export default class MetadataExec extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Run a statement on the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
-    'On a terminal the command shows the documents that would change, and asks. Elsewhere it makes the change at ' +
-    'once; HARDDELETE then needs --confirm. With --json the output is the response of ' +
+    'On a terminal the command shows the documents that would change, and asks. Elsewhere UPDATE and SOFTDELETE need ' +
+    '--yes or --max-affected, and HARDDELETE needs --confirm. With --json the output is the response of ' +
     'PATCH /v1/buckets/{bucket}/documents/metadata/bulk.';
   static override examples = [
-    `<%= config.bin %> metadata exec "UPDATE documents SET review_status = 'approved' WHERE team = 'legal'" --bucket manuals`,
+    `<%= config.bin %> metadata exec "UPDATE documents SET review_status = 'approved' WHERE team = 'legal'" --bucket manuals --max-affected 20`,
     `<%= config.bin %> metadata exec --file statement.txt --bucket manuals --dry-run --json`,
   ];
   static override args = {
@@ -35,9 +36,12 @@ export default class MetadataExec extends BaseCommand {
       description: 'number of documents at most, 1 to 2000 (default: 500)',
       env: 'SERVICE_LIMIT',
     }),
+    'max-affected': Flags.integer({
+      description: 'change the documents without a question if they are at most so many; refuse if there are more',
+      min: 0,
+    }),
     confirm: Flags.string({
       description: 'confirmation that HARDDELETE needs: "HARDDELETE " and the id of the bucket',
-      env: 'SERVICE_CONFIRM',
     }),
     'no-reindex': Flags.boolean({
       description: 'keep the vectors of changed documents as they are',
@@ -61,39 +65,53 @@ export default class MetadataExec extends BaseCommand {
     const request = parseRequest(BulkEdit, fields, { statement: 'STATEMENT' });
     const { kind } = readBulkRequest(request);
     const changes = kind !== 'select' && !request.dry_run;
-    // A script is not asked to confirm its statement; HARDDELETE needs its own confirmation anyway.
-    const isConfirmed = flags.yes || !canAsk() || (kind === 'harddelete' && request.confirm !== undefined);
-    return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { editDocuments } = await import('../../src/metadata/edit-documents.ts');
-      const run = (more: Partial<BulkEdit> = {}) =>
-        editDocuments(appliance.metadata, operator, flags.bucket, { ...request, ...more });
+    const affectedMax = flags['max-affected'];
+    const isHardDelete = kind === 'harddelete';
+    // HARDDELETE needs a confirmation of its own, without which the operation refuses it.
+    const isConfirmed = flags.yes || (isHardDelete && (request.confirm !== undefined || !canAsk()));
+    if (changes && !isConfirmed && affectedMax === undefined && !canAsk()) {
+      throw invalidRequest(
+        'the statement may change many documents; add --yes, or --max-affected with the number of documents that may change',
+        'yes',
+        'confirmation_missing',
+      );
+    }
+    return this.withSession(flags, async (session, signal) => {
+      const run = async (more: Partial<BulkEdit> = {}) =>
+        session.call('metadata.edit', { bucket: flags.bucket, ...request, ...more });
       if (!changes) {
-        const reply = await run();
-        await this.#showMatches(appliance, operator, reply);
+        const { reply } = await run();
+        await this.#showMatches(session, reply);
         return reply;
       }
-      if (isConfirmed) return this.#showChange(appliance, await run());
-      const preview = await run({ dry_run: true });
-      await this.#showPreview(appliance, operator, preview);
+      if (isConfirmed && affectedMax === undefined) return this.#showChange(await run());
+      const { reply: preview } = await run({ dry_run: true });
+      if (affectedMax !== undefined) {
+        if (preview.matched > affectedMax) throw tooManyAffected(preview.matched, affectedMax);
+        // Documents that begin to match meanwhile are not changed.
+        const limit = Math.max(1, Math.min(affectedMax, request.limit ?? affectedMax));
+        if (affectedMax > 0) return this.#showChange(await run({ limit: Math.min(limit, STATEMENT_ROWS_MAX) }));
+      }
+      await this.#showPreview(session, preview);
       if (preview.items.length === 0) return preview;
-      const confirmation = await askToChange(kind === 'harddelete', preview, flags.bucket, signal);
-      return this.#showChange(appliance, await run(confirmation));
+      const confirmation = await askToChange(isHardDelete, preview, flags.bucket, signal);
+      return this.#showChange(await run(confirmation));
     });
   }
 
-  async #showMatches(appliance: Appliance, operator: Caller, reply: BulkEditReply): Promise<void> {
+  async #showMatches(session: Session, reply: BulkEditReply): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
-    const names = this.jsonEnabled() ? new Map<string, string>() : await fileNamesOf(appliance, operator, reply);
+    const names = this.jsonEnabled() ? new Map<string, string>() : await fileNamesOf(session, reply);
     await this.showTable('documents', reply.items, itemColumns(names));
     for (const warning of reply.warnings) note(`warning: ${warning}`);
   }
 
   /** Print a preview on stderr, where the question follows. */
-  async #showPreview(appliance: Appliance, operator: Caller, preview: BulkEditReply): Promise<void> {
+  async #showPreview(session: Session, preview: BulkEditReply): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
     const { renderTable } = await import('../../src/cli/table.ts');
     const items = preview.items.slice(0, PREVIEWED);
-    const names = await fileNamesOf(appliance, operator, { ...preview, items });
+    const names = await fileNamesOf(session, { ...preview, items });
     const more = preview.items.length - items.length;
     if (items.length === 0) note('nothing to change');
     else note(renderTable(items, itemColumns(names), terminalColumns(process.stderr)));
@@ -101,14 +119,11 @@ export default class MetadataExec extends BaseCommand {
     for (const warning of preview.warnings) note(`warning: ${warning}`);
   }
 
-  async #showChange(appliance: Appliance, reply: BulkEditReply): Promise<BulkEditReply> {
+  async #showChange({ reply, hasWorker }: { reply: BulkEditReply; hasWorker: boolean }): Promise<BulkEditReply> {
     const { countsOf, warningsOf } = await import('../../src/cli/metadata-tables.ts');
     await this.showFields(countsOf(reply));
     for (const warning of warningsOf(reply)) note(`warning: ${warning}`);
-    if (reply.reindex_queued > 0 || reply.status === 'queued') {
-      const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
-      if (!(await hasLiveWorker(appliance))) note('no worker is running; start "service serve" to finish the work');
-    }
+    if (!hasWorker) note('no worker is running; start "service serve" to finish the work');
     return reply;
   }
 
@@ -121,6 +136,13 @@ export default class MetadataExec extends BaseCommand {
     const { pointAt } = await import('../../src/cli/point-at.ts');
     note(pointAt(this.#statement, { line, column }, columns));
   }
+}
+
+function tooManyAffected(matched: number, affectedMax: number): AppError {
+  return conflict(
+    `the statement matches ${matched} documents, more than the ${affectedMax} of --max-affected; nothing was changed`,
+    'too_many_affected',
+  );
 }
 
 /** @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403) */
@@ -142,10 +164,8 @@ async function statementOf(words: readonly string[] | undefined, file: string | 
   return (await readLines(file)).join('\n');
 }
 
-async function fileNamesOf({ sql }: Appliance, operator: Caller, reply: BulkEditReply): Promise<Map<string, string>> {
-  const { findFileNames } = await import('../../src/metadata/store.ts');
-  const ids = reply.items.map((item) => item.id);
-  return findFileNames(sql, operator, reply.bucket_id, ids);
+async function fileNamesOf(session: Session, { bucket_id, items }: BulkEditReply): Promise<Map<string, string>> {
+  return new Map(await session.call('metadata.fileNames', { bucket_id, ids: items.map(({ id }) => id) }));
 }
 
 /** @throws AppError `not_confirmed` (409) */

@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { listPage } from '../../src/cli/list-page.ts';
 
 const ENTRIES_MAX = 1000;
 
@@ -29,12 +28,9 @@ export default class MetadataHistory extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(MetadataHistory);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { readHistory } = await import('../../src/metadata/read-history.ts');
-      const { historyColumns } = await import('../../src/cli/metadata-tables.ts');
-      const entries = await readHistory(sql, operator, args.document, flags.limit);
-      await this.showTable('changes', entries, historyColumns);
-      return listPage(entries, flags.limit);
-    });
+    const page = await this.call(flags, 'metadata.history', { document: args.document, limit: flags.limit });
+    const { historyColumns } = await import('../../src/cli/metadata-tables.ts');
+    await this.showTable('changes', page.data, historyColumns);
+    return page;
   }
 }

@@ -2,6 +2,7 @@ import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/operations/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ModelsTest extends BaseCommand {
@@ -24,14 +25,10 @@ export default class ModelsTest extends BaseCommand {
     const { args, flags } = await this.parse(ModelsTest);
     const ids = args.model ?? [];
     if (ids.length > 0 === (flags.all ?? false)) throw invalidRequest('give model ids, or --all', 'model');
-    return this.withOperator(flags, async ({ embedding }, operator, signal) => {
-      const { testModels } = await import('../../src/embedding/test-models.ts');
-      const { embedder, backends } = embedding;
-      const models = flags.all
-        ? backends.catalog.list().filter((model) => backends.isAvailable(model))
-        : ids.map((id) => backends.catalog.find(id));
+    return this.withSession(flags, async (session) => {
       const tests = [];
-      for await (const test of testModels(embedder, backends, models, { orgId: operator.orgId, signal })) {
+      for (const model of await session.call('embedding.testable', { ids })) {
+        const test = await session.call('embedding.test', { model });
         this.logToStderr(`${test.model}: ${test.error ?? test.status}`);
         tests.push(test);
       }
@@ -44,7 +41,7 @@ export default class ModelsTest extends BaseCommand {
         ['tokens', (test) => test.tokens],
       ]);
       if (tests.some((test) => test.status !== 'ok')) process.exitCode = EXIT.dependency;
-      return tests;
+      return listPage(tests);
     });
   }
 }

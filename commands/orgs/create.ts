@@ -22,10 +22,14 @@ export default class OrgsCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsCreate);
-    return this.withAppliance(flags, async (appliance) => {
-      const { id, name, plan } = await appliance.access.createOrganization({ name: args.name, plan: flags.plan });
-      this.log(`created organization ${name} (${id}), plan ${plan}`);
-      return { id, name, plan };
-    });
+    const organization = await this.call(
+      flags,
+      'organizations.create',
+      { name: args.name, plan: flags.plan },
+      { name: 'NAME' },
+    );
+    const { id, name, plan } = organization;
+    this.log(`created organization ${name} (${id}), plan ${plan}`);
+    return organization;
   }
 }

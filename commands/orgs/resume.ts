@@ -11,12 +11,8 @@ export default class OrgsResume extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsResume);
-    return this.withAppliance(flags, async ({ sql, access }) => {
-      const { findOrganization, unsuspendOrganization } = await import('../../src/access/organizations.ts');
-      const { id } = await findOrganization(sql, args.organization);
-      const organization = await unsuspendOrganization(sql, access.operatorActor, id);
-      this.log(`${organization.name} (${id}) is not suspended any more`);
-      return organization;
-    });
+    const organization = await this.call(flags, 'organizations.resume', { organization: args.organization });
+    this.log(`${organization.name} (${organization.id}) is not suspended any more`);
+    return organization;
   }
 }

@@ -1,5 +1,5 @@
 import { Args } from '@oclif/core';
-import { PLANS, type Plan } from '../../src/access/caller.ts';
+import { PLANS } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsSetPlan extends BaseCommand {
@@ -16,12 +16,9 @@ export default class OrgsSetPlan extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsSetPlan);
-    return this.withAppliance(flags, async ({ sql, access }) => {
-      const { findOrganization, setPlan } = await import('../../src/access/organizations.ts');
-      const before = await findOrganization(sql, args.organization);
-      const { id, name, plan } = await setPlan(sql, access.operatorActor, before.id, args.plan as Plan);
-      this.log(`${name} (${id}) has the plan ${plan} now; it had ${before.plan}`);
-      return { id, name, plan };
-    });
+    const { organization, plan } = args;
+    const { before, ...now } = await this.call(flags, 'organizations.setPlan', { organization, plan });
+    this.log(`${now.name} (${now.id}) has the plan ${now.plan} now; it had ${before}`);
+    return now;
   }
 }

@@ -18,11 +18,10 @@ export default class OrgsSuspend extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsSuspend);
-    return this.withAppliance(flags, async ({ sql, access }, signal) => {
-      const { findOrganization, suspendOrganization } = await import('../../src/access/organizations.ts');
-      const { id } = await findOrganization(sql, args.organization);
+    return this.withSession(flags, async (session, signal) => {
+      const { id } = await session.call('organizations.find', { organization: args.organization });
       await confirm(`All requests of ${args.organization} will be refused. Suspend it?`, flags.yes, signal);
-      const organization = await suspendOrganization(sql, access.operatorActor, id);
+      const organization = await session.call('organizations.suspend', { organization: id });
       this.log(`suspended ${organization.name} (${id})`);
       return organization;
     });

@@ -20,11 +20,8 @@ export default class ProjectionsActivate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsActivate);
-    return this.withAppliance(flags, async ({ calibration, access }) => {
-      const { activate } = await import('../../src/projection/manage-maps.ts');
-      const map = await activate({ ...calibration, actor: access.operatorActor }, args.version);
-      this.log(`map ${map.version} of ${map.model} is in use now`);
-      return map;
-    });
+    const map = await this.call(flags, 'projections.activate', { version: args.version });
+    this.log(`map ${map.version} of ${map.model} is in use now`);
+    return map;
   }
 }

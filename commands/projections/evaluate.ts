@@ -1,5 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { forceFlag } from '../../src/cli/flags.ts';
+import { listPage } from '../../src/operations/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ProjectionsEvaluate extends BaseCommand {
@@ -15,6 +17,7 @@ export default class ProjectionsEvaluate extends BaseCommand {
   static override flags = {
     model: Flags.string({ description: 'id of the only model to measure', env: 'SERVICE_MODEL' }),
     html: Flags.string({ description: 'file for a report, as an HTML page', env: 'SERVICE_HTML' }),
+    force: forceFlag,
     docs: Flags.string({
       description: 'file of documents, one {"id": …, "text": …} on each line',
       env: 'SERVICE_DOCS',
@@ -31,7 +34,7 @@ export default class ProjectionsEvaluate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ProjectionsEvaluate);
-    const { docs, queries, qrels } = flags;
+    const { docs, queries, qrels, html, force } = flags;
     const given = [docs, queries, qrels].filter((file) => file !== undefined);
     if (given.length > 0 && given.length < 3)
       throw invalidRequest('give --docs, --queries and --qrels together, or none of them', 'docs');
@@ -53,8 +56,8 @@ export default class ProjectionsEvaluate extends BaseCommand {
           ['recall@10 relative', (row) => row.relative.recall?.toFixed(3)],
         ]);
       }
-      if (flags.html !== undefined) await writeReport(flags.html, evaluations);
-      return evaluations;
+      if (html !== undefined) await writeReport(html, evaluations, force);
+      return listPage(evaluations);
     });
   }
 }

@@ -14,20 +14,17 @@ export default class ProjectionsList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ProjectionsList);
-    return this.withAppliance(flags, async ({ sql }) => {
-      const { listMaps } = await import('../../src/projection/manage-maps.ts');
-      const maps = await listMaps(sql, flags.model === undefined ? {} : { model: flags.model });
-      await this.showTable('maps', maps, [
-        ['version', (map) => map.version],
-        ['model', (map) => map.model],
-        ['space', (map) => map.space],
-        ['status', (map) => map.status],
-        ['score', (map) => map.score?.toFixed(3)],
-        ['grade', (map) => map.grade],
-        ['pairs', (map) => map.pairs],
-        ['created', (map) => map.created_at],
-      ]);
-      return maps;
-    });
+    const page = await this.call(flags, 'projections.list', { model: flags.model });
+    await this.showTable('maps', page.data, [
+      ['version', (map) => map.version],
+      ['model', (map) => map.model],
+      ['space', (map) => map.space],
+      ['status', (map) => map.status],
+      ['score', (map) => map.score?.toFixed(3)],
+      ['grade', (map) => map.grade],
+      ['pairs', (map) => map.pairs],
+      ['created', (map) => map.created_at],
+    ]);
+    return page;
   }
 }

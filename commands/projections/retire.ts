@@ -22,12 +22,11 @@ export default class ProjectionsRetire extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsRetire);
-    return this.withAppliance(flags, async ({ sql, objects, access }, signal) => {
-      const { findMap, retire } = await import('../../src/projection/manage-maps.ts');
-      const { model, status } = await findMap(sql, args.version);
+    return this.withSession(flags, async (session, signal) => {
+      const { model, status } = await session.call('projections.show', { version: args.version });
       const effect = status === 'active' ? `; ${model} then gives native vectors again` : '';
       await confirm(`This retires map ${args.version} for good${effect}. Retire it?`, flags.yes, signal);
-      const map = await retire({ sql, objects, actor: access.operatorActor }, args.version);
+      const map = await session.call('projections.retire', { version: args.version });
       this.log(`map ${map.version} of ${map.model} is retired`);
       return map;
     });

@@ -16,14 +16,11 @@ export default class ProjectionsShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsShow);
-    return this.withAppliance(flags, async ({ sql }) => {
-      const { findMap } = await import('../../src/projection/manage-maps.ts');
-      const { viewOfMap } = await import('../../src/projection/schema.ts');
-      const { showScores } = await import('../../src/cli/projection-scores.ts');
-      const map = await findMap(sql, args.version);
-      await this.showFields(viewOfMap(map));
-      await showScores(map.scores, (noun, rows, columns) => this.showTable(noun, rows, columns));
-      return { ...viewOfMap(map), scores: map.scores };
-    });
+    const map = await this.call(flags, 'projections.show', { version: args.version });
+    const { showScores } = await import('../../src/cli/projection-scores.ts');
+    const { scores, ...view } = map;
+    await this.showFields(view);
+    await showScores(scores, (noun, rows, columns) => this.showTable(noun, rows, columns));
+    return map;
   }
 }

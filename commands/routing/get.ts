@@ -10,11 +10,9 @@ export default class RoutingGet extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(RoutingGet);
-    return this.withOperator(flags, async ({ embedding }, operator) => {
-      const { warnings, ...routing } = await embedding.routing.view(operator);
-      await this.showFields(routing);
-      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
-      return { ...routing, warnings };
-    });
+    const { warnings, ...routing } = await this.call(flags, 'embedding.routing', {});
+    await this.showFields(routing);
+    for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+    return { ...routing, warnings };
   }
 }

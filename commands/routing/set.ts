@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class RoutingSet extends BaseCommand {
   static override setsUp = false;
@@ -28,21 +27,12 @@ export default class RoutingSet extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(RoutingSet);
-    const { RoutingRequest } = await import('../../src/embedding/routing.ts');
     const mode = flags['routing-mode'] ?? (flags.fallback === undefined ? 'single' : 'fallback');
-    const request = parseRequest(
-      RoutingRequest,
-      { primary: args.primary, fallback: flags.fallback, mode },
-      { primary: 'PRIMARY', mode: '--routing-mode' },
-    );
-    return this.withOperator(flags, async ({ sql, embedding }, operator) => {
-      const { warnOfOtherModels } = await import('../../src/search/bucket-model.ts');
-      const { warnings: own, ...routing } = await embedding.routing.set(operator, request);
-      const { backends } = embedding;
-      const warnings = [...own, ...(await warnOfOtherModels({ sql, backends }, operator.orgId, routing.primary))];
-      await this.showFields(routing);
-      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
-      return { ...routing, warnings };
-    });
+    const request = { primary: args.primary, fallback: flags.fallback, mode };
+    const names = { primary: 'PRIMARY', mode: '--routing-mode' };
+    const { warnings, ...routing } = await this.call(flags, 'embedding.setRouting', request, names);
+    await this.showFields(routing);
+    for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+    return { ...routing, warnings };
   }
 }

@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, jsonOf, listOf, orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 const list = (description: string, env: string) =>
   Flags.string({ description, multiple: true, multipleNonGreedy: true, env });
@@ -66,7 +65,6 @@ export default class SourcesAdd extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesAdd);
-    const { NewSource } = await import('../../src/memory/schema.ts');
     const { path, prefix, schema, table, text, title } = flags;
     const lists = { include: listOf(flags.include), exclude: listOf(flags.exclude), key: listOf(flags.key) };
     const given = {
@@ -75,21 +73,15 @@ export default class SourcesAdd extends BaseCommand {
       ...Object.fromEntries(Object.entries(lists).filter(([, items]) => items.length > 0)),
     };
     const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    const request = parseRequest(
-      NewSource,
-      {
-        ...{ name: args.name, connection: flags.connection, bucket: flags.bucket },
-        config: flags.settings === undefined ? own : jsonOf('settings', flags.settings),
-        ...{ tags: listOf(flags.tag), schedule: flags.schedule, user_id: flags.user, versions: flags.versions },
-        privacy_level: flags['privacy-level'],
-      },
-      { name: 'NAME', config: '--settings', tags: '--tag', user_id: '--user' },
-    );
-    return this.withOperator(flags, async ({ memory }, operator) => {
-      const { createSource } = await import('../../src/memory/sources.ts');
-      const source = await createSource(memory, operator, request);
-      this.log(`connected ${source.name} (${source.id}); read it with: ${this.config.bin} sources sync ${source.name}`);
-      return source;
-    });
+    const request = {
+      ...{ name: args.name, connection: flags.connection, bucket: flags.bucket },
+      config: flags.settings === undefined ? own : jsonOf('settings', flags.settings),
+      ...{ tags: listOf(flags.tag), schedule: flags.schedule, user_id: flags.user, versions: flags.versions },
+      privacy_level: flags['privacy-level'],
+    };
+    const names = { name: 'NAME', config: '--settings', tags: '--tag', user_id: '--user' };
+    const source = await this.call(flags, 'sources.add', request, names);
+    this.log(`connected ${source.name} (${source.id}); read it with: ${this.config.bin} sources sync ${source.name}`);
+    return source;
   }
 }

@@ -20,22 +20,17 @@ export default class SourcesList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SourcesList);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { listSources } = await import('../../src/memory/sources.ts');
-      const { findUser } = await import('../../src/access/users.ts');
-      const user = flags.user === undefined ? undefined : (await findUser(sql, operator, flags.user)).id;
-      const sources = await listSources(sql, operator, { user_id: user });
-      await this.showTable('sources', sources, [
-        ['id', (source) => source.id],
-        ['name', (source) => source.name],
-        ['type', (source) => source.type],
-        ['state', (source) => source.sync_state],
-        ['documents', (source) => source.indexed_document_count],
-        ['last synced', (source) => source.last_synced_at],
-        ['next', (source) => source.next_sync_at],
-        ['error', (source) => source.error_message, 'may be cut'],
-      ]);
-      return sources;
-    });
+    const sources = await this.call(flags, 'sources.list', { user: flags.user });
+    await this.showTable('sources', sources, [
+      ['id', (source) => source.id],
+      ['name', (source) => source.name],
+      ['type', (source) => source.type],
+      ['state', (source) => source.sync_state],
+      ['documents', (source) => source.indexed_document_count],
+      ['last synced', (source) => source.last_synced_at],
+      ['next', (source) => source.next_sync_at],
+      ['error', (source) => source.error_message, 'may be cut'],
+    ]);
+    return sources;
   }
 }

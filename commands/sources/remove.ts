@@ -25,14 +25,12 @@ export default class SourcesRemove extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesRemove);
-    const keepDocuments = flags['keep-documents'];
-    return this.withOperator(flags, async ({ sql, memory, documents }, operator, signal) => {
-      const { deleteSource, findSource } = await import('../../src/memory/sources.ts');
-      const { id, name, indexed_document_count: count } = await findSource(sql, operator, args.source);
+    const keepDocuments = flags['keep-documents'] ?? false;
+    return this.withSession(flags, async (session, signal) => {
+      const { id, name, indexed_document_count: count } = await session.call('sources.show', { source: args.source });
       const effect = keepDocuments ? `its ${count} documents stay` : `its ${count} documents are removed`;
       await confirm(`This disconnects the source ${name}; ${effect}. Disconnect it?`, flags.yes, signal);
-      const deleted = await deleteSource(memory, operator, id, { keepDocuments });
-      await documents.purgeWithText(signal);
+      const deleted = await session.call('sources.remove', { source: id, keep_documents: keepDocuments });
       this.log(`disconnected ${name}; ${deleted.documents} documents ${keepDocuments ? 'stay' : 'removed'}`);
       return deleted;
     });

@@ -17,11 +17,8 @@ export default class SourcesShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesShow);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { findSource } = await import('../../src/memory/sources.ts');
-      const source = await findSource(sql, operator, args.source);
-      await this.showFields(source);
-      return source;
-    });
+    const source = await this.call(flags, 'sources.show', { source: args.source });
+    await this.showFields(source);
+    return source;
   }
 }

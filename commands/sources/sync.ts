@@ -29,7 +29,7 @@ export default class SourcesSync extends BaseCommand {
       const { syncNow } = await import('../../src/memory/sources.ts');
       const reply = await syncNow(appliance.memory, operator, args.source);
       if (flags['no-wait']) {
-        const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+        const { hasLiveWorker } = await import('../../src/appliance/live-workers.ts');
         if (!(await hasLiveWorker(appliance, 'sync')))
           note('no worker is running; start "service serve" to process the job');
         await this.showFields(reply);

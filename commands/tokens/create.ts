@@ -23,17 +23,10 @@ export default class TokensCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(TokensCreate);
-    return this.withOperator(flags, async ({ sql, keyRing }, operator) => {
-      const { issueToken } = await import('../../src/access/tokens.ts');
-      const { parseDuration } = await import('../../src/platform/duration.ts');
-      const { token, id, expires_at } = await issueToken(sql, keyRing, operator, {
-        email: flags.user,
-        ttlMs: parseDuration(flags.ttl, 'ttl'),
-        ...(flags.role === undefined ? {} : { role: flags.role }),
-      });
-      this.log(token.reveal());
-      this.logToStderr(`created the token ${id} for ${flags.user}; it is valid until ${expires_at}`);
-      return { token: token.reveal(), id, expires_at };
-    });
+    const { user, role, ttl } = flags;
+    const token = await this.call(flags, 'keys.createToken', { user, role, ttl });
+    this.log(token.token);
+    this.logToStderr(`created the token ${token.id} for ${user}; it is valid until ${token.expires_at}`);
+    return token;
   }
 }

@@ -28,14 +28,12 @@ export default class TokensRevoke extends BaseCommand {
     if ((id === undefined) === (user === undefined)) {
       throw invalidRequest('give either the id of a token, or --user for all tokens of a user', 'id');
     }
-    return this.withOperator(flags, async ({ sql }, operator, signal) => {
-      const { revokeToken, revokeUserTokens } = await import('../../src/access/tokens.ts');
+    return this.withSession(flags, async (session, signal) => {
       const what = id === undefined ? `all tokens of ${user}` : `the token ${id}`;
       await confirm(`Requests with ${what} will be refused. Revoke?`, flags.yes, signal);
-      if (id === undefined) await revokeUserTokens(sql, operator, user as string);
-      else await revokeToken(sql, operator, id);
+      const revoked = await session.call('keys.revokeToken', { id, user });
       this.log(`revoked ${what}`);
-      return { revoked: true };
+      return revoked;
     });
   }
 }

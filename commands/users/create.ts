@@ -29,16 +29,12 @@ export default class UsersCreate extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersCreate);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { createUser } = await import('../../src/access/users.ts');
-      const user = await createUser(sql, operator, {
-        email: args.email,
-        role: flags.role,
-        authLevel: flags['auth-level'],
-        department: flags.department,
-      });
-      this.log(`created user ${user.email} (${user.id}), ${user.role}, auth level ${user.auth_level}`);
-      return user;
-    });
+    const request = {
+      ...{ email: args.email, role: flags.role },
+      ...{ auth_level: flags['auth-level'], department: flags.department },
+    };
+    const user = await this.call(flags, 'users.create', request, { email: 'EMAIL' });
+    this.log(`created user ${user.email} (${user.id}), ${user.role}, auth level ${user.auth_level}`);
+    return user;
   }
 }

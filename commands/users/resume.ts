@@ -17,11 +17,8 @@ export default class UsersResume extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersResume);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { unsuspendUser } = await import('../../src/access/users.ts');
-      const user = await unsuspendUser(sql, operator, args.user);
-      this.log(`${user.email} (${user.id}) is not suspended any more`);
-      return user;
-    });
+    const user = await this.call(flags, 'users.resume', { user: args.user });
+    this.log(`${user.email} (${user.id}) is not suspended any more`);
+    return user;
   }
 }

@@ -1,5 +1,5 @@
 import { Args } from '@oclif/core';
-import { ROLES, type Role } from '../../src/access/caller.ts';
+import { ROLES } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
 
@@ -21,11 +21,9 @@ export default class UsersSetRole extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersSetRole);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { setRole } = await import('../../src/access/users.ts');
-      const user = await setRole(sql, operator, args.user, args.role as Role, flags['auth-level']);
-      this.log(`${user.email} (${user.id}) is ${user.role} now, auth level ${user.auth_level}`);
-      return user;
-    });
+    const request = { user: args.user, role: args.role, auth_level: flags['auth-level'] };
+    const user = await this.call(flags, 'users.setRole', request);
+    this.log(`${user.email} (${user.id}) is ${user.role} now, auth level ${user.auth_level}`);
+    return user;
   }
 }

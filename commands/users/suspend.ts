@@ -18,10 +18,9 @@ export default class UsersSuspend extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersSuspend);
-    return this.withOperator(flags, async ({ sql }, operator, signal) => {
-      const { suspendUser } = await import('../../src/access/users.ts');
+    return this.withSession(flags, async (session, signal) => {
       await confirm(`Requests of ${args.user} will be refused. Suspend the user?`, flags.yes, signal);
-      const user = await suspendUser(sql, operator, args.user);
+      const user = await session.call('users.suspend', { user: args.user });
       this.log(`suspended ${user.email} (${user.id})`);
       return user;
     });

@@ -2,7 +2,6 @@ import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class WorkflowsImport extends BaseCommand {
   static override setsUp = false;
@@ -27,18 +26,12 @@ export default class WorkflowsImport extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsImport);
     const { readWorkflowFile } = await import('../../src/cli/read-workflow.ts');
-    const { NewWorkflow } = await import('../../src/workflows/schema.ts');
-    const request = parseRequest(NewWorkflow, await readWorkflowFile(args.file, flags.name));
-    return this.withOperator(flags, async ({ sql, workflows }, operator) => {
-      const { getWorkflow, importWorkflow, publishWorkflow } = await import('../../src/workflows/workflows.ts');
-      const { workflow, change } = await importWorkflow(workflows, operator, request);
-      const { id, name, version } = workflow;
-      this.log(`${name} (${id}): ${change}, version ${version}`);
-      if (flags.publish) await publishWorkflow(workflows, operator, id, version);
-      const now = await getWorkflow(sql, operator, id, version);
-      if (now.published_version === version) this.log(`version ${version} is published`);
-      else note(`version ${version} is a draft; publish it with: ${this.config.bin} workflows publish "${name}"`);
-      return now;
-    });
+    const given = { ...(await readWorkflowFile(args.file, flags.name)), publish: flags.publish ?? false };
+    const { change, workflow } = await this.call(flags, 'workflows.add', given);
+    const { id, name, version } = workflow;
+    this.log(`${name} (${id}): ${change}, version ${version}`);
+    if (workflow.published_version === version) this.log(`version ${version} is published`);
+    else note(`version ${version} is a draft; publish it with: ${this.config.bin} workflows publish "${name}"`);
+    return workflow;
   }
 }

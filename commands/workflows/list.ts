@@ -10,18 +10,15 @@ export default class WorkflowsList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(WorkflowsList);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { listWorkflows } = await import('../../src/workflows/workflows.ts');
-      const data = await listWorkflows(sql, operator.orgId);
-      await this.showTable('workflows', data, [
-        ['id', (workflow) => workflow.id],
-        ['name', (workflow) => workflow.name, 'may be cut'],
-        ['status', (workflow) => workflow.status],
-        ['published', (workflow) => workflow.published_version],
-        ['latest', (workflow) => workflow.latest_version],
-        ['updated', (workflow) => workflow.updated_at],
-      ]);
-      return { object: 'list', data, has_more: false, next_cursor: null };
-    });
+    const page = await this.call(flags, 'workflows.list', {});
+    await this.showTable('workflows', page.data, [
+      ['id', (workflow) => workflow.id],
+      ['name', (workflow) => workflow.name, 'may be cut'],
+      ['status', (workflow) => workflow.status],
+      ['published', (workflow) => workflow.published_version],
+      ['latest', (workflow) => workflow.latest_version],
+      ['updated', (workflow) => workflow.updated_at],
+    ]);
+    return page;
   }
 }

@@ -24,11 +24,9 @@ export default class WorkflowsPublish extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsPublish);
-    return this.withOperator(flags, async ({ workflows }, operator) => {
-      const { publishWorkflow } = await import('../../src/workflows/workflows.ts');
-      const workflow = await publishWorkflow(workflows, operator, args.workflow, flags['at-version']);
-      this.log(`published version ${workflow.published_version} of ${workflow.name}`);
-      return workflow;
-    });
+    const request = { workflow: args.workflow, at_version: flags['at-version'] };
+    const workflow = await this.call(flags, 'workflows.publish', request);
+    this.log(`published version ${workflow.published_version} of ${workflow.name}`);
+    return workflow;
   }
 }

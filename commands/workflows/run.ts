@@ -82,7 +82,7 @@ export default class WorkflowsRun extends BaseCommand {
     if (output !== null) this.log(`\n${output}`);
     for (const line of describeEnd(reply, { bin: this.config.bin, workflow })) note(line);
     if (queuesJobs(reply)) {
-      const { hasLiveWorker } = await import('../../src/cli/own-worker.ts');
+      const { hasLiveWorker } = await import('../../src/appliance/live-workers.ts');
       if (!(await hasLiveWorker(appliance))) note('no worker is running; start "service serve" to finish the work');
     }
     if (reply.status === 'failed') process.exitCode = EXIT.fault;

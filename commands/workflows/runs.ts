@@ -1,7 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { listPage } from '../../src/cli/list-page.ts';
 
 const RUNS_MAX = 200;
 
@@ -31,26 +30,24 @@ export default class WorkflowsRuns extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsRuns);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { getRun, listRuns } = await import('../../src/workflows/run-workflow.ts');
-      const { BLOCK_COLUMNS } = await import('../../src/cli/workflow-views.ts');
-      if (args.run !== undefined) {
-        const { blocks, ...run } = await getRun(sql, operator, args.workflow, args.run);
-        await this.showFields(run);
-        await this.showTable('blocks', blocks, BLOCK_COLUMNS);
-        return { ...run, blocks };
-      }
-      const runs = await listRuns(sql, operator, args.workflow, { limit: flags.limit });
-      await this.showTable('runs', runs, [
-        ['id', (run) => run.run_id],
-        ['started', (run) => run.started_at],
-        ['mode', (run) => run.mode],
-        ['version', (run) => run.version],
-        ['status', (run) => run.status],
-        ['by', (run) => run.actor, 'may be cut'],
-        ['error', (run) => run.error, 'may be cut'],
-      ]);
-      return listPage(runs, flags.limit);
-    });
+    const { workflow, run: id } = args;
+    const { BLOCK_COLUMNS } = await import('../../src/cli/workflow-views.ts');
+    if (id !== undefined) {
+      const { blocks, ...run } = await this.call(flags, 'workflows.run', { workflow, run: id });
+      await this.showFields(run);
+      await this.showTable('blocks', blocks, BLOCK_COLUMNS);
+      return { ...run, blocks };
+    }
+    const page = await this.call(flags, 'workflows.runs', { workflow, limit: flags.limit });
+    await this.showTable('runs', page.data, [
+      ['id', (run) => run.run_id],
+      ['started', (run) => run.started_at],
+      ['mode', (run) => run.mode],
+      ['version', (run) => run.version],
+      ['status', (run) => run.status],
+      ['by', (run) => run.actor, 'may be cut'],
+      ['error', (run) => run.error, 'may be cut'],
+    ]);
+    return page;
   }
 }

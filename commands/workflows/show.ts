@@ -25,21 +25,19 @@ export default class WorkflowsShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsShow);
-    return this.withOperator(flags, async ({ sql, workflows }, operator) => {
-      const { getWorkflow } = await import('../../src/workflows/workflows.ts');
-      const { describeWorkflow } = await import('../../src/cli/workflow-views.ts');
-      const workflow = await getWorkflow(sql, operator, args.workflow, flags['at-version']);
-      const { fields, blocks } = describeWorkflow(workflow, workflows.blocks);
-      await this.showFields(fields);
-      await this.showTable('blocks', blocks, [
-        ['block', (block) => block.id],
-        ['type', (block) => block.type],
-        ['changes things', (block) => (block.hasSideEffect ? 'yes, needs approval' : 'no')],
-        ['after', (block) => block.after.join(', ')],
-        ['if', (block) => block.condition, 'may be cut'],
-        ['arguments', (block) => block.args, 'may be cut'],
-      ]);
-      return workflow;
-    });
+    const request = { workflow: args.workflow, at_version: flags['at-version'] };
+    const { workflow, changing } = await this.call(flags, 'workflows.show', request);
+    const { describeWorkflow } = await import('../../src/cli/workflow-views.ts');
+    const { fields, blocks } = describeWorkflow(workflow, changing);
+    await this.showFields(fields);
+    await this.showTable('blocks', blocks, [
+      ['block', (block) => block.id],
+      ['type', (block) => block.type],
+      ['changes things', (block) => (block.hasSideEffect ? 'yes, needs approval' : 'no')],
+      ['after', (block) => block.after.join(', ')],
+      ['if', (block) => block.condition, 'may be cut'],
+      ['arguments', (block) => block.args, 'may be cut'],
+    ]);
+    return workflow;
   }
 }

@@ -32,10 +32,14 @@ export interface Access {
   readonly installationId: string;
   /** Name of the person at the command line in the audit log. */
   readonly operatorActor: string;
-  /** Return the person at the command line as the caller for an organization (name or id). */
-  operator(organization: string): Promise<Caller>;
-  /** Create an organization with its bucket `default`, by default as the person at the command line. */
-  createOrganization(input: NewOrganization, actor?: string): Promise<Organization>;
+  /**
+   * Return the person at the command line as the caller for an organization (name or id).
+   *
+   * @param osUser name of that person in the operating system; by default the user that this process runs as
+   */
+  operator(organization: string, osUser?: string): Promise<Caller>;
+  /** Create an organization with its bucket `default`. `by` is its creator, by default the person at the command line. */
+  createOrganization(input: NewOrganization, by?: string): Promise<Organization>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
@@ -69,7 +73,7 @@ export async function openAccess(context: AccessContext): Promise<Access> {
     isNew: created,
     installationId: await findFirstOrganization(sql),
     operatorActor: actor,
-    operator: (organization) => callers.resolveOperator(organization),
+    operator: (organization, osUser) => callers.resolveOperator(organization, osUser),
     createOrganization: (input, by = actor) =>
       inTransaction(sql, async (tx) => {
         const organization = await createOrganization(tx, by, input);

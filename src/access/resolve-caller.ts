@@ -52,7 +52,7 @@ export interface CallerResolver {
    *
    * @throws AppError `organization_not_found` (404)
    */
-  resolveOperator(orgNameOrId: string): Promise<Caller>;
+  resolveOperator(orgNameOrId: string, osUser?: string): Promise<Caller>;
 }
 
 /**
@@ -142,8 +142,8 @@ export function openCallerResolver(settings: {
       if (!parsed) throw invalidCredentials();
       return { key: await verifyKey(parsed.id, credential) };
     },
-    async resolveOperator(orgNameOrId) {
-      return operatorCaller(await findOrganization(sql, orgNameOrId), osUserName());
+    async resolveOperator(orgNameOrId, osUser = osUserName()) {
+      return operatorCaller(await findOrganization(sql, orgNameOrId), osUser);
     },
   };
 }

@@ -1,9 +1,10 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../platform/config.ts';
 import { livenessOf, ownIdentity, ProcessIdentity } from '../platform/embedded-postgres/process-identity.ts';
 import { AppError } from '../platform/errors.ts';
+import { type OperatorAccess, serversFolder } from './server-record.ts';
 
 const PROBE_MS = 2_000;
 
@@ -11,29 +12,41 @@ const PROBE_MS = 2_000;
 const RunningServer = z.object({ url: z.string(), started_at: z.string(), process: ProcessIdentity });
 export type RunningServer = z.infer<typeof RunningServer>;
 
-/** Write the address of this server into the data directory. Returns a function that removes it again. */
-export async function recordServer(dataDir: string, url: string): Promise<() => Promise<void>> {
-  const folder = path.join(dataDir, 'servers');
+/**
+ * Write the address of this server into the data directory, and how the operator reaches it. Only the owner of the
+ * directory can read the record. Returns a function that removes it again.
+ */
+export async function recordServer(
+  dataDir: string,
+  { url, operator }: { readonly url: string; readonly operator: OperatorAccess },
+): Promise<() => Promise<void>> {
+  const folder = serversFolder(dataDir);
   const file = path.join(folder, `${process.pid}.json`);
   const record: RunningServer = { url, started_at: new Date().toISOString(), process: await ownIdentity() };
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  const part = `${file}.part`;
+  await writeFile(part, `${JSON.stringify({ ...record, operator })}\n`, { mode: 0o600 });
+  await rename(part, file);
   return () => rm(file, { force: true });
 }
 
 /** List the other servers that run on the data directory, and remove the records of those that were killed. */
 export async function findOtherServers(dataDir: string): Promise<RunningServer[]> {
-  const folder = path.join(dataDir, 'servers');
+  const folder = serversFolder(dataDir);
   const servers: RunningServer[] = [];
-  for (const name of await readdir(folder).catch(() => [])) {
+  const all = await readdir(folder).catch(() => []);
+  for (const name of all.filter((each) => each.endsWith('.json'))) {
     const file = path.join(folder, name);
     const server = await readFile(file, 'utf8').then(
       (text) => RunningServer.safeParse(safeJson(text)).data ?? null,
       () => null,
     );
     const liveness = server === null ? 'dead' : await livenessOf(server.process);
-    if (liveness === 'dead') await rm(file, { force: true }).catch(() => undefined);
-    else if (server !== null && server.process.pid !== process.pid) servers.push(server);
+    if (liveness === 'dead') {
+      const sockets = all.filter((each) => each.startsWith(`${path.parse(name).name}-`));
+      for (const each of [name, ...sockets]) await rm(path.join(folder, each), { force: true }).catch(() => undefined);
+    }
+    if (liveness !== 'dead' && server !== null && server.process.pid !== process.pid) servers.push(server);
   }
   return servers;
 }

@@ -1,15 +1,17 @@
 import { Command, Errors, Flags } from '@oclif/core';
 import type { Caller } from '../access/caller.ts';
 import type { Appliance } from '../appliance/appliance.ts';
+import type { OperationInput, OperationName, OperationOutput } from '../operations/registry.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
-import { findNearest } from '../platform/nearest-word.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure } from './exit-codes.ts';
-import { printFailure, printJson, wantsJson } from './output.ts';
+import { hasSwitch, note, printFailure, printJson, setQuiet, wantsJson } from './output.ts';
+import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
+import { describeUsageFault } from './usage-fault.ts';
 
 /** Number of connections that a command needs, a worker inside it included. */
 const COMMAND_POOL_MAX = 8;
@@ -17,6 +19,11 @@ const COMMAND_POOL_MAX = 8;
 /** Parsed flags that every command has. */
 export interface BaseFlags {
   readonly 'data-dir'?: string | undefined;
+}
+
+/** Parsed flags of a command that runs operations. */
+export interface SessionFlags extends BaseFlags {
+  readonly org?: string;
 }
 
 /** Options of a command that opens the installation in another way than most. */
@@ -51,10 +58,24 @@ export abstract class BaseCommand extends Command {
       env: 'SERVICE_JSON',
       helpGroup: 'GLOBAL',
     }),
+    quiet: Flags.boolean({
+      description: 'print the result and errors only: no progress, notes or warnings',
+      env: 'SERVICE_QUIET',
+      helpGroup: 'GLOBAL',
+    }),
   };
 
   override jsonEnabled(): boolean {
     return wantsJson(this.config, this.argv);
+  }
+
+  override async init(): Promise<void> {
+    await super.init();
+    setQuiet(hasSwitch(this.config, this.argv, 'quiet'));
+  }
+
+  override logToStderr(message = ''): void {
+    note(message);
   }
 
   protected override logJson(json: unknown): void {
@@ -89,6 +110,46 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
+   * Run operations of this command: in the running server of the data directory, or, if there is none, in this process
+   * on the installation. Ctrl-C aborts the signal.
+   *
+   * @throws AppError `interrupted`, and what `use` throws
+   */
+  protected async withSession<T>(
+    flags: SessionFlags,
+    use: (session: Session, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { openSession } = await import('./session.ts');
+    const { processEnvironment } = await import('../platform/environment.ts');
+    const env = processEnvironment();
+    return this.untilDone(async (signal) => {
+      let opened: Appliance | null = null;
+      const openAppliance = async () => {
+        opened = await this.#openAppliance(await this.#loadChecked(flags));
+        return opened;
+      };
+      const { version } = this.config;
+      const dataDir = flags['data-dir'] ?? null;
+      const session = openSession({ dataDir, env, version, org: flags.org ?? 'default', signal, openAppliance });
+      try {
+        return await use(session, signal);
+      } finally {
+        await (opened as Appliance | null)?.close();
+      }
+    });
+  }
+
+  /** Run one operation like `withSession`. @param names names of input fields as they are typed, for messages */
+  protected call<Name extends OperationName>(
+    flags: SessionFlags,
+    name: Name,
+    input: OperationInput<Name>,
+    names: FieldNames = {},
+  ): Promise<OperationOutput<Name>> {
+    return this.withSession(flags, (session) => session.call(name, input, names));
+  }
+
+  /**
    * Open the local installation, run `use`, and always close it again. Ctrl-C aborts the signal.
    *
    * @throws AppError `interrupted`, and what `openAppliance` and `use` throw
@@ -98,19 +159,9 @@ export abstract class BaseCommand extends Command {
     use: (appliance: Appliance, signal: AbortSignal) => Promise<T>,
     options: ApplianceOptions = {},
   ): Promise<T> {
-    // A command searches once at most, which is not worth a copy of the index in memory.
-    const own = options.isService ? {} : { search: { resident_mb: 0 } };
-    const config = await this.loadSettings(flags, { ...own, ...options.settings });
-    if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
+    const config = await this.#loadChecked(flags, options);
     return this.untilDone(async (signal) => {
-      const { openAppliance } = await import('../appliance/open-appliance.ts');
-      const { openLogger } = await import('../platform/logger.ts');
-      const appliance = await openAppliance(
-        config,
-        options.isService
-          ? { logger: openLogger(config.logLevel) }
-          : { logger: await this.openCommandLogger(config), poolMax: COMMAND_POOL_MAX },
-      );
+      const appliance = await this.#openAppliance(config, options);
       try {
         signal.throwIfAborted();
         return await use(appliance, signal);
@@ -118,6 +169,26 @@ export abstract class BaseCommand extends Command {
         await appliance.close();
       }
     });
+  }
+
+  /** Load the settings, and refuse a missing installation if this command sets up none. */
+  async #loadChecked(flags: BaseFlags, { isService, settings }: ApplianceOptions = {}): Promise<Config> {
+    // A command searches once at most, which is not worth a copy of the index in memory.
+    const own = isService ? {} : { search: { resident_mb: 0 } };
+    const config = await this.loadSettings(flags, { ...own, ...settings });
+    if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
+    return config;
+  }
+
+  async #openAppliance(config: Config, { isService }: ApplianceOptions = {}): Promise<Appliance> {
+    const { openAppliance } = await import('../appliance/open-appliance.ts');
+    const { openLogger } = await import('../platform/logger.ts');
+    return openAppliance(
+      config,
+      isService
+        ? { logger: openLogger(config.logLevel) }
+        : { logger: await this.openCommandLogger(config), poolMax: COMMAND_POOL_MAX },
+    );
   }
 
   /** Open the installation like `withAppliance`, and act as the operator for one organization. */
@@ -161,7 +232,7 @@ export abstract class BaseCommand extends Command {
     // The reader of the output has all that it wants: nothing failed, and nobody is there to be told.
     if (error instanceof AppError && error.code === 'output_closed') return;
     const described = describeFailure(error);
-    const failure = { ...described, message: described.message + this.#suggestion(error) };
+    const failure = described.code === 'usage' ? { ...described, message: this.#describeUsage(error) } : described;
     const { bin } = this.config;
     printFailure(failure, {
       json: this.jsonEnabled(),
@@ -171,16 +242,10 @@ export abstract class BaseCommand extends Command {
     if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
   }
 
-  /** Suggest the flag that was meant; oclif only names the flags that do not exist. */
-  #suggestion(error: Error): string {
-    if (!('flags' in error) || !Array.isArray(error.flags)) return '';
-    const { flags, baseFlags } = this.ctor;
-    const known = Object.keys({ ...baseFlags, ...flags });
-    for (const flag of error.flags) {
-      const nearest = findNearest(String(flag).replace(/^-+/, ''), known);
-      if (nearest !== null) return `; did you mean --${nearest}?`;
-    }
-    return '';
+  #describeUsage(error: Error): string {
+    const { args, flags, baseFlags } = this.ctor;
+    const name = `${this.config.bin} ${this.id?.replaceAll(':', ' ')}`;
+    return describeUsageFault(error, { name, args, flags: { ...baseFlags, ...flags } });
   }
 }
 

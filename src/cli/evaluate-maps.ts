@@ -9,6 +9,7 @@ import { type MapRecord, type MapView, SPACE_ID, type SpaceRecord, viewOfMap } f
 import { selectActiveMaps, selectSpace } from '../projection/store.ts';
 import { readJudgedCollection } from './judged-collection.ts';
 import { openProgress } from './progress.ts';
+import { refuseExisting } from './save-file.ts';
 
 export interface MapEvaluation {
   readonly map: MapView;
@@ -63,9 +64,10 @@ async function evaluateOn(
 }
 
 /** Write one page for each map; the file names of several maps contain the version of the map. */
-export async function writeReport(file: string, evaluations: readonly MapEvaluation[]): Promise<void> {
+export async function writeReport(file: string, evaluations: readonly MapEvaluation[], force: boolean): Promise<void> {
   for (const { map, reference_model: referenceModel, evaluation } of evaluations) {
     const named = evaluations.length === 1 ? file : file.replace(/(\.html?)?$/i, `-${map.version}$1`);
+    refuseExisting(named, force);
     const page = renderReport({
       ...{ model: map.model, referenceModel, space: map.space, mapVersion: map.version, method: map.method },
       ...{ pairs: map.pairs, createdAt: new Date(map.created_at), evaluation, warnings: [] },

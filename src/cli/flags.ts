@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
-/** Flags that several commands have. The variable of every flag is `SERVICE_` and its name; a test checks this. */
+/** Flags that several commands have. The variable of every flag is `SERVICE_` and its name, with few exceptions; a test checks this. */
 
 export const orgFlag = Flags.string({
   description: 'name or id of the organization',
@@ -15,7 +15,9 @@ export const bucketFlag = Flags.string({
   env: 'SERVICE_BUCKET',
 });
 
-export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation', env: 'SERVICE_YES' });
+/** No variable sets the following flags, because it would confirm every command from then on. */
+export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
+export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 
 /**
  * List the values of a flag that may be given several times. oclif passes the environment variable of such a flag as
@@ -39,6 +41,14 @@ export function pairsOf(flag: string, value: readonly string[] | string | undefi
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
+}
+
+/** Parse the number of a flag. @throws AppError `invalid_request` (400) */
+export function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw invalidRequest(`--${flag}: must be a number`, flag);
+  return value;
 }
 
 /** Parse the JSON value of a flag. @throws AppError `invalid_request` (400) */

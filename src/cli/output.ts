@@ -21,10 +21,15 @@ export function hasColours(stream: NodeJS.WriteStream = process.stdout): boolean
 
 /** Return true if the output should be JSON, also if the flags were not or cannot be parsed. */
 export function wantsJson(config: Config, argv: readonly string[]): boolean {
+  return hasSwitch(config, argv, 'json');
+}
+
+/** Return true if a flag without a value is set, also if the flags were not or cannot be parsed. */
+export function hasSwitch(config: Config, argv: readonly string[], name: 'json' | 'quiet'): boolean {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   // oclif accepts these values as true in the variable of a flag.
-  return flags.includes('--json') || /^(1|true|y|yes)$/i.test(config.scopedEnvVar('JSON') ?? '');
+  return flags.includes(`--${name}`) || /^(1|true|y|yes)$/i.test(config.scopedEnvVar(name.toUpperCase()) ?? '');
 }
 
 /** Print the one JSON document of a command: on one line, or indented on a terminal. */
@@ -36,12 +41,24 @@ export function printJson(value: unknown): void {
 export function printFailure(failure: Failure, options: { json: boolean; bin: string; help?: string }): void {
   process.exitCode = failure.exitCode;
   if (options.json) printJson({ error: { code: failure.code, message: failure.message } });
-  process.stderr.write(`${options.bin}: ${failure.message}\n`);
-  if (failure.code === 'usage' && options.help !== undefined) process.stderr.write(`See: ${options.help}\n`);
+  const help = failure.code === 'usage' && options.help !== undefined ? ` (see ${options.help})` : '';
+  process.stderr.write(`${options.bin}: ${failure.message}${help}\n`);
   if (failure.exitCode === EXIT.dependency) process.stderr.write(`See: ${options.bin} doctor\n`);
 }
 
-/** Print progress or a note for people on stderr. */
+let isQuiet = false;
+
+/** Switch progress, notes and warnings of this command off or on. Results and errors are always printed. */
+export function setQuiet(quiet: boolean): void {
+  isQuiet = quiet;
+}
+
+/** Return true if progress and notes are switched off. */
+export function isQuietNow(): boolean {
+  return isQuiet;
+}
+
+/** Print progress or a note for people on stderr, unless it is switched off. */
 export function note(line: string): void {
-  process.stderr.write(`${line}\n`);
+  if (!isQuiet) process.stderr.write(`${line}\n`);
 }

@@ -1,6 +1,6 @@
 import type { Appliance } from '../appliance/appliance.ts';
+import { hasLiveWorker } from '../appliance/live-workers.ts';
 import type { JobKind } from '../jobs/schema.ts';
-import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
 import type { Service } from '../platform/lifecycle.ts';
 
 /** Time after Ctrl-C at which the worker of a command returns its jobs to the queue. */
@@ -31,10 +31,4 @@ export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKi
       for (const service of started.splice(0).reverse()) await service.stop();
     },
   };
-}
-
-/** Return true if a worker for jobs of a kind is alive, on this host or another. */
-export async function hasLiveWorker({ sql, config }: Appliance, kind: JobKind = 'ingest'): Promise<boolean> {
-  await expireDeadWorkers(sql, processHost());
-  return (await countLiveWorkers(sql, kind, config.workers.leaseMs)) > 0;
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { invalidRequest } from '../platform/errors.ts';
+import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
+import { typedName } from './name-fault.ts';
 
 /**
  * Validate a request built from flags and arguments with the schema of the operation. An error names the flag or the
@@ -13,12 +15,11 @@ export function parseRequest<T extends z.ZodType>(
   request: unknown,
   args: Readonly<Record<string, string>> = {},
 ): z.output<T> {
-  const parsed = schema.safeParse(request);
+  const parsed = schema.safeParse(request, PARSE_OPTIONS);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const [field, ...inside] = issue?.path ?? [];
-  if (field === undefined) throw invalidRequest(issue?.message ?? 'is not valid');
-  const name = args[String(field)] ?? `--${String(field).replaceAll('_', '-')}`;
-  const place = inside.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  throw invalidRequest(`${name}${place}: ${issue?.message}`, String(field));
+  const [issue] = parsed.error.issues;
+  const { message, path } = issue ? mostTelling(issue) : { message: 'is not valid', path: [] };
+  const [field, ...inside] = path;
+  if (field === undefined) throw invalidRequest(message);
+  throw invalidRequest(`${typedName(field, inside, args)}: ${message}`, String(field));
 }

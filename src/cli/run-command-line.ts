@@ -30,13 +30,15 @@ function printVersion(root: URL): void {
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 }
 
+/** oclif waits for the output to be read; after a write to a closed pipe (`| head`) that never happens. */
+let outputIsClosed: Promise<void> | null = null;
+
 async function runOnce(options: { readonly root: string }, argv: readonly string[]): Promise<void> {
   // `--help` needs these parts of oclif; its index loads half as much again.
   const { ExitError } = await import('@oclif/core/errors');
   const { flush } = await import('@oclif/core/flush');
   const { run } = await import('@oclif/core/run');
-  // oclif waits for the output to be read; after a write to a closed pipe (`| head`) that never happens.
-  const outputIsClosed = new Promise<void>((resolve) => {
+  outputIsClosed ??= new Promise<void>((resolve) => {
     process.stdout.on('error', () => resolve());
   });
   try {

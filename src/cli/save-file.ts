@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -31,18 +32,18 @@ export async function targetOf(out: string | undefined, fileName: string, isOneO
 /**
  * Write a stream to a file that exists complete or not at all.
  *
- * @throws AppError `file_exists` (409) unless `overwrite`; `cannot_write` (409); the error of the stream
+ * @throws AppError `file_exists` (409) unless `force`; `cannot_write` (409); the error of the stream
  */
 export async function saveFile(
   body: Readable,
   file: string,
-  { overwrite, signal }: { overwrite: boolean; signal: AbortSignal },
+  { force, signal }: { force: boolean; signal: AbortSignal },
 ): Promise<void> {
   const partial = path.join(path.dirname(file), `.${path.basename(file).slice(0, 200)}.${process.pid}.part`);
   try {
     const handle = await open(partial, 'wx');
     await pipeline(body, handle.createWriteStream(), { signal });
-    if (overwrite) await rename(partial, file);
+    if (force) await rename(partial, file);
     else await link(partial, file);
   } catch (error) {
     body.destroy();
@@ -56,12 +57,24 @@ export async function writeToStdout(body: Readable, signal: AbortSignal): Promis
   await pipeline(body, process.stdout, { signal, end: false });
 }
 
+/**
+ * Refuse a file that exists already, before any work is done for it.
+ *
+ * @throws AppError `file_exists` (409)
+ */
+export function refuseExisting(file: string | undefined, force: boolean | undefined): void {
+  if (file !== undefined && !force && existsSync(file)) throw fileExists(file);
+}
+
+function fileExists(file: string): AppError {
+  return conflict(`${file} already exists; name another file, or replace it with --force`, 'file_exists');
+}
+
 const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'EROFS', 'ENOSPC', 'ENAMETOOLONG']);
 
 function toAppError(error: unknown, file: string): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (error instanceof AppError) return error;
-  if (code === 'EEXIST')
-    return conflict(`${file} already exists; name another file with --out, or add --overwrite`, 'file_exists');
+  if (code === 'EEXIST') return fileExists(file);
   return CANNOT_WRITE.has(code) ? conflict(`cannot write ${file} (${code})`, 'cannot_write') : error;
 }

@@ -1,7 +1,7 @@
 import { analyse } from '../language/analyser.ts';
 import { locateTerms } from '../language/locate-terms.ts';
 import { oneLine, printable } from '../platform/printable.ts';
-import type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
+import type { Locator, SearchResult } from '../search/schema.ts';
 import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -14,15 +14,20 @@ const LINE_CELLS_MAX = 100;
  * wrapped, and with colours the words of the query are highlighted; elsewhere each line stays whole, for `grep`.
  *
  * @param query words to highlight; empty: none
+ * @param snippets part of each passage that is printed; null for whole passages
  */
-export function renderResults(response: SearchResponse, query: string): string {
+export function renderResults(
+  results: readonly SearchResult[],
+  query: string,
+  snippets: readonly string[] | null,
+): string {
   const columns = terminalColumns();
   const cells =
     columns === null ? Number.POSITIVE_INFINITY : Math.min(LINE_CELLS_MAX, Math.max(20, columns)) - INDENT.length;
   const highlight = hasColours() ? highlighter(query) : (line: string) => line;
-  return response.results
+  return results
     .map((result, index) => {
-      const passage = wrapText(printable(result.text), cells).filter((line) => line !== '');
+      const passage = wrapText(printable(snippets?.[index] ?? result.text), cells).filter((line) => line !== '');
       return [titleOf(result, index), ...passage.map((line) => INDENT + highlight(line))].join('\n');
     })
     .join('\n\n');

@@ -8,30 +8,39 @@ const WINDOW_MS = 10_000;
 const HISTORY_MAX = 60;
 /** Outcomes that are no fault of the vendor: `rejected` is a wrong input, `abandoned` a call whose client left. */
 const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
+/** Operations with which this gauge, probes and monitors watch a server; they are no load. */
+const WATCHING = new Set(['getMetrics', 'getHealth', 'getReadiness']);
 
 /** Gauge of one server, to be read about once a second: its rates are differences between readings. */
 export class ServerGauge {
-  readonly #url: string;
-  readonly #readSamples: (signal: AbortSignal) => Promise<Sample[]>;
+  readonly #locate: () => Promise<string>;
+  readonly #readSamples: (url: string, signal: AbortSignal) => Promise<Sample[]>;
+  #url: string | null = null;
   #readings: MetricsReading[] = [];
   #requests: number[] = [];
   #hitRates: (number | null)[] = [];
   #latencies = new Map<string, (number | null)[]>();
 
   /**
-   * @param url address of the server, without a path
+   * @param locate returns the address of the server at each reading, without a path; it throws an AppError if there is
+   *   none
    * @param readSamples reads its metrics; by default over HTTP
    */
-  constructor(url: string, readSamples = (signal: AbortSignal) => readMetrics(url, signal)) {
-    this.#url = url;
+  constructor(locate: () => Promise<string>, readSamples = readMetrics) {
+    this.#locate = locate;
     this.#readSamples = readSamples;
   }
 
   /** Read the load; that of a server that cannot be read has `trouble` set. @throws the signal's reason */
   async read(signal: AbortSignal): Promise<ServerLoad> {
     try {
-      const samples = await this.#readSamples(signal);
-      this.#readings.push({ atMs: performance.now(), samples });
+      const url = await this.#locate();
+      // Another server has counted from another start.
+      if (url !== this.#url) this.#readings = [];
+      this.#url = url;
+      const samples = await this.#readSamples(url, signal);
+      const load = samples.filter(({ labels }) => !WATCHING.has(labels['operation'] ?? ''));
+      this.#readings.push({ atMs: performance.now(), samples: load });
     } catch (error) {
       if (!(error instanceof AppError) || signal.aborted) throw error;
       this.#readings = [];

@@ -37,7 +37,19 @@ function findCommand(config: Config, words: readonly string[]): boolean {
 function unknownCommand(config: Config, words: readonly string[]): string {
   if (words.length === 0) return 'the command comes first, then its flags';
   const names = config.commandIDs.map((id) => id.replaceAll(':', ' '));
+  const topics = [...new Set(names.map((name) => name.split(' ')[0] as string))];
+  const [first = '', ...rest] = words;
   const typed = words.slice(0, 2).join(' ');
-  const nearest = findNearest(typed, names) ?? findNearest(words[0] as string, names);
+  // An argument may follow the name of a command, so that only its first word is compared then.
+  const topic = topics.includes(first) ? first : findNearest(first, topics);
+  const nearest = findNearest(typed, names) ?? nearestIn(names, topic, rest[0]) ?? topic;
   return `there is no command "${typed}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
+}
+
+/** Find the command of a topic whose second word is nearest to `word`. */
+function nearestIn(names: readonly string[], topic: string | null, word: string | undefined): string | null {
+  if (topic === null || word === undefined) return null;
+  const own = names.flatMap((name) => (name.startsWith(`${topic} `) ? [name.slice(topic.length + 1)] : []));
+  const nearest = findNearest(word, own);
+  return nearest === null ? null : `${topic} ${nearest}`;
 }

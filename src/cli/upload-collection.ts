@@ -1,12 +1,13 @@
 import type { Caller } from '../access/caller.ts';
 import type { Appliance } from '../appliance/appliance.ts';
+import { hasLiveWorker } from '../appliance/live-workers.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { findCollection } from '../documents/store.ts';
 import type { UploadRequest } from '../ingest/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FileCollection } from './collect-files.ts';
 import { note } from './output.ts';
-import { hasLiveWorker, type OwnWorker, ownWorker } from './own-worker.ts';
+import { type OwnWorker, ownWorker } from './own-worker.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { type FileOutcome, failedFile, uploadFiles, waitForJobs } from './upload-files.ts';
 

@@ -37,6 +37,12 @@ export function renderUsage(summary: UsageSummary, options: ChartOptions, by: 'd
   return [options.color ? bold(title) : title, '', ...body].join('\n');
 }
 
+/** Render what is left of the quota of each axis, with a heading. No final line break. */
+export function renderQuotas(summary: UsageSummary, options: ChartOptions): string {
+  const title = 'Quotas of this month';
+  return [options.color ? bold(title) : title, '', ...renderLines(axisLines(summary), options)].join('\n');
+}
+
 function axisLines(summary: UsageSummary): Line[] {
   return Object.entries(summary.axes).map(([axis, { requests, texts, images, limit, remaining }]) => {
     const unit = axis === 'embed_image' ? 'images' : 'texts';

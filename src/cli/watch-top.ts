@@ -11,8 +11,8 @@ import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
 
 export interface TopRun {
   readonly sql: Sql;
-  /** Address of the server whose metrics are read, without a path. */
-  readonly serverUrl: string;
+  /** Return the address of the server whose metrics are read, without a path. @throws AppError if there is none */
+  readonly locate: () => Promise<string>;
   readonly intervalMs: number;
   readonly signal: AbortSignal;
 }
@@ -23,9 +23,9 @@ export interface TopRun {
  *
  * @throws the signal's reason; AppError `postgres_unavailable` (503) if there is no first snapshot
  */
-async function* watchTop({ sql, serverUrl, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
+async function* watchTop({ sql, locate, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
   const readQueues = openQueueGauge();
-  const gauge = new ServerGauge(serverUrl);
+  const gauge = new ServerGauge(locate);
   let last: (QueueLoad & Pick<TopSnapshot, 'calibrations'>) | null = null;
   for (;;) {
     signal.throwIfAborted();

@@ -1,5 +1,4 @@
 import { printable } from '../platform/printable.ts';
-import type { BlockTypes } from '../workflows/block-types.ts';
 import type { BlockResult, Definition, RunReply, WorkflowDetail } from '../workflows/schema.ts';
 import type { Column } from './table.ts';
 
@@ -18,8 +17,12 @@ function detailOf({ error, would, output }: BlockResult): string | null {
   return output === null ? null : JSON.stringify(output);
 }
 
-/** Describe a workflow for people: its fields, and the blocks of the version that is shown. */
-export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, types: BlockTypes) {
+/**
+ * Describe a workflow for people: its fields, and the blocks of the version that is shown.
+ *
+ * @param changing types of the blocks that change something
+ */
+export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, changing: readonly string[]) {
   const { inputs, blocks } = definition as unknown as Definition;
   const fields = {
     ...{ id: workflow.id, name: workflow.name, status: workflow.status },
@@ -33,7 +36,7 @@ export function describeWorkflow({ definition, versions, ...workflow }: Workflow
     fields,
     blocks: blocks.map(({ id, type, after, if: condition, with: args }) => ({
       ...{ id, type, after, condition, args: JSON.stringify(args) },
-      hasSideEffect: types.get(type)?.hasSideEffect ?? false,
+      hasSideEffect: changing.includes(type),
     })),
   };
 }

@@ -2,7 +2,7 @@ export const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
 /** Load of one server over the last seconds, from its own metrics. A figure is null if nothing was measured. */
 export interface ServerLoad {
-  readonly url: string;
+  readonly url: string | null;
   /** Reason why the server cannot be read; null if it can. */
   readonly trouble: string | null;
   readonly requests: {

@@ -48,7 +48,7 @@ export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): React
   const room = rows - 1 - FIXED_LINES;
   const title = [
     { text: 'service top', cells: 12, style: { bold: true } },
-    { text: server.url },
+    { text: server.url ?? 'no server' },
     { text: formatClock(snapshot.at), cells: 8 },
   ];
   const foot = trouble === null ? (hasKeys ? 'q quit' : 'Ctrl-C quits') : `${trouble}; trying again`;

@@ -35,6 +35,10 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/client', owns: 'a small typed client of the REST API', only: ['src/platform'] },
   { folder: 'src/console', owns: 'static pages of the web console, served by `server/`', only: [] },
   {
+    folder: 'src/operations',
+    owns: 'operations of the command line by their name: `groups/` (one file a group), run in the process of a command or asked of the running server at its socket',
+  },
+  {
     folder: 'src/appliance',
     owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores',
   },

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const BENCHMARKS = [
   'start',
+  'cli',
   'print',
   'kernel',
   'embed',

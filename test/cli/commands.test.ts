@@ -34,6 +34,9 @@ test('every topic has a description', () => {
   for (const { description } of described) expect(description).toMatch(SENTENCE);
 });
 
+/** Flags that confirm what they stand beside; a variable would confirm every command from then on. */
+const CONFIRMING = new Set(['yes', 'force', 'confirm', 'max-affected']);
+
 test.each(commands.map((command) => [command.id, command] as const))(
   '%s has a description, two examples, and described flags and arguments',
   (_, command) => {
@@ -44,11 +47,12 @@ test.each(commands.map((command) => [command.id, command] as const))(
     }
     for (const [name, flag] of Object.entries(command.flags)) {
       const { env, description } = flag as { env?: string; description?: string };
-      expect({ name, env }).toEqual({ name, env: `SERVICE_${name.toUpperCase().replaceAll('-', '_')}` });
+      const variable = CONFIRMING.has(name) ? undefined : `SERVICE_${name.toUpperCase().replaceAll('-', '_')}`;
+      expect({ name, env }).toEqual({ name, env: variable });
       expect({ name, description }).toEqual({ name, description: expect.stringMatching(/\S/) });
     }
     for (const arg of Object.values(command.args)) expect(arg.description).toMatch(/\S/);
-    expect(Object.keys(command.flags)).toEqual(expect.arrayContaining(['json', 'data-dir']));
+    expect(Object.keys(command.flags)).toEqual(expect.arrayContaining(['json', 'quiet', 'data-dir']));
   },
 );
 
@@ -87,7 +91,7 @@ test.each([
   ['a mistyped command', ['jobs', 'lst'], 'did you mean "jobs list"?'],
   ['a mistyped flag', ['jobs', 'list', '--statsu', 'failed'], 'did you mean --status?'],
   ['a value that is no choice', ['orgs', 'create', 'x', '--plan', 'gold'], 'enterprise'],
-  ['a missing argument', ['search'], 'query'],
+  ['a missing argument', ['search'], 'QUERY'],
   ['a missing flag', ['keys', 'create'], 'name'],
   ['too many arguments', ['jobs', 'show', 'a', 'b'], 'b'],
   ['a number that is none', ['search', 'x', '--top-k', 'many'], '--top-k'],

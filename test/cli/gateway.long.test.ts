@@ -120,7 +120,7 @@ describe('models', () => {
 
   it('models test makes one real call to each model and reports the result', async () => {
     const calls = test.upstream.calls.length;
-    const tests = await json('models', 'test', SMALL, LARGE, 'local/lexical-1');
+    const { data: tests } = await json('models', 'test', SMALL, LARGE, 'local/lexical-1');
     const ok = { status: 'ok', norm: 1, tokens: expect.any(Number), latency_ms: expect.any(Number), error: null };
     expect(tests).toEqual([
       { model: SMALL, dimensions: 1536, ...ok },
@@ -135,7 +135,7 @@ describe('models', () => {
 
   it('models test --all tests each model with a provider, and is not metered', async () => {
     const before = await get('/v1/usage/summary');
-    const tests = await json('models', 'test', '--all');
+    const { data: tests } = await json('models', 'test', '--all');
     expect(tests.map(({ model, status }: { model: string; status: string }) => [model, status])).toEqual([
       ['service-embed-1-small', 'ok'],
       [SMALL, 'ok'],
@@ -156,7 +156,7 @@ describe('models', () => {
     });
     const finished = await service('models', 'test', SMALL, KOREAN, '--json');
     expect(finished.code).toBe(5);
-    const [small, korean] = finished.json();
+    const [small, korean] = finished.json().data;
     expect(small).toEqual({
       model: SMALL,
       status: 'failed',
@@ -174,7 +174,7 @@ describe('models', () => {
 
   it('models test of a model without a provider exits with 5 and reports it', async () => {
     const finished = await service('models', 'test', 'vendor-c/model-4', '--json');
-    expect([finished.code, finished.json()[0].status]).toEqual([5, 'not configured']);
+    expect([finished.code, finished.json().data[0].status]).toEqual([5, 'not configured']);
   });
 
   it.each([

@@ -103,7 +103,7 @@ test('jobs reap lists stale jobs, and marks them as failed unless it is a dry ru
   expect(row?.['actor']).toMatch(/^operator:/);
 });
 
-test('jobs download writes to a named file or to stdout, and overwrites only with --overwrite', async () => {
+test('jobs download writes to a named file or to stdout, and replaces a file only with --force', async () => {
   const job = await jobIn('ready');
   const text = `Text number ${uploads}.\n`;
   const place = path.join(folder, 'downloads');
@@ -118,10 +118,10 @@ test('jobs download writes to a named file or to stdout, and overwrites only wit
   writeFileSync(out, 'precious');
   expect(await service('jobs', 'download', job, '--out', out)).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining('--overwrite'),
+    stderr: expect.stringContaining('--force'),
   });
   expect(readFileSync(out, 'utf8')).toBe('precious');
-  expect(await service('jobs', 'download', job, '--out', out, '--overwrite')).toMatchObject({ code: 0 });
+  expect(await service('jobs', 'download', job, '--out', out, '--force')).toMatchObject({ code: 0 });
   expect(readFileSync(out, 'utf8')).toBe(text);
   expect(await service('jobs', 'download', job, '--out', '-')).toMatchObject({ code: 0, stdout: text });
   expect(await service('jobs', 'download', job, '--out', '-', '--json')).toMatchObject({ code: 2 });

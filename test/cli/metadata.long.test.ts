@@ -108,7 +108,7 @@ describe('service metadata exec', () => {
     expect(await exec('--file', path.join(folder, 'none.txt'))).toMatchObject({ code: 3, stdout: '' });
   });
 
-  test('metadata exec runs a statement of a script at once, but HARDDELETE only with the exact confirmation', async () => {
+  test('metadata exec in a script changes nothing without --yes or --max-affected, and HARDDELETE nothing without the exact words', async () => {
     const id = await upload('a.txt', { team: 'a' });
     for (const more of [[], ['--yes']]) {
       const unconfirmed = await exec(`HARDDELETE FROM documents WHERE team = 'a'`, ...more, '--json');
@@ -118,7 +118,21 @@ describe('service metadata exec', () => {
       ]);
     }
     expect([await metadataOf(id), await statusOf(id)]).toEqual([{ team: 'a' }, 'queued']);
-    expect(await execJson(UPDATE, '--no-reindex')).toMatchObject({ updated: 1 });
+    for (const statement of [UPDATE, `SOFTDELETE FROM documents WHERE team = 'a'`]) {
+      const unconfirmed = await exec(statement, '--json');
+      expect([unconfirmed.code, unconfirmed.json().error.code]).toEqual([2, 'confirmation_missing']);
+    }
+    expect(await metadataOf(id)).toEqual({ team: 'a' });
+  });
+
+  test('metadata exec --max-affected changes up to that number of documents, and nothing if more match', async () => {
+    const ids = [await upload('a.txt', { team: 'a' }), await upload('b.txt', { team: 'a' })];
+    const refused = await exec(UPDATE, '--max-affected', '1', '--json');
+    expect([refused.code, refused.json().error.code]).toEqual([4, 'too_many_affected']);
+    for (const id of ids) expect(await metadataOf(id)).toEqual({ team: 'a' });
+    expect(await execJson(UPDATE, '--max-affected', '2', '--no-reindex')).toMatchObject({ updated: 2 });
+    const none = `UPDATE documents SET tag = 'x' WHERE team = 'none'`;
+    expect(await execJson(none, '--max-affected', '0')).toMatchObject({ matched: 0, updated: 0 });
   });
 
   test('metadata exec accepts --confirm with the exact words for HARDDELETE', async () => {

@@ -22,7 +22,7 @@ test('a command that is missing in the manifest runs all the same', async () => 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   linkProject(folder);
   const { commands, ...rest } = JSON.parse(readReference()[MANIFEST] ?? '');
-  const { 'config:check': _, ...others } = commands;
+  const { 'config:check': _check, 'config:example': _example, ...others } = commands;
   writeFileSync(path.join(folder, MANIFEST), JSON.stringify({ ...rest, commands: others }));
   const run = async (...argv: string[]) => {
     const module = import.meta.resolve('../../src/cli/run-command-line.ts');

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openChannelMetrics } from '../../src/channels/channel-metrics.ts';
-import { localServerUrl } from '../../src/cli/local-server-url.ts';
 import { ServerGauge } from '../../src/cli/server-load.ts';
 import { type CacheMetrics, openCacheMetrics } from '../../src/embedding/cache/cache-metrics.ts';
+import { AppError } from '../../src/platform/errors.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
 import { openUpstreamMetrics, type UpstreamMetrics } from '../../src/platform/upstream/upstream-metrics.ts';
 
@@ -22,7 +22,8 @@ beforeEach(async () => {
   upstreams = openUpstreamMetrics(metrics.registry);
   server = createServer(async (_, res) => res.end(await metrics.registry.metrics())).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  gauge = new ServerGauge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  gauge = new ServerGauge(async () => url);
 });
 afterEach(() => {
   server.closeAllConnections();
@@ -80,10 +81,28 @@ test('a server that stops is reported as trouble, and its rates begin at 0 when 
   expect(await gauge.read(signal)).toMatchObject({ trouble: null, requests: { per_second: 0 } });
 });
 
-test('a server that listens on all addresses is read at the loopback address', () => {
-  expect(localServerUrl({ host: '0.0.0.0', port: 8080 })).toBe('http://127.0.0.1:8080');
-  expect(localServerUrl({ host: '::', port: 8080 })).toBe('http://[::1]:8080');
-  expect(localServerUrl({ host: 'box.example', port: 1 })).toBe('http://box.example:1');
+test('requests that only watch the server are no load', async () => {
+  await gauge.read(signal);
+  for (const operation of ['getMetrics', 'getHealth', 'getReadiness']) {
+    metrics.httpRequests.inc({ operation, status: '200' }, 50);
+    metrics.httpSeconds.observe({ operation }, 0.02);
+  }
+  expect((await gauge.read(signal)).requests).toMatchObject({ per_second: 0, p50_ms: null });
+});
+
+test('without a server the load says why, and it begins at 0 with a server at another address', async () => {
+  const { port } = server.address() as AddressInfo;
+  let url: string | null = null;
+  const moving = new ServerGauge(async () => {
+    if (url === null) throw new AppError({ code: 'server_unreachable', status: 503, message: 'no server runs' });
+    return url;
+  });
+  expect(await moving.read(signal)).toMatchObject({ url: null, trouble: 'no server runs' });
+  for (const name of ['127.0.0.1', 'localhost']) {
+    url = `http://${name}:${port}`;
+    metrics.httpRequests.inc({ operation: 'search', status: '200' }, 5);
+    expect(await moving.read(signal)).toMatchObject({ url, trouble: null, requests: { per_second: 0 } });
+  }
 });
 
 test('the load of a server contains the traffic of each channel', async () => {

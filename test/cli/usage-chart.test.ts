@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { renderUsage } from '../../src/cli/usage-chart.ts';
+import { renderQuotas, renderUsage } from '../../src/cli/usage-chart.ts';
 import type { UsageSummary } from '../../src/usage/schema.ts';
 
 const none = { requests: 0, texts: 0, tokens: 0, images: 0, limit: null, remaining: null };
@@ -30,6 +30,16 @@ const terminal = { width: 80, color: false };
 test('the chart by axis shows the used part of the limit and the rest', () => {
   expect(`\n${renderUsage(summary, terminal, 'axis')}\n`).toBe(`
 Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
+
+embed        ████████████████▏░░░░░░░░░  620 of 1,000 texts this month, 380 left
+embed_batch                              100 texts, 1 request, no limit
+embed_image                              0 images, 0 requests, not in the plan
+`);
+});
+
+test('the quotas show what is left of each, and what the plan does not have', () => {
+  expect(`\n${renderQuotas(summary, terminal)}\n`).toBe(`
+Quotas of this month
 
 embed        ████████████████▏░░░░░░░░░  620 of 1,000 texts this month, 380 left
 embed_batch                              100 texts, 1 request, no limit

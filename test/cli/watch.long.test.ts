@@ -210,7 +210,8 @@ describe('top', () => {
     const { sql } = installation.appliance;
     await addJob('a.md');
     await touchWorker(sql, { id: 'wrk_test', kind: 'ingest', host: 'box/1', pid: 4_711 });
-    const flags = ['top', '--url', installation.api.url];
+    // The server of the data directory is found without its address.
+    const flags = ['top'];
     const tables = await runCommand(flags, env);
     const json = await runCommand([...flags, '--json'], env);
     expect(tables).toMatchObject({ code: 0, stderr: '' });
@@ -220,7 +221,8 @@ describe('top', () => {
       ...{ object: 'top_snapshot', trouble: null, queues: [{ kind: 'ingest', priority: 2, queued: 1 }] },
       server: { url: installation.api.url, trouble: null, requests: { per_second: expect.any(Number) } },
     });
-    expect(json.json().server.requests.per_second).toBeGreaterThan(0);
+    // The readings of the command itself are no load.
+    expect(json.json().server.requests.per_second).toBe(0);
   });
 
   test('top reports that no server answers, which is no failure', async () => {

@@ -26,6 +26,8 @@ This reference has one page for each command or group of commands. \`npm run doc
 
 - Exit codes: 0 done, 1 unexpected fault, 2 wrong usage, 3 not found, 4 refused, 5 a dependency is down, 130 interrupted.
 - With \`--json\` a command prints exactly one JSON document on stdout; progress and messages go to stderr.
+- While a server runs on the data directory, commands ask it, which takes a fraction of the time; without one they open the
+  installation themselves. Both print the same. A command opens it in any case if its settings are not those of the server.
 - The environment variable of a flag, shown as \`env\`, is used if the flag is not given. For a flag that may be given
   several times it holds the values separated by commas.
 

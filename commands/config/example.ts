@@ -1,0 +1,23 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class ConfigExample extends BaseCommand {
+  static override description =
+    'Print all settings of service.yaml with their meanings and defaults, as comments from which a file can be made.';
+  static override examples = [
+    '<%= config.bin %> config example > service.yaml',
+    '<%= config.bin %> config example --json',
+  ];
+
+  async run(): Promise<unknown> {
+    await this.parse(ConfigExample);
+    const { renderConfigExample } = await import('../../src/cli/config-example.ts');
+    const { listReference } = await import('../../src/platform/settings-reference.ts');
+    const { listPage } = await import('../../src/operations/list-page.ts');
+    this.log(renderConfigExample().trimEnd());
+    const settings = listReference().map(({ path, isGroup, isRequired, ...setting }) => ({
+      ...{ name: path.join('.').replaceAll('.[]', '[]'), ...setting },
+      ...{ is_group: isGroup, is_required: isRequired },
+    }));
+    return listPage(settings);
+  }
+}

@@ -1,0 +1,63 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../src/cli/base-command.ts';
+import { canAsk } from '../src/cli/confirm.ts';
+import { forceFlag } from '../src/cli/flags.ts';
+import { note } from '../src/cli/output.ts';
+import { PROTOCOLS } from '../src/cli/vendors.ts';
+
+export default class Init extends BaseCommand {
+  static override description =
+    'Set up a vendor of embeddings, or a server such as Ollama or TEI: ask for it, test it with one call, and write it ' +
+    'into service.yaml.\n' +
+    'Other settings and comments of the file stay. Without a vendor the built-in model local/lexical-1 makes the ' +
+    'embeddings, and nothing needs to be set up. Without a terminal everything is given by flags.';
+  static override examples = [
+    '<%= config.bin %> init',
+    '<%= config.bin %> init --protocol ollama --model nomic-embed-text --json',
+  ];
+  static override flags = {
+    protocol: Flags.option({
+      options: PROTOCOLS,
+      description: 'form of the API',
+      env: 'SERVICE_PROTOCOL',
+    })(),
+    vendor: Flags.string({
+      description: 'name of the provider in service.yaml, with which the ids of its models begin',
+      env: 'SERVICE_VENDOR',
+    }),
+    url: Flags.string({ description: 'address of the API, without the path of the operation', env: 'SERVICE_URL' }),
+    'key-variable': Flags.string({
+      description: 'name of the variable of the environment that has the API key',
+      env: 'SERVICE_KEY_VARIABLE',
+    }),
+    model: Flags.string({ description: 'name of the model at the vendor', env: 'SERVICE_MODEL' }),
+    'max-tokens': Flags.integer({
+      description: 'number of tokens of a text at most, for a model outside the catalog (default: 512)',
+      min: 1,
+      env: 'SERVICE_MAX_TOKENS',
+    }),
+    force: forceFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Init);
+    const { protocol, vendor, url, model } = flags;
+    const given = { protocol, vendor, url, model, keyVariable: flags['key-variable'], maxTokens: flags['max-tokens'] };
+    const { askForVendor, completeVendor, initVendor } = await import('../src/cli/init-vendor.ts');
+    const { dataDirOf, processEnvironment } = await import('../src/platform/environment.ts');
+    const env = processEnvironment();
+    const dataDir = flags['data-dir'] ?? dataDirOf(env);
+    const { bin } = this.config;
+    return this.untilDone(async (signal) => {
+      const choice = canAsk() && !this.jsonEnabled() ? await askForVendor(given, signal) : completeVendor(given);
+      note(`asking ${choice.url} for ${choice.model} …`);
+      const report = await initVendor(choice, { env, dataDir, force: flags.force, signal });
+      this.log(`${report.model} answers with ${report.dimensions} dimensions; it is in ${report.file} now`);
+      const { findOwnServer } = await import('../src/cli/own-server.ts');
+      if ((await findOwnServer(dataDir)) !== null) note('restart the server, so that it knows the vendor');
+      note(`use it for requests without a model: ${bin} routing set ${report.model}`);
+      note(`use it for a bucket that has documents: ${bin} index reembed --bucket default --model ${report.model}`);
+      return report;
+    });
+  }
+}

@@ -1,0 +1,191 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isMap, parseDocument } from 'yaml';
+import { findDimensions } from '../embedding/find-dimensions.ts';
+import { Catalog } from '../models/catalog.ts';
+import { loadConfig } from '../platform/config.ts';
+import { configFileOf } from '../platform/environment.ts';
+import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
+import { ask } from './confirm.ts';
+import { note } from './output.ts';
+import { VENDORS } from './vendors.ts';
+
+/** Number of tokens of a text that a model takes, if nothing else is said. */
+const TOKENS_MAX = 512;
+
+/** Answers of a person, or flags. */
+export interface VendorChoice {
+  readonly protocol: (typeof VENDORS)[number]['protocol'];
+  /** Name of the provider in service.yaml, and vendor of its models. */
+  readonly vendor: string;
+  readonly url: string;
+  /** Variable of the environment that has the API key; null for a server without keys. */
+  readonly keyVariable: string | null;
+  /** Name of the model at the vendor. */
+  readonly model: string;
+  readonly maxTokens: number;
+}
+
+/** Values that were given as flags. */
+export type GivenChoice = { readonly [Field in keyof VendorChoice]?: VendorChoice[Field] | undefined };
+
+/** Ask a person at a terminal for everything that was not given. @throws AppError `invalid_request` (400) */
+export async function askForVendor(given: GivenChoice, signal: AbortSignal): Promise<VendorChoice> {
+  const protocol = given.protocol ?? (await askForProtocol(signal));
+  const known = VENDORS.find((each) => each.protocol === protocol);
+  if (known === undefined) throw invalidRequest(`there is no protocol ${protocol}`, 'protocol');
+  const vendor = given.vendor ?? (await askWithDefault('Name of the vendor', known.name, signal));
+  const url = given.url ?? (await askWithDefault('Address of its API', 'url' in known ? known.url : null, signal));
+  const needsKey = !('url' in known);
+  const keyVariable =
+    given.keyVariable ??
+    (needsKey
+      ? await askWithDefault('Variable of the environment with the API key', variableOf(vendor), signal)
+      : null);
+  const model = given.model ?? (await askWithDefault('Name of the model at the vendor', null, signal));
+  return { protocol, vendor, url, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
+}
+
+/** Complete flags where nobody can be asked. @throws AppError `invalid_request` (400) that names what is missing */
+export function completeVendor(given: GivenChoice): VendorChoice {
+  const known = VENDORS.find((each) => each.protocol === given.protocol);
+  const url = given.url ?? (known !== undefined && 'url' in known ? known.url : undefined);
+  const missing = [
+    ...(known === undefined ? ['--protocol'] : []),
+    ...(url === undefined ? ['--url'] : []),
+    ...(given.model === undefined ? ['--model'] : []),
+  ];
+  if (known === undefined || url === undefined || given.model === undefined) {
+    throw invalidRequest(`without a terminal, give ${missing.join(' and ')}`, missing[0]?.slice(2) ?? null);
+  }
+  const vendor = given.vendor ?? known.name;
+  const keyVariable = given.keyVariable ?? null;
+  return {
+    protocol: known.protocol,
+    vendor,
+    url,
+    keyVariable,
+    model: given.model,
+    maxTokens: given.maxTokens ?? TOKENS_MAX,
+  };
+}
+
+async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protocol']> {
+  for (const [index, { label }] of VENDORS.entries()) note(`${index + 1}) ${label}`);
+  for (;;) {
+    const answer = Number(await ask(`Which of them makes the embeddings? [1-${VENDORS.length}]`, signal));
+    const chosen = VENDORS[answer - 1];
+    if (chosen !== undefined) return chosen.protocol;
+    note(`Answer with a number from 1 to ${VENDORS.length}; Ctrl-C stops.`);
+  }
+}
+
+async function askWithDefault(question: string, fallback: string | null, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    const answer = await ask(`${question}${fallback === null ? ':' : ` [${fallback}]:`}`, signal);
+    const value = answer === '' ? fallback : answer;
+    if (value !== null) return value;
+    note('This is needed; Ctrl-C stops.');
+  }
+}
+
+function variableOf(vendor: string): string {
+  return `${vendor.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_KEY`;
+}
+
+/** Model that was set up, with its id in requests. */
+export interface InitReport {
+  readonly file: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly dimensions: number;
+  readonly latency_ms: number;
+}
+
+/**
+ * Test a vendor with one real call, and write it into service.yaml, whose other settings and comments stay. Nothing is
+ * written if the call fails.
+ *
+ * @throws AppError `provider_exists` (409) unless `force`, `key_missing` (400), `config_invalid`, those of `findDimensions`
+ */
+export async function initVendor(
+  choice: VendorChoice,
+  { env, dataDir, force, signal }: { env: NodeJS.ProcessEnv; dataDir: string; force: boolean; signal: AbortSignal },
+): Promise<InitReport> {
+  const file = configFileOf(env, dataDir);
+  const document = parseDocument(existsSync(file) ? await readFile(file, 'utf8') : '');
+  if (document.errors.length > 0) loadConfig({ env, overrides: { data_dir: dataDir } });
+  if (document.hasIn(['providers', choice.vendor]) && !force) {
+    throw conflict(
+      `${file} has a provider ${choice.vendor} already; name another one with --vendor, or replace it with --force`,
+      'provider_exists',
+    );
+  }
+  const id = `${choice.vendor}/${choice.model}`;
+  const known = new Catalog().get(id);
+  const provider = {
+    ...{ protocol: choice.protocol, base_url: choice.url },
+    ...(choice.keyVariable === null ? {} : { api_key: `\${${choice.keyVariable}}` }),
+    models: { [id]: choice.model },
+  };
+  const { dimensions, latencyMs } = await testVendor(choice, provider, { env, signal });
+  if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
+  document.setIn(['providers', choice.vendor], document.createNode(provider));
+  if (known === undefined) {
+    const own = { id, vendor: choice.vendor, dimensions, max_tokens: choice.maxTokens };
+    addModel(document, own);
+  }
+  await replaceFile(file, document.toString(), (draft) =>
+    loadConfig({ env: { ...env, SERVICE_CONFIG: draft }, overrides: { data_dir: dataDir } }),
+  );
+  return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs };
+}
+
+function addModel(document: ReturnType<typeof parseDocument>, model: Readonly<Record<string, unknown>>): void {
+  const models = (document.toJS() as { models?: readonly { id: string }[] } | null)?.models ?? [];
+  const at = models.findIndex(({ id }) => id === model['id']);
+  if (models.length === 0) document.setIn(['models'], document.createNode([model]));
+  else if (at === -1) document.addIn(['models'], document.createNode(model));
+  else document.setIn(['models', at], document.createNode(model));
+}
+
+/** Make one call with the settings that will be written. */
+async function testVendor(
+  choice: VendorChoice,
+  provider: Readonly<Record<string, unknown>>,
+  { env, signal }: { env: NodeJS.ProcessEnv; signal: AbortSignal },
+): Promise<{ dimensions: number; latencyMs: number }> {
+  const key = choice.keyVariable === null ? undefined : env[choice.keyVariable];
+  if (choice.keyVariable !== null && !key) {
+    throw invalidRequest(
+      `the variable ${choice.keyVariable} is not set; set it to the API key, and run the command again`,
+      'key-variable',
+      'key_missing',
+    );
+  }
+  const tried = { ...provider, ...(key === undefined ? {} : { api_key: key }) };
+  const { providers } = loadConfig({ env: {}, overrides: { data_dir: '.', providers: { [choice.vendor]: tried } } });
+  const settings = providers[choice.vendor];
+  if (settings === undefined) throw new Error('the settings have the provider that was just put there');
+  const beganMs = performance.now();
+  const dimensions = await findDimensions(settings, choice.model, signal);
+  return { dimensions, latencyMs: Math.round(performance.now() - beganMs) };
+}
+
+/** Replace a file by a text that `check` accepts; nobody else can read a new one, since it may hold keys later. */
+async function replaceFile(file: string, text: string, check: (draft: string) => unknown): Promise<void> {
+  const draft = `${file}.${process.pid}.part`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    await chmod(draft, 0o600);
+    check(draft);
+    await rename(draft, file);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw conflict(`cannot write ${file} (${(error as NodeJS.ErrnoException).code})`, 'cannot_write');
+  } finally {
+    await rm(draft, { force: true });
+  }
+}

@@ -1,0 +1,85 @@
+import { findNearest } from '../platform/nearest-word.ts';
+
+/** Arguments and flags of a command, as its class declares them. */
+export interface CommandShape {
+  /** Name as it is typed, with the name of the program: `service keys create`. */
+  readonly name: string;
+  readonly args: Readonly<Record<string, { required?: boolean; multiple?: boolean; options?: readonly string[] }>>;
+  readonly flags: Readonly<Record<string, { required?: boolean; type?: string }>>;
+}
+
+/** Render the shortest right form of a command: its name, its arguments and the flags that it needs. */
+export function rightForm({ name, args, flags }: CommandShape): string {
+  const words = Object.entries(args).map(([arg, { required, multiple }]) => {
+    const word = `${arg.toUpperCase()}${multiple ? '…' : ''}`;
+    return required ? word : `[${word}]`;
+  });
+  const needed = Object.entries(flags).flatMap(([flag, { required, type }]) =>
+    required ? [`--${flag}${type === 'boolean' ? '' : ` ${flag.toUpperCase()}`}`] : [],
+  );
+  return [name, ...words, ...needed].join(' ');
+}
+
+/**
+ * Describe an error of oclif's parser in one line that has the nearest right form. oclif prints lists and notes over
+ * several lines, and does not say what would be right.
+ *
+ * @param error error of the parser, with `args` or `flags` as its classes have them
+ */
+export function describeUsageFault(error: Error & { args?: unknown; flags?: unknown }, shape: CommandShape): string {
+  const { args, flags } = error;
+  if (Array.isArray(flags)) return unknownFlags(flags.map(String), shape);
+  if (Array.isArray(args) && typeof args[0] === 'object') return missing(args, shape);
+  if (Array.isArray(args)) {
+    const many = args.length === 1 ? 'the argument' : 'the arguments';
+    return `${many} ${args.map((arg) => `"${arg}"`).join(', ')} cannot be used; right form: ${rightForm(shape)}`;
+  }
+  // Colours, and oclif's own headings and hints, are left out.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+  const text = error.message.replace(/\u001b\[\d*m/g, '').replace(/\nSee more help with --help$/, '');
+  const lines = text.split('\n').map((line) => line.trim());
+  const reasons = /^The following errors? occurred:$/.test(lines[0] ?? '') ? lines.slice(1) : [lines.join(' ')];
+  return reasons.map((reason) => reword(reason, shape)).join('; ');
+}
+
+function unknownFlags(flags: readonly string[], shape: CommandShape): string {
+  return flags
+    .map((flag) => {
+      const name = flag.replace(/^-+/, '').replace(/=.*$/s, '');
+      const nearest = findNearest(name, Object.keys(shape.flags));
+      const hint = nearest === null ? `right form: ${rightForm(shape)}` : `did you mean --${nearest}?`;
+      return `there is no flag ${flag}; ${hint}`;
+    })
+    .join('; ');
+}
+
+function missing(args: readonly { name: string; description?: string }[], shape: CommandShape): string {
+  const names = args.map(({ name, description }) => {
+    const meaning = description === undefined ? '' : ` (${description})`;
+    return `${name.toUpperCase()}${meaning}`;
+  });
+  return `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} missing; right form: ${rightForm(shape)}`;
+}
+
+const CHOICE = /^Expected (?:--([\w-]+)=)?(.*) to be one of: (.*)$/s;
+const VALUE = /^Flag --([\w-]+) expects (?:a value|one of these values: (.*))$/;
+const PARSING = /^Parsing --([\w-]+)\s+(?:Expected (.*?) but received: (.*)|(.*))$/s;
+
+/** Say in our words what oclif says of one flag or argument. */
+function reword(reason: string, shape: CommandShape): string {
+  const [, needed] = /^Missing required flag (.*)$/.exec(reason) ?? [];
+  if (needed !== undefined) return `--${needed} is missing; right form: ${rightForm(shape)}`;
+  const [, flag, given = '', choices] = CHOICE.exec(reason) ?? [];
+  if (choices !== undefined) {
+    const nearest = findNearest(given, choices.split(', '));
+    const what = flag === undefined ? `"${given}"` : `--${flag}: "${given}"`;
+    return `${what} must be one of ${choices}${nearest === null ? '' : `; did you mean ${nearest}?`}`;
+  }
+  const [, empty, values] = VALUE.exec(reason) ?? [];
+  if (empty !== undefined) {
+    return `--${empty} needs a value: --${empty} ${values === undefined ? empty.toUpperCase() : values.replaceAll(', ', '|')}`;
+  }
+  const [, parsed, wanted, received, other] = PARSING.exec(reason) ?? [];
+  if (parsed === undefined) return reason;
+  return wanted === undefined ? `--${parsed}: ${other}` : `--${parsed} must be ${wanted}, not "${received}"`;
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { hasLiveWorker } from '../../appliance/live-workers.ts';
+import { cancelBulkJob, getBulkJob } from '../../bulk/bulk-jobs.ts';
+import { renderResultPage } from '../../bulk/result-page.ts';
+import { BulkRequest, ResultQuery } from '../../bulk/schema.ts';
+import { submitBulkJob } from '../../bulk/submit-bulk.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
+import { forOrganization } from '../operation.ts';
+
+const Id = z.object({ id: z.string() });
+
+/** Queue a job. The output also says if a worker is there to do it. */
+export const submit = forOrganization(BulkRequest, async (request, { appliance, operator, signal }) => {
+  const submitted = await submitBulkJob(appliance.bulk, operator, request, signal);
+  return { ...submitted, hasWorker: await hasLiveWorker(appliance, 'bulk') };
+});
+
+export const status = forOrganization(Id, ({ id }, { appliance, operator }) => getBulkJob(appliance.sql, operator, id));
+
+/** Cancel a queued job. @throws AppError `job_not_queued` (409) */
+export const cancel = forOrganization(Id, ({ id }, { appliance, operator }) =>
+  cancelBulkJob(appliance.sql, operator, id).catch((error: unknown) => {
+    // A 400 would count as wrong usage at the command line, and nothing is wrong with that.
+    if (error instanceof AppError && error.code === 'job_not_queued') throw conflict(error.message, error.code);
+    throw error;
+  }),
+);
+
+/** Render a page of the result as the JSON text that the API sends. */
+export const page = forOrganization(
+  ResultQuery.extend(Id.shape),
+  async ({ id, ...query }, { appliance, operator }) => ({
+    json: Buffer.from(await renderResultPage(appliance.bulk, operator, id, query)).toString(),
+  }),
+);

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { createChannel, deleteChannel, listChannels, requireChannel } from '../../channels/configs.ts';
+import { selectNotifications } from '../../channels/notification-store.ts';
+import { CreateChannel } from '../../channels/schema.ts';
+import { listPage } from '../list-page.ts';
+import { forOrganization } from '../operation.ts';
+
+const OUTBOX_ROWS_MAX = 1000;
+const Id = z.object({ channel: z.string() });
+
+export const create = forOrganization(CreateChannel, (request, { appliance, operator }) =>
+  createChannel(appliance.channels, operator, request),
+);
+
+export const list = forOrganization(z.object({}), (_, { appliance, operator }) =>
+  listChannels(appliance.channels, operator.orgId),
+);
+
+export const find = forOrganization(Id, async ({ channel }, { appliance, operator }) => {
+  const { id, name } = await requireChannel(appliance.sql, operator.orgId, channel);
+  return { id, name };
+});
+
+export const remove = forOrganization(Id, async ({ channel }, { appliance, operator }) => {
+  await deleteChannel(appliance.sql, operator, channel);
+  return { deleted: true };
+});
+
+/** List notifications, newest first. */
+export const outbox = forOrganization(
+  z.object({ channel: z.string().optional(), limit: z.int().min(1).max(OUTBOX_ROWS_MAX) }),
+  async ({ channel, limit }, { appliance, operator }) => {
+    const filter = { configId: channel ?? null, rowsMax: limit };
+    return listPage(await selectNotifications(appliance.sql, operator.orgId, filter), limit);
+  },
+);

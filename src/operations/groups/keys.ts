@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { ROLES, SCOPES } from '../../access/caller.ts';
+import { type CreatedApiKey, createKey, listKeys, revokeKey, rotateKey } from '../../access/keys.ts';
+import { LIST_ROWS_MAX } from '../../access/schema.ts';
+import { issueToken, revokeToken as revokeOneToken, revokeUserTokens } from '../../access/tokens.ts';
+import { parseDuration } from '../../platform/duration.ts';
+import { listPage } from '../list-page.ts';
+import { forOrganization } from '../operation.ts';
+
+export const create = forOrganization(
+  z.object({
+    name: z.string(),
+    scope: z.array(z.enum(SCOPES)),
+    auth_level: z.number().int().optional(),
+    user: z.string().optional(),
+    expires: z.string().optional(),
+  }),
+  async ({ name, scope, auth_level: authLevel, user, expires }, { appliance, operator }) => {
+    const created = await createKey(appliance.sql, appliance.keyRing, operator, {
+      ...{ name, authLevel, userId: user },
+      ...(scope.length > 0 ? { scopes: scope } : {}),
+      ...(expires === undefined ? {} : { lifetimeMs: parseDuration(expires, 'expires') }),
+    });
+    return viewOf(created);
+  },
+);
+
+export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
+  listPage(await listKeys(appliance.sql, operator), LIST_ROWS_MAX),
+);
+
+export const revoke = forOrganization(z.object({ id: z.string() }), async ({ id }, { appliance, operator }) => {
+  await revokeKey(appliance.sql, operator, id);
+  return { revoked: true };
+});
+
+/** Replace a key; the old one works for the time `grace`, by default not at all. */
+export const rotate = forOrganization(
+  z.object({ id: z.string(), grace: z.string().optional() }),
+  async ({ id, grace }, { appliance, operator }) => {
+    const graceMs = grace === undefined ? 0 : parseDuration(grace, 'grace');
+    return viewOf(await rotateKey(appliance.sql, appliance.keyRing, operator, id, graceMs));
+  },
+);
+
+/** Create a token of a user, who is added if there is none of this email. */
+export const createToken = forOrganization(
+  z.object({ user: z.string(), role: z.enum(ROLES).optional(), ttl: z.string() }),
+  async ({ user, role, ttl }, { appliance, operator }) => {
+    const { token, id, expires_at } = await issueToken(appliance.sql, appliance.keyRing, operator, {
+      ...{ email: user, ttlMs: parseDuration(ttl, 'ttl') },
+      ...(role === undefined ? {} : { role }),
+    });
+    return { token: token.reveal(), id, expires_at };
+  },
+);
+
+/** Revoke one token by its id, or all tokens of a user. */
+export const revokeToken = forOrganization(
+  z.object({ id: z.string().optional(), user: z.string().optional() }),
+  async ({ id, user }, { appliance, operator }) => {
+    if (id !== undefined) await revokeOneToken(appliance.sql, operator, id);
+    else if (user !== undefined) await revokeUserTokens(appliance.sql, operator, user);
+    return { revoked: true };
+  },
+);
+
+/** Render a new key. A key is revealed nowhere else. */
+function viewOf({ apiKey, key }: CreatedApiKey) {
+  const { id, name, org_id, scopes, auth_level, expires_at } = apiKey;
+  return { id, key: key.reveal(), name, org_id, scopes, auth_level, expires_at };
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { getRun, listRuns } from '../../workflows/run-workflow.ts';
+import { type Definition, NewWorkflow } from '../../workflows/schema.ts';
+import { getWorkflow, importWorkflow, listWorkflows, publishWorkflow } from '../../workflows/workflows.ts';
+import { listPage } from '../list-page.ts';
+import { forOrganization } from '../operation.ts';
+
+const RUNS_MAX = 200;
+
+/** Workflow by its name or id, at a version or at the latest. */
+const AtVersion = z.object({ workflow: z.string(), at_version: z.int().min(1).optional() });
+
+/** Import a definition as a workflow or as a version of one. `change` says what became of it. */
+export const add = forOrganization(
+  NewWorkflow.extend({ publish: z.boolean() }),
+  async ({ publish: isPublished, ...request }, { appliance, operator }) => {
+    const { workflow, change } = await importWorkflow(appliance.workflows, operator, request);
+    const { id, version } = workflow;
+    if (isPublished) await publishWorkflow(appliance.workflows, operator, id, version);
+    return { change, workflow: await getWorkflow(appliance.sql, operator, id, version) };
+  },
+);
+
+export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
+  listPage(await listWorkflows(appliance.sql, operator.orgId)),
+);
+
+export const publish = forOrganization(AtVersion, ({ workflow, at_version: version }, { appliance, operator }) =>
+  publishWorkflow(appliance.workflows, operator, workflow, version),
+);
+
+/** Show a workflow. `changing` has the types of those of its blocks that change something. */
+export const show = forOrganization(
+  AtVersion,
+  async ({ workflow: ref, at_version: version }, { appliance: { sql, workflows }, operator }) => {
+    const workflow = await getWorkflow(sql, operator, ref, version);
+    const { blocks } = workflow.definition as unknown as Definition;
+    const types = [...new Set(blocks.map(({ type }) => type))];
+    return { workflow, changing: types.filter((type) => workflows.blocks.get(type)?.hasSideEffect ?? false) };
+  },
+);
+
+export const runs = forOrganization(
+  z.object({ workflow: z.string(), limit: z.int().min(1).max(RUNS_MAX) }),
+  async ({ workflow, limit }, { appliance, operator }) =>
+    listPage(await listRuns(appliance.sql, operator, workflow, { limit }), limit),
+);
+
+export const run = forOrganization(
+  z.object({ workflow: z.string(), run: z.string() }),
+  ({ workflow, run: id }, { appliance, operator }) => getRun(appliance.sql, operator, workflow, id),
+);

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { operatorActor } from '../access/operator.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import { AppError } from '../platform/errors.ts';
+import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
+
+/** Installation and person for whom an operation runs. */
+export interface OperationContext {
+  readonly appliance: Appliance;
+  /** Name or id of the organization. */
+  readonly org: string;
+  /** Name of the person at the command line in the operating system. */
+  readonly osUser: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Operation of the command line. Its output is what JSON can hold, because it is the same in the process of the command
+ * and from a running server.
+ */
+export interface Operation<Input extends z.ZodType = z.ZodType, Output = unknown> {
+  readonly input: Input;
+  run(context: OperationContext, input: z.output<Input>): Promise<Output> | Output;
+}
+
+/** Context of an operation for one organization. */
+interface ForOrganization {
+  readonly appliance: Appliance;
+  readonly operator: Caller;
+  readonly signal: AbortSignal;
+}
+
+/** Make an operation that the operator performs for one organization. */
+export function forOrganization<Input extends z.ZodType, Output>(
+  input: Input,
+  run: (given: z.output<Input>, context: ForOrganization) => Promise<Output>,
+): Operation<Input, Output> {
+  return {
+    input,
+    run: async ({ appliance, org, osUser, signal }, given) =>
+      run(given, { appliance, signal, operator: await appliance.access.operator(org, osUser) }),
+  };
+}
+
+/** Context of an operation for the whole installation. */
+interface ForInstallation {
+  readonly appliance: Appliance;
+  /** Name of the operator in the audit log. */
+  readonly actor: string;
+  readonly signal: AbortSignal;
+}
+
+/** Make an operation that the operator performs for the whole installation. */
+export function forInstallation<Input extends z.ZodType, Output>(
+  input: Input,
+  run: (given: z.output<Input>, context: ForInstallation) => Promise<Output> | Output,
+): Operation<Input, Output> {
+  return {
+    input,
+    run: ({ appliance, osUser, signal }, given) => run(given, { appliance, signal, actor: operatorActor(osUser) }),
+  };
+}
+
+/**
+ * Check the input of an operation.
+ *
+ * @throws AppError `invalid_request` (400); `details` has the path of the field and the reason
+ */
+export function checkInput<Input extends z.ZodType>({ input }: Operation<Input>, given: unknown): z.output<Input> {
+  const parsed = input.safeParse(given, PARSE_OPTIONS);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const { message: reason, path: keys } = issue ? mostTelling(issue) : { message: 'is not valid', path: [] };
+  const path = keys.map((key) => (typeof key === 'number' ? key : String(key)));
+  throw new AppError({
+    code: 'invalid_request',
+    status: 400,
+    message: path.length === 0 ? reason : `${path.join('.')}: ${reason}`,
+    param: path.length === 0 ? null : String(path[0]),
+    details: { path, reason },
+  });
+}

@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+import type { Operation } from './operation.ts';
+
+/** Modules of the operations, which are loaded when one of theirs is called. The name of an operation is `group.name`. */
+const GROUPS = {
+  buckets: () => import('./groups/buckets.ts'),
+  bulk: () => import('./groups/bulk.ts'),
+  channels: () => import('./groups/channels.ts'),
+  embedding: () => import('./groups/embedding.ts'),
+  index: () => import('./groups/index.ts'),
+  jobs: () => import('./groups/jobs.ts'),
+  keys: () => import('./groups/keys.ts'),
+  metadata: () => import('./groups/metadata.ts'),
+  organizations: () => import('./groups/organizations.ts'),
+  projections: () => import('./groups/projections.ts'),
+  search: () => import('./groups/search.ts'),
+  sources: () => import('./groups/sources.ts'),
+  usage: () => import('./groups/usage.ts'),
+  users: () => import('./groups/users.ts'),
+  workflows: () => import('./groups/workflows.ts'),
+};
+
+type Groups = { [Group in keyof typeof GROUPS]: Awaited<ReturnType<(typeof GROUPS)[Group]>> };
+type NamesOf<Group extends keyof Groups> = `${Group}.${Extract<keyof Groups[Group], string>}`;
+
+export type OperationName = { [Group in keyof Groups]: NamesOf<Group> }[keyof Groups];
+
+type OperationOf<Name extends OperationName> = Name extends `${infer Group extends keyof Groups}.${infer Own}`
+  ? Own extends keyof Groups[Group]
+    ? Groups[Group][Own]
+    : never
+  : never;
+
+type SchemaOf<Name extends OperationName> = OperationOf<Name> extends { readonly input: infer Schema } ? Schema : never;
+
+/** Fields of the input of an operation. Their values come from the command line, and are checked when it is called. */
+export type OperationInput<Name extends OperationName> =
+  SchemaOf<Name> extends z.ZodType ? { readonly [Field in keyof z.input<SchemaOf<Name>>]: unknown } : never;
+
+export type OperationOutput<Name extends OperationName> =
+  OperationOf<Name> extends { run(...given: never[]): infer Output } ? Awaited<Output> : never;
+
+/** Find an operation by its name; null if there is none. */
+export async function findOperation(name: string): Promise<Operation | null> {
+  const [group = '', own = ''] = name.split('.');
+  if (!Object.hasOwn(GROUPS, group)) return null;
+  const operations: Readonly<Record<string, unknown>> = await GROUPS[group as keyof typeof GROUPS]();
+  return Object.hasOwn(operations, own) ? (operations[own] as Operation) : null;
+}

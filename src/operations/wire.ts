@@ -1,0 +1,64 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '../platform/errors.ts';
+
+/**
+ * Messages between a command and the server of its data directory. The command sends the secret, a space, and one line
+ * of JSON (`Request`); the server sends one line of JSON (`Reply`) and closes the connection.
+ */
+export interface Request {
+  /** Version of the command; a server of another version refuses it. */
+  readonly version: string;
+  readonly operation: string;
+  readonly input: unknown;
+  readonly org: string;
+  readonly osUser: string;
+}
+
+export type Reply = { readonly result: unknown } | { readonly error: SentError };
+
+interface SentError {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly param?: string | null;
+  readonly details?: Record<string, unknown> | undefined;
+  readonly retryable?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Codes of the errors with which a server says that the command has to open the installation itself. */
+export const UNKNOWN_OPERATION = 'operation_unknown';
+export const OTHER_VERSION = 'version_differs';
+
+/** Render an error for the command; a fault that is no AppError keeps its message, which is for the operator only. */
+export function renderFailure(error: unknown): Reply {
+  if (!(error instanceof AppError)) {
+    return {
+      error: { code: 'internal', status: 500, message: error instanceof Error ? error.message : String(error) },
+    };
+  }
+  const { code, status, message, param, details, retryable, retryAfterSeconds } = error;
+  return { error: { code, status, message, param, details, retryable, retryAfterSeconds } };
+}
+
+/** Return the result of a reply. @throws AppError that the server sent */
+export function readReply(reply: Reply): unknown {
+  if (!('error' in reply)) return reply.result;
+  const { details, retryAfterSeconds, ...error } = reply.error;
+  throw new AppError({
+    ...error,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
+/** Compare secrets in a time that does not depend on where they differ. */
+export function isSecret(given: Buffer, secret: string): boolean {
+  const expected = Buffer.from(secret);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** Return a value as it is after its way through JSON. */
+export function throughJson<T>(value: T): T {
+  return value === undefined ? (null as T) : JSON.parse(JSON.stringify(value));
+}

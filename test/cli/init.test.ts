@@ -1,0 +1,121 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { parse } from 'yaml';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import { CAN_MAKE_TERMINAL, runCommand } from './service.ts';
+import { startOnTerminal } from './terminal.ts';
+
+// `init` writes service.yaml for a vendor that a real call has found.
+vi.setConfig({ testTimeout: 90_000 });
+let upstream: FakeUpstream;
+let keyed: FakeUpstream;
+let folder: string;
+let file: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  upstream = await FakeUpstream.start({ dimensions: 384 });
+  keyed = await FakeUpstream.start({ dimensions: 24, apiKeys: ['key-of-the-vendor'] });
+});
+afterAll(async () => {
+  await upstream.close();
+  await keyed.close();
+});
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'service-init-'));
+  file = path.join(folder, 'service.yaml');
+  env = { SERVICE_DATA_DIR: folder };
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const init = (...args: string[]) => runCommand(['init', ...args], env);
+
+test.each(['ollama', 'tei', 'openai', 'gemini', 'voyage', 'jina', 'cohere'] as const)(
+  'init tests a server that speaks %s by one call, and writes it with the length of its vectors',
+  async (protocol) => {
+    const { calls } = upstream;
+    const before = calls.length;
+    const url = upstream.baseUrl(protocol);
+    const args = ['--protocol', protocol, '--vendor', 'mine', '--url', url, '--model', 'small', '--json'];
+    const finished = await init(...args);
+    expect(finished).toMatchObject({ code: 0 });
+    expect(finished.json()).toMatchObject({ file, provider: 'mine', model: 'mine/small', dimensions: 384 });
+    expect(calls.length).toBe(before + 1);
+    expect(parse(readFileSync(file, 'utf8'))).toEqual({
+      providers: { mine: { protocol, base_url: url, models: { 'mine/small': 'small' } } },
+      models: [{ id: 'mine/small', vendor: 'mine', dimensions: 384, max_tokens: 512 }],
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await runCommand(['config', 'check'], env)).toMatchObject({ code: 0 });
+  },
+);
+
+test('init keeps the settings and comments of the file, and replaces a provider only with --force', async () => {
+  writeFileSync(file, '# mine\nport: 8081 # why\nmodels:\n  - {id: a/b, vendor: a, dimensions: 8, max_tokens: 9}\n');
+  const args = ['--protocol', 'ollama', '--url', upstream.baseUrl('ollama'), '--model', 'small'];
+  expect(await init(...args)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('service routing set ollama/small'),
+  });
+  const text = readFileSync(file, 'utf8');
+  expect(text).toContain('# mine\nport: 8081 # why\n');
+  expect(parse(text).models.map(({ id }: { id: string }) => id)).toEqual(['a/b', 'ollama/small']);
+  const again = await init(...args, '--json');
+  expect([again.code, again.json().error.code]).toEqual([4, 'provider_exists']);
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(await init(...args, '--force')).toMatchObject({ code: 0 });
+  expect(parse(readFileSync(file, 'utf8'))).toEqual(parse(text));
+});
+
+test('init writes the name of the variable of a key, never the key', async () => {
+  env = { ...env, VENDOR_KEY: 'key-of-the-vendor' };
+  const args = ['--protocol', 'openai', '--vendor', 'v', '--url', keyed.baseUrl('openai'), '--model', 'm'];
+  const finished = await init(...args, '--key-variable', 'VENDOR_KEY');
+  expect(finished).toMatchObject({ code: 0 });
+  const text = readFileSync(file, 'utf8');
+  expect(parse(text).providers.v.api_key).toBe(`\${VENDOR_KEY}`);
+  expect(text + finished.stdout + finished.stderr).not.toContain('key-of-the-vendor');
+});
+
+test.each([
+  ['a key that is refused', ['--key-variable', 'WRONG'], 2, 'provider_refused'],
+  ['a variable that is not set', ['--key-variable', 'NOTHING'], 2, 'key_missing'],
+])('init writes nothing after %s', async (_, more, code, error) => {
+  env = { ...env, WRONG: 'another-key' };
+  const args = ['--protocol', 'openai', '--url', keyed.baseUrl('openai'), '--model', 'm', ...more, '--json'];
+  const finished = await init(...args);
+  expect([finished.code, finished.json().error.code]).toEqual([code, error]);
+  expect(finished.stdout + finished.stderr).not.toContain('another-key');
+  expect(existsSync(file)).toBe(false);
+});
+
+test.each([
+  ['a server that is not there', 'http://127.0.0.1:1', 5, 'provider_unavailable'],
+  ['an address that is none', 'nowhere', 2, 'config_invalid'],
+])('init writes nothing for %s', async (_, url, code, error) => {
+  const finished = await init('--protocol', 'ollama', '--url', url, '--model', 'm', '--json');
+  expect([finished.code, finished.json().error.code]).toEqual([code, error]);
+  expect(existsSync(file)).toBe(false);
+});
+
+test('init without a terminal names the flags that are missing', async () => {
+  expect(await init()).toMatchObject({ code: 2, stderr: expect.stringContaining('--protocol and --url and --model') });
+  expect(await init('--protocol', 'tei')).toMatchObject({ code: 2, stderr: expect.stringContaining('give --model') });
+});
+
+test.skipIf(!CAN_MAKE_TERMINAL)('init asks on a terminal for what was not given, with defaults', async () => {
+  const terminal = startOnTerminal(['init', '--url', upstream.baseUrl('ollama')], env, { columns: 80, rows: 24 });
+  await terminal.shows('Which of them makes the embeddings? [1-7]');
+  terminal.pressKeys('9\n');
+  await terminal.shows('Answer with a number from 1 to 7');
+  terminal.pressKeys('6\n');
+  await terminal.shows('Name of the vendor [ollama]:');
+  terminal.pressKeys('\n');
+  await terminal.shows('Name of the model at the vendor:');
+  terminal.pressKeys('small\n');
+  await terminal.shows('ollama/small answers with 384 dimensions');
+  expect(await terminal.code).toBe(0);
+  expect(parse(readFileSync(file, 'utf8')).providers.ollama.protocol).toBe('ollama');
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { runCommand } from './service.ts';
+
+// A command line that is wrong gets one line with the nearest right form.
+test.each([
+  [
+    ['search'],
+    'QUERY (question or words to search for) is missing; right form: service search QUERY (see service search --help)',
+  ],
+  [
+    ['sources', 'add', '--connection', 'docs'],
+    'NAME (name of the source) is missing; right form: service sources add NAME --connection CONNECTION (see service sources add --help)',
+  ],
+  [
+    ['keys', 'create'],
+    '--name is missing; right form: service keys create --name NAME (see service keys create --help)',
+  ],
+  [
+    ['jobs', 'show', 'a', 'b'],
+    'the argument "b" cannot be used; right form: service jobs show ID (see service jobs show --help)',
+  ],
+  [
+    ['jobs', 'list', '--statsu', 'failed'],
+    'there is no flag --statsu; did you mean --status? (see service jobs list --help)',
+  ],
+  [
+    ['orgs', 'create', 'x', '--plan', 'entreprise'],
+    '--plan: "entreprise" must be one of enterprise, business, pro, paid, starter, free; did you mean enterprise? (see service orgs create --help)',
+  ],
+  [['embed', 'x', '--model'], '--model needs a value: --model MODEL (see service embed --help)'],
+  [['embed', 'x', '--dimensions', 'many'], '--dimensions must be an integer, not "many" (see service embed --help)'],
+  [['job'], 'there is no command "job"; did you mean "jobs"? (see service --help)'],
+  [['jobs', 'lst', 'x'], 'there is no command "jobs lst"; did you mean "jobs list"? (see service --help)'],
+  [['bukets', 'list'], 'there is no command "bukets list"; did you mean "buckets list"? (see service --help)'],
+])('wrong usage is answered in one line with the nearest right form: %j', async (args, line) => {
+  expect(await runCommand(args, { SERVICE_DATA_DIR: '/nowhere/at/all' })).toMatchObject({
+    ...{ code: 2, stdout: '', stderr: `service: ${line}\n` },
+  });
+});
