@@ -4,11 +4,18 @@ import { EXIT } from '../src/cli/exit-codes.ts';
 import { paint } from '../src/cli/output.ts';
 import { untilInterrupted } from '../src/platform/lifecycle.ts';
 
-const MARKS = { ok: ['green', '✔'], down: ['red', '✘'], 'not configured': ['dim', '–'] } as const;
+const MARKS = {
+  ok: ['green', '✔'],
+  warning: ['yellow', '!'],
+  down: ['red', '✘'],
+  'not configured': ['dim', '–'],
+} as const;
 
 export default class Doctor extends BaseCommand {
   static override description =
-    'Check every part of the installation and print one line for each. Exits with 5 if a part is down.';
+    'Check every part of the installation and print one line for each. Exits with 5 if a part is down.\n' +
+    'Lines that begin with ! warn of what works now and will cause trouble: waiting jobs without a worker, a missing ' +
+    'reaper, a disk that will be full, a default model that knows words only, an alias whose models cannot be compared.';
   static override examples = [
     '<%= config.bin %> doctor',
     '<%= config.bin %> doctor --data-dir /var/lib/service --json',

@@ -13,6 +13,7 @@ import type { Logger } from '../platform/logger.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects, requireConditionalWrites } from '../platform/objects/probe-objects.ts';
+import { explainS3Failure } from '../platform/objects/s3-errors.ts';
 import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
@@ -22,19 +23,25 @@ import { openTables } from '../search/open-tables.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
+import { findWarnings } from './doctor-warnings.ts';
+import { findOwnServer } from './own-server.ts';
 import { formatBytes } from './table.ts';
 
 const REASON_CHARACTERS_MAX = 320;
+/** Time in which the server of the data directory must answer. */
+const SERVER_MS_MAX = 5_000;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 /**
  * Bound on the difference of the clocks of this host and of the database. Beyond it leases and tokens end at wrong
  * times.
  */
 const CLOCK_SKEW_MS_MAX = 5_000;
+/** Difference from which on the clocks are worth a warning. */
+const CLOCK_SKEW_MS_WARNED = 1_000;
 
 export interface Check {
   readonly name: string;
-  readonly status: 'ok' | 'down' | 'not configured';
+  readonly status: 'ok' | 'warning' | 'down' | 'not configured';
   /** Finding, or the fault. */
   readonly detail: string;
 }
@@ -48,6 +55,7 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield await check('data directory', () => tryDirectory(config.dataDir));
   yield await check('disk space', () => measureSpace(config.dataDir));
   yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
+  yield await examineServer(config, signal);
   const { isComplete, detail } = await describeConfinement();
   yield { name: 'document readers', status: isComplete ? 'ok' : 'not configured', detail };
   signal.throwIfAborted();
@@ -81,8 +89,20 @@ export async function* examineRunning({
   yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
   const { isComplete, detail } = await describeConfinement();
   yield { name: 'document readers', status: isComplete ? 'ok' : 'not configured', detail };
-  yield await check('clock', () => measureSkew(sql));
+  yield await examineClock(async () => sql);
   yield* examineCare(sql, config, logger);
+}
+
+/** Check that the server of the data directory, if one runs, is ready. */
+async function examineServer({ dataDir }: Config, signal: AbortSignal): Promise<Check> {
+  const url = await findOwnServer(dataDir);
+  if (url === null) return { name: 'server', status: 'not configured', detail: 'none runs on this data directory' };
+  return check('server', async () => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(SERVER_MS_MAX)]);
+    const reply = await fetch(new URL('/readyz', url), { signal: within, redirect: 'error' });
+    if (reply.ok) return `the one at ${url} is ready`;
+    throw down(`the one at ${url} is not ready: ${(await reply.text()).slice(0, REASON_CHARACTERS_MAX)}`);
+  });
 }
 
 /** Make one real call to every provider, with the first model that it serves. */
@@ -148,11 +168,12 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
         ? 'up to date'
         : `${pending.length} pending, to be applied at the next start: ${pending.join(', ')}`;
     });
-    yield await check('clock', async () => measureSkew(await open()));
+    yield await examineClock(open);
     if (isCurrent) {
       yield* examineCare(await open(), config, logger);
       const settings = config.projections.autoCalibration;
       yield await check('calibration', async () => describeCalibration(await open(), settings));
+      for (const warning of await findWarnings(await open(), config)) yield { ...warning, status: 'warning' };
     }
   } finally {
     await (database as { close(): Promise<void> } | null)?.close();
@@ -205,14 +226,30 @@ async function measureSpace(dataDir: string): Promise<string> {
   return `${formatBytes(freeBytes)} free`;
 }
 
-async function measureSkew(sql: Sql): Promise<string> {
+async function examineClock(open: () => Promise<Sql>): Promise<Check> {
+  let skewMs: number | null = null;
+  const tried = await check('clock', async () => {
+    skewMs = await measureSkew(await open());
+    return '';
+  });
+  return skewMs === null ? tried : { name: 'clock', ...judgeSkew(skewMs) };
+}
+
+/** Return by how much the database's clock is ahead, in milliseconds. */
+async function measureSkew(sql: Sql): Promise<number> {
   const beforeMs = Date.now();
   const { now } = await describeServer(sql);
   // The server read its clock at some time between these two readings.
-  const skewMs = Math.round(now.getTime() - (beforeMs + Date.now()) / 2);
-  if (Math.abs(skewMs) > CLOCK_SKEW_MS_MAX)
-    throw down(`the database's clock differs by ${skewMs} ms; synchronise both clocks (NTP)`);
-  return `the database's clock differs by ${Math.abs(skewMs)} ms`;
+  return Math.round(now.getTime() - (beforeMs + Date.now()) / 2);
+}
+
+/** Judge the difference of the clocks. */
+export function judgeSkew(skewMs: number): Pick<Check, 'status' | 'detail'> {
+  const apart = Math.abs(skewMs);
+  const detail = `the database's clock differs by ${apart} ms`;
+  if (apart <= CLOCK_SKEW_MS_WARNED) return { status: 'ok', detail };
+  const advice = `${detail}; synchronise both clocks (NTP)`;
+  return { status: apart > CLOCK_SKEW_MS_MAX ? 'down' : 'warning', detail: advice };
 }
 
 async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<Check> {
@@ -225,7 +262,9 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
   const onS3 = s3 === null ? '' : `s3://${s3.bucket}/${s3.prefix} at ${s3.endpoint}`;
   try {
     const objectsCheck = await check('objects', async () => {
-      const { writeMs, readMs, deleteMs } = await probeObjects(await open());
+      const { writeMs, readMs, deleteMs } = await probeObjects(await open()).catch((error: unknown) => {
+        throw s3 === null ? error : explainS3Failure(error, s3);
+      });
       const times = `written in ${writeMs.toFixed(1)} ms, read in ${readMs.toFixed(1)} ms, deleted in ${deleteMs.toFixed(1)} ms`;
       return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
     });

@@ -109,6 +109,16 @@ export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catal
   );
 }
 
+/** List the models that the alias stands for, by the settings alone. @throws AppError `config_invalid` */
+export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'alias'>): string[] {
+  const catalog = openCatalog(config);
+  const projections: Projections = { mapOf: () => null, stateOf: () => null };
+  // Only the names of the providers count here.
+  const providers = new Map(['local', ...Object.keys(config.providers)].map((name) => [name, {} as Provider]));
+  const backends = new Backends({ catalog, providers, projections, alias: config.alias });
+  return backends.aliasBackends.map(({ id }) => id);
+}
+
 /**
  * Check that models, alias and providers match; nothing is opened.
  *

@@ -8,6 +8,7 @@ import type { RedisConnection } from '../platform/redis.ts';
 import type { JobDefinition, WorkerName } from './handler.ts';
 import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
+import { recordReaper } from './reaper-store.ts';
 import { recoverAndNotify } from './recovery.ts';
 import { openRedisNotifier } from './redis-notifier.ts';
 import { sweepFinishedJobs } from './sweep-jobs.ts';
@@ -78,6 +79,7 @@ export function openJobs(
     recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
     chores: (everyMs) => [
       recovery(Math.min(RECOVERY_MS, everyMs)),
+      { name: 'sign of life of the reaper', everyMs, run: () => recordReaper(sql, everyMs) },
       {
         name: 'removal of old jobs',
         everyMs: RETENTION_EVERY_MS,

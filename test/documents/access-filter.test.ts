@@ -16,6 +16,7 @@ const FOR_THE_SERVICE = [
   'src/backup/restore-store.ts',
   'src/backup/snapshot-store.ts',
   'src/documents/deletion-store.ts',
+  'src/documents/growth-store.ts',
   'src/ingest/calibration/store.ts',
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',

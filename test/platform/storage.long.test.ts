@@ -172,7 +172,11 @@ describe.skipIf(!s3Available())('storage on S3', () => {
       expect(ignoring.stdout).toMatch(/^✘ s3: .*ignores conditional writes/m);
       const missing = await doctor(s3.endpoint, { S3_BUCKET: 'no-such-bucket' });
       expect(missing.code).toBe(5);
-      expect(missing.stdout).toMatch(/^✘ objects: the object storage refuses our requests \(404 NoSuchBucket\)/m);
+      expect(missing.stdout).toMatch(
+        /^✘ objects: the bucket no-such-bucket at http:\S+ \(S3_BUCKET, S3_ENDPOINT\) cannot be used: there is no such bucket \(S3_BUCKET\) \(404 NoSuchBucket\)/m,
+      );
+      const nobody = await doctor('http://127.0.0.1:1');
+      expect(nobody.stdout).toMatch(/^✘ objects: the bucket \S+ at http:\/\/127\.0\.0\.1:1 .*: nothing listens there/m);
       expect(missing.stdout).toMatch(/^✘ index: the search index is out of reach \(.*404/m);
       for (const { stdout, stderr } of [ignoring, missing]) expect(stdout + stderr).not.toContain('razorbill');
     });

@@ -1,0 +1,15 @@
+import type { Sql } from '../platform/postgres.ts';
+
+/** Record that a process runs the chores, and after which time it will do so again. */
+export async function recordReaper(sql: Sql, everyMs: number): Promise<void> {
+  await sql`
+    INSERT INTO reaper_runs (every_ms, ran_at) VALUES (${everyMs}, now())
+    ON CONFLICT (id) DO UPDATE SET every_ms = excluded.every_ms, ran_at = excluded.ran_at`;
+}
+
+/** Return the age of the last sign of life of a reaper and its interval; null if there was none. */
+export async function selectReaperAge(sql: Sql): Promise<{ ageMs: number; everyMs: number } | null> {
+  const [row] = await sql`
+    SELECT every_ms, (extract(epoch FROM now() - ran_at) * 1000)::float8 AS age_ms FROM reaper_runs`;
+  return row === undefined ? null : { ageMs: row['age_ms'] as number, everyMs: row['every_ms'] as number };
+}
