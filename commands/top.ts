@@ -31,7 +31,8 @@ export default class Top extends BaseCommand {
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
     const { topOnce, topOnScreen } = await import('../src/cli/watch-top.ts');
     const { findOwnServer, noServer } = await import('../src/cli/own-server.ts');
-    const isScreen = process.stdout.isTTY && !this.jsonEnabled();
+    const { hasScreen } = await import('../src/cli/output.ts');
+    const isScreen = hasScreen() && !this.jsonEnabled();
     return this.withAppliance(
       flags,
       async ({ sql, config }, signal) => {

@@ -46,7 +46,8 @@ export default class JobsWatch extends BaseCommand {
     const { kind, status } = parseRequest(Choice, { kind: flags.kind, status: flags.status });
     const { watchInLines, watchOnce, watchOnScreen } = await import('../../src/cli/watch-jobs.ts');
     const { JobsSelector } = await import('../../src/jobs/watch.ts');
-    const isScreen = process.stdout.isTTY && !this.jsonEnabled();
+    const { hasScreen } = await import('../../src/cli/output.ts');
+    const isScreen = hasScreen() && !this.jsonEnabled();
     return this.withAppliance(
       flags,
       async (appliance, signal) => {

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { Config } from '@oclif/core';
+import { processEnvironment } from '../platform/environment.ts';
 import { EXIT, type Failure } from './exit-codes.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -7,6 +8,11 @@ type Style = Parameters<typeof styleText>[0];
 /** Return the columns of the terminal; null if the output is no terminal and should not be wrapped or cut. */
 export function terminalColumns(stream: NodeJS.WriteStream = process.stdout): number | null {
   return stream.isTTY ? stream.columns || 80 : null;
+}
+
+/** Return true if a view can be drawn again and again: on a terminal that can move its cursor (not TERM=dumb). */
+export function hasScreen(stream: NodeJS.WriteStream = process.stdout): boolean {
+  return stream.isTTY === true && processEnvironment()['TERM'] !== 'dumb';
 }
 
 /** Style a text for `stream`; it stays plain if that is no terminal or colours are switched off (NO_COLOR). */

@@ -1,4 +1,4 @@
-import { hasColours, isQuietNow, note } from './output.ts';
+import { hasColours, hasScreen, isQuietNow, note } from './output.ts';
 
 /** Progress of long work on stderr: a bar on a terminal, otherwise one line for each step. */
 export interface Progress {
@@ -15,7 +15,7 @@ export interface Progress {
 const LINES_MAX = 20;
 
 export async function openProgress(): Promise<Progress> {
-  if (!process.stderr.isTTY || isQuietNow()) return openLineProgress();
+  if (!hasScreen(process.stderr) || isQuietNow()) return openLineProgress();
   const { openProgressView } = await import('../tui/progress.ts');
   const view = openProgressView(process.stderr);
   let state = { label: '', done: 0, total: 0, failed: 0, last: '', isColoured: hasColours(process.stderr) };

@@ -1,3 +1,4 @@
+import { isTerminal } from '../jobs/schema.ts';
 import type { WatchedJob } from '../jobs/watch.ts';
 import { FILTERS, findSelected, type JobsWatchProps, type State } from './jobs-watch-state.ts';
 
@@ -106,8 +107,12 @@ function handleTableKey(key: string, view: JobsKeysView): void {
 
 function handleJobKey(key: string, view: JobsKeysView, job: WatchedJob | null, back: 'table' | 'details'): void {
   if (job === null) return;
-  if (key === 'c') view.change({ mode: { name: 'confirm', job, back } });
-  if (key === 'r') act(view, `reprocessing ${job.file_name}`, () => view.props.actions.reprocess(job));
+  const hasEnded = isTerminal(job.status);
+  const refuse = (text: string) => view.change({ notice: { text, isError: false } });
+  if (key === 'c' && hasEnded) refuse(`the job is ${job.status} already; the key r reprocesses it`);
+  else if (key === 'c') view.change({ mode: { name: 'confirm', job, back } });
+  if (key === 'r' && !hasEnded) refuse(`the job is ${job.status}; it can be reprocessed when it has ended`);
+  else if (key === 'r') act(view, `reprocessing ${job.file_name}`, () => view.props.actions.reprocess(job));
 }
 
 function move({ props, current, change }: JobsKeysView, to: (from: number) => number): void {

@@ -14,8 +14,6 @@ import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 const FRAME_LINES = 5;
 /** Largest share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
 const TABLE_SHARE = 7;
-const TABLE_KEYS = 'up/down select  enter details  f filter  c cancel  r reprocess  ? help  q quit';
-const DETAILS_KEYS = 'c cancel  r reprocess  q back';
 
 /** Render a live table of jobs with keys to act on them; finished jobs scroll up as permanent lines. */
 export function JobsWatch(props: JobsWatchProps): ReactElement {
@@ -57,7 +55,11 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
       // biome-ignore lint/correctness/noChildrenProp: without JSX, a function as children is a property
       children: (item) => (typeof item === 'number' ? moreFinished(item) : finishedLine(item, columns)),
     }),
-    linesOf('frame', [header(snapshot, props.title), body(), footer({ ...props, mode, notice })]),
+    linesOf('frame', [
+      header(snapshot, props.title),
+      body(),
+      footer({ ...props, mode, notice, job: mode.name === 'details' ? opened : selected }),
+    ]),
   );
 }
 
@@ -80,14 +82,19 @@ function header(snapshot: JobsSnapshot, title: string): ReactElement {
   ]);
 }
 
-type FooterProps = Pick<JobsWatchProps, 'snapshot' | 'selection' | 'hasKeys'> & { mode: Mode; notice: Notice | null };
+type FooterProps = Pick<JobsWatchProps, 'snapshot' | 'selection' | 'hasKeys'> & {
+  mode: Mode;
+  notice: Notice | null;
+  /** Job on which keys act. */
+  job: WatchedJob | null;
+};
 
 /** Render the footer: one line for messages and questions, one for the keys. */
-function footer({ mode, notice, snapshot, selection, hasKeys }: FooterProps): ReactElement {
+function footer({ mode, notice, snapshot, selection, hasKeys, job }: FooterProps): ReactElement {
   const style = { color: notice?.isError || snapshot.trouble !== null ? 'red' : 'yellow' };
   return linesOf('footer', [
     textLine('message', messageOf(mode, notice, snapshot, selection), style),
-    textLine('keys', hasKeys ? keysOf(mode) : 'Ctrl-C quits', { dimColor: true }),
+    textLine('keys', hasKeys ? keysOf(mode, job) : 'Ctrl-C quits', { dimColor: true }),
   ]);
 }
 
@@ -116,18 +123,20 @@ function messageOf(
   return live > jobs.length ? `the first ${formatCount(jobs.length)} of ${formatCount(live)} jobs` : '';
 }
 
-function keysOf(mode: Mode): string {
+/** List the keys that have an effect now: only what can be done with the job is offered. */
+function keysOf(mode: Mode, job: WatchedJob | null): string {
+  const act = job === null ? '' : isTerminal(job.status) ? 'r reprocess  ' : 'c cancel  ';
   switch (mode.name) {
     case 'filter':
       return 'left/right or a first letter: choose  enter: show  escape: no change';
     case 'confirm':
-      return 'y cancel  F cancel even in progress  any other key: do not cancel';
+      return `${mode.job.status === 'queued' ? 'y cancel' : 'F cancel in progress'}  any other key: do not cancel`;
     case 'help':
       return 'any key goes back';
     case 'details':
-      return DETAILS_KEYS;
+      return `${act}q back`;
     case 'table':
-      return TABLE_KEYS;
+      return `${job === null ? '' : 'up/down select  enter details  '}f filter  ${act}? help  q quit`;
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import stringWidth from 'string-width';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { enqueueJob } from '../../src/jobs/store.ts';
 import { touchWorker } from '../../src/jobs/worker-registry.ts';
@@ -6,7 +7,7 @@ import { newId } from '../../src/platform/ids.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
-import { CAN_MAKE_TERMINAL, runCommand, startService } from './service.ts';
+import { CAN_MAKE_TERMINAL, runCommand, runOnTerminal, startService } from './service.ts';
 import { startOnTerminal } from './terminal.ts';
 
 // `jobs watch` and `top`, in pipes and on terminals, on a database whose jobs the tests change themselves.
@@ -223,6 +224,36 @@ describe('top', () => {
     });
     // The readings of the command itself are no load.
     expect(json.json().server.requests.per_second).toBe(0);
+  });
+
+  test.skipIf(!CAN_MAKE_TERMINAL)(
+    'a terminal that cannot move its cursor gets lines and tables without control sequences',
+    async () => {
+      const id = await addJob('a.md');
+      const dumb = { ...env, TERM: 'dumb' };
+      const top = await runOnTerminal(['top'], dumb);
+      expect(top).toMatchObject({ code: 0, stdout: expect.stringMatching(/^QUEUE +PRIORITY/m) });
+      await setStatus(id, 'ready');
+      const watch = await runOnTerminal(['jobs', 'watch', '--until-done'], dumb);
+      expect(watch.code).toBe(0);
+      expect(top.stdout + watch.stdout).not.toContain('\u001b');
+    },
+  );
+
+  test.skipIf(!CAN_MAKE_TERMINAL)('a list fits a terminal of 60 columns, and uses 160', async () => {
+    await addJob(`${'long-'.repeat(16)}name.md`);
+    for (const columns of [60, 160]) {
+      const terminal = startOnTerminal(['jobs', 'list'], { ...env, NO_COLOR: '1' }, { columns, rows: 24 });
+      expect(await terminal.code).toBe(0);
+      const lines = terminal
+        .raw()
+        .split(/\r?\n/)
+        .filter((line) => /^(ID|job_)/.test(line));
+      expect(lines).toHaveLength(2);
+      const longest = Math.max(...lines.map((line) => stringWidth(line)));
+      expect(longest).toBeLessThanOrEqual(columns);
+      if (columns === 160) expect(longest).toBeGreaterThan(100);
+    }
   });
 
   test('top reports that no server answers, which is no failure', async () => {

@@ -239,8 +239,24 @@ describe('keys', () => {
     view.unmount();
   });
 
+  it('only keys that can act on the selected job are offered, and others say what is possible', () => {
+    const failed = job({ id: 'job_9', status: 'failed', file_name: 'broken.pdf' });
+    const view = open(snapshotOf([job(), failed]));
+    expect(view.frame()).toMatch(/f filter {2}c cancel {2}\? help/);
+    view.pressKeys('r');
+    expect(view.frame()).toContain('it can be reprocessed when it has ended');
+    view.pressKeys('j');
+    expect(view.frame()).toMatch(/f filter {2}r reprocess {2}\? help/);
+    view.pressKeys('c');
+    expect(view.frame()).toContain('the job is failed already; the key r reprocesses it');
+    expect(view.requests).toEqual([]);
+    view.show(snapshotOf([], { sequence: 2 }));
+    expect(view.frame()).toMatch(/^f filter {2}\? help {2}q quit/m);
+    view.unmount();
+  });
+
   it('the key r shows why reprocessing is refused', async () => {
-    const view = open(snapshotOf(jobs), {
+    const view = open(snapshotOf([job({ status: 'failed' })]), {
       actions: {
         async reprocess() {
           throw new Error('the job is embedding; only a finished job can be processed again');
