@@ -15,7 +15,7 @@ import { openDiskObjects } from '../platform/objects/disk.ts';
 import { guardDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { checkServer, openPostgres, type PostgresTarget, QUERY_MS, type Sql } from '../platform/postgres.ts';
-import { openRedis, type RedisConnection } from '../platform/redis.ts';
+import type { RedisConnection } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
 import {
   deriveKeyRing,
@@ -68,8 +68,8 @@ export async function openStores(
   const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, direct)));
   const objects = guardDeletions(opened.add(await openObjects(config, logger)), sql);
   const threads = opened.add(openThreads());
-  const redis = config.redisUrl ? opened.add(openRedis({ url: config.redisUrl }, logger)) : null;
-  const notifier = openNotifier({ sql, direct, redis, logger });
+  const redis = await connectToRedis(config, logger, opened);
+  const notifier = await openNotifier({ sql, direct, redis, logger });
   return {
     logger,
     metrics: openMetrics(),
@@ -82,6 +82,16 @@ export async function openStores(
     keyRing,
     notifier,
   };
+}
+
+async function connectToRedis(
+  { redisUrl }: Config,
+  logger: Logger,
+  opened: OpenParts,
+): Promise<RedisConnection | null> {
+  if (redisUrl === null) return null;
+  const { openRedis } = await import('../platform/redis.ts'); // the client takes a while to load
+  return opened.add(openRedis({ url: redisUrl }, logger));
 }
 
 /** Give each organization half of the connections at most, and leave some to what no request waits for. */

@@ -10,7 +10,6 @@ import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
 import { recordReaper } from './reaper-store.ts';
 import { recoverAndNotify } from './recovery.ts';
-import { openRedisNotifier } from './redis-notifier.ts';
 import { sweepFinishedJobs } from './sweep-jobs.ts';
 import { JobWorker, type WorkerOptions } from './worker.ts';
 
@@ -33,14 +32,16 @@ export interface Jobs {
 }
 
 /** Open the notifier over Redis if it is configured, otherwise over PostgreSQL. */
-export function openNotifier(context: {
+export async function openNotifier(context: {
   readonly sql: Sql;
   readonly direct: Sql;
   readonly redis: RedisConnection | null;
   readonly logger: Logger;
-}): JobNotifier {
+}): Promise<JobNotifier> {
   const { sql, direct, redis, logger } = context;
-  return redis ? openRedisNotifier({ redis, logger }) : openPostgresNotifier(sql, direct);
+  if (redis === null) return openPostgresNotifier(sql, direct);
+  const { openRedisNotifier } = await import('./redis-notifier.ts'); // the queue library takes a while to load
+  return openRedisNotifier({ redis, logger });
 }
 
 /** @param kinds all kinds of jobs */

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 
@@ -26,6 +27,9 @@ export interface HttpReply {
   readonly body: Buffer;
 }
 
+/** The client takes a while to load, which a command that calls no vendor need not wait for. */
+const load = createRequire(import.meta.url);
+
 /** Length of an error body that is read; the remainder is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536;
 /** Size of the chunks in which sockets are read. */
@@ -42,7 +46,8 @@ export class HttpUpstream {
 
   /** @param origin scheme, host and port; `connectionsMax` bounds the open connections */
   constructor(origin: string, options: { readonly connectionsMax: number }) {
-    this.#pool = new Pool(origin, {
+    const { Pool: HttpPool }: typeof import('undici') = load('undici');
+    this.#pool = new HttpPool(origin, {
       connections: options.connectionsMax,
       pipelining: 1,
       allowH2: false,
