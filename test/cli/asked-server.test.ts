@@ -110,3 +110,16 @@ test('a bulk job is queued by the server', async () => {
   const finished = await runCommand(['bulk', 'submit', import.meta.filename.replace(/ts$/, 'txt'), '--json'], asking);
   expect(finished).toMatchObject({ code: 3 }); // there is no such file, which is found before anything is opened
 });
+
+test('--quiet, or its variable, leaves only the result', async () => {
+  const loud = await runCommand(['embed', 'a sunny day'], asking);
+  expect(loud.stderr).toContain('1024 dimensions');
+  for (const finished of [
+    await runCommand(['embed', 'a sunny day', '--quiet'], asking),
+    await runCommand(['embed', 'a sunny day'], { ...asking, SERVICE_QUIET: 'true' }),
+  ]) {
+    expect(finished).toMatchObject({ code: 0, stderr: '', stdout: loud.stdout });
+  }
+  const failed = await runCommand(['buckets', 'show', 'nothing', '--quiet'], asking);
+  expect(failed).toMatchObject({ code: 3, stderr: 'service: bucket not found: nothing\n' });
+});
