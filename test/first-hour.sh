@@ -8,6 +8,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
+# As root, PostgreSQL runs as another user, which must be able to enter.
+chmod 711 "$work"
 export SERVICE_DATA_DIR="$work/data" SERVICE_PORT=0
 unset SERVICE_CONFIG DATABASE_URL REDIS_URL S3_BUCKET
 server=
