@@ -24,6 +24,7 @@ const FOR_THE_SERVICE = [
   'src/ingest/store.ts',
   'src/jobs/operation-store.ts',
   'src/memory/entry-store.ts',
+  'src/search/deleted-text-store.ts',
 ];
 
 const sources = ['src', 'server', 'commands']

@@ -171,6 +171,7 @@ export async function insertDocuments(sql: Sql, documents: readonly PlainDocumen
     object_key: 'k',
     ingest_options: {},
     keyword_only: false,
+    content_pending: false,
   };
   const rows = documents.flatMap(({ id, fields, metadata }) => [
     { ...constants, ...fields, metadata, bucket_id: BUCKET_ID },
