@@ -74,6 +74,9 @@ def adjust_body(operation, body, seed):
         body.pop("chunk_overlap", None)
         if "chunk_size" in body:
             body["chunk_size"] = 400
+        if body.get("on_duplicate") == "replace":
+            # It needs the path of the document that is replaced.
+            body["source_path"] = "manuals/harbour.txt"
         # An empty file is refused.
         for field in ("text", "content"):
             if field in body:
@@ -92,7 +95,7 @@ def adjust_body(operation, body, seed):
         body["policy"]["departments"] = ["sales"]
     if operation == "searchMemory":
         # A tag is `key:value`, with the rules of metadata.
-        body["tags"] = [f"tag-{at}:x" for at, _ in enumerate(body.get("tags", []))]
+        body["tags"] = [f"tag-{at}:x" for at, _ in enumerate(body.get("tags") or [])]
     if operation == "searchMemory":
         # `between` needs an end after its start.
         body.update(query="x", temporal_start=0, temporal_end=1)
