@@ -201,7 +201,8 @@ function reportOf(
     ),
   ];
   if (failedBefore > 0) {
-    note(`${failedBefore} unchanged files could not be read before; see "documents list --status failed"`);
+    const files = failedBefore === 1 ? '1 unchanged file' : `${failedBefore} unchanged files`;
+    note(`${files} could not be read before; see "documents list --status failed"`);
   }
   return {
     object: 'list',
@@ -228,6 +229,7 @@ function keptFile(
 export function summaryOf({ counts, dry_run: isDry }: SyncReport): string {
   const { added, replaced, deleted, unchanged, failed, gone } = counts;
   const line = `${added} added, ${replaced} replaced, ${deleted} deleted, ${unchanged} unchanged, ${failed} failed`;
-  const hint = gone === 0 ? '' : `; the files of ${gone} documents are gone, --delete deletes the documents`;
+  const what = gone === 1 ? 'the file of 1 document is' : `the files of ${gone} documents are`;
+  const hint = gone === 0 ? '' : `; ${what} gone, --delete deletes documents without a file`;
   return (isDry ? `dry run: ${line}` : line) + hint;
 }
