@@ -142,7 +142,7 @@ expect 'tractor.md'
 
 step 'look at usage'
 run bin/service usage
-expect 'embed'
+expect ' tokens, '
 
 step 'stop'
 stop
