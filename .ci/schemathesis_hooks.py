@@ -22,6 +22,7 @@ STATEMENTS = [
     "SELECT documents WHERE privacy_level > 3 LIMIT 5",
     "UPDATE documents SET note = 'x' WHERE file_name = 'none'",
 ]
+USAGE = {"getUsageSummary", "listUsage", "listUsageByKey"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob"}
 
@@ -45,9 +46,10 @@ def map_case(context, case):
         if isinstance(case.body, dict):
             case.body = without_forbidden_keys(case.body)
             adjust_body(operation, case.body, seed)
-        if operation == "getUsageSummary" and case.query:
+        if operation in USAGE and case.query:
             # A period is a pair of dates in order.
-            case.query = {key: {"from": "2026-01-01", "to": "2026-02-01"}.get(key, value) for key, value in case.query.items()}
+            known = {"from": "2026-01-01", "to": "2026-02-01", "by": "day,model"}
+            case.query = {key: known.get(key, value) for key, value in case.query.items()}
     return case
 
 
@@ -110,6 +112,16 @@ def adjust_body(operation, body, seed):
         body["definition"] = {"blocks": [{"id": "say", "type": "template", "with": {"text": "x"}}]}
     if operation == "createWorkflow":
         body["name"] = uuid.uuid4().hex
+    if operation in ("createKey", "editKey", "createOrganization") and "name" in body:
+        # Names have no control characters, and those of organizations are unique.
+        body["name"] = uuid.uuid4().hex
+    if operation == "createKey":
+        body.pop("user_id", None)
+    if operation == "createUser":
+        body["email"] = f"{uuid.uuid4().hex}@example.com"
+        body.pop("oidc", None)
+    if operation in ("createUser", "editUser") and body.get("department") is not None:
+        body["department"] = "sales"
     if operation == "sendNotification":
         # Only a messenger sends notifications.
         body.update(channel_config_id="chn_missing", template_code="T")

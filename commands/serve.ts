@@ -60,8 +60,9 @@ export default class Serve extends BaseCommand {
               printJson({ url: api.url, key_file: adminKeyFile, console_url: consoleUrl(appliance.config, api.url) });
               return;
             }
-            this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${firstRequest(api.url, adminKeyFile)}`);
-            this.log(describeConsole(consoleUrl(appliance.config, api.url), link));
+            const first = firstRequest(api.url, adminKeyFile);
+            const console = describeConsole(consoleUrl(appliance.config, api.url), link);
+            this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${first}\n${console}`);
           },
         });
       },

@@ -118,7 +118,8 @@ async function identify({ req, state }: RequestContext, resolveCaller: ResolveCa
     authorization === undefined && sessions !== undefined ? readCookie(state.cookies, SESSION_COOKIE) : null;
   if (session === null || sessions === undefined) return resolveCaller(authorization);
   refuseCrossSite(req);
-  const caller = await sessions.resolve(session);
+  // A page that asks by itself from time to time does not keep the session alive.
+  const caller = await sessions.resolve(session, { isUse: req.headers['x-background'] === undefined });
   if (
     !SAFE_METHODS.has(req.method ?? '') &&
     !sessions.isCsrfToken(session, String(req.headers['x-csrf-token'] ?? ''))

@@ -44,12 +44,18 @@ function operationOf(route: Route, components: SchemaComponents): JsonObject {
   return {
     operationId: route.operationId,
     summary: route.summary,
+    tags: [tagOf(route.path)],
     security: securityOf(route),
     ...(describeAccess(route.access) === null ? {} : { description: describeAccess(route.access) }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
     responses: renderResponses(route, components),
   };
+}
+
+/** Name the group of a route for readers: the resource that its path begins with. */
+function tagOf(path: string): string {
+  return /^\/v\d+\/([a-z_]+)/.exec(path)?.[1] ?? 'service';
 }
 
 const IDEMPOTENCY_KEY = {

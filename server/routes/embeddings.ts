@@ -127,8 +127,8 @@ function headersOf(result: EmbeddedTexts): Record<string, string> {
   return headers;
 }
 
-export function accountOf(caller: Caller): { orgId: string; plan: Caller['plan'] } {
-  return { orgId: caller.orgId, plan: caller.plan };
+export function accountOf(caller: Caller): { orgId: string; plan: Caller['plan']; actor: string } {
+  return { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
 }
 
 /** Make the retired route (contract 4.2 a). It answers before authentication and before a byte of the body is read. */

@@ -17,11 +17,12 @@ import { PageQuery, pageSchema, readPage } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const DAY_MS = 86_400_000;
+const DAYS_MIN = 0.01;
 const DAYS_MAX = 36_500;
 
 const params = z.object({ key: z.string().min(1).max(128).describe('id of the key') });
 const { name, scopes, authLevel, userId } = NewApiKey.shape;
-const days = z.number().positive().max(DAYS_MAX);
+const days = z.number().min(DAYS_MIN).max(DAYS_MAX);
 
 const CreateKeyBody = z.object({
   name,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalidRequest } from '../../src/platform/errors.ts';
-import { USAGE_GROUPS, type UsageGroup, UsageList } from '../../src/usage/list-usage.ts';
+import { USAGE_GROUPS, UsageByKey, type UsageGroup, UsageList } from '../../src/usage/list-usage.ts';
 import type { Usage } from '../../src/usage/open-usage.ts';
 import { UsageSummary } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -36,7 +36,11 @@ function toGroup(name: string): UsageGroup {
   return group;
 }
 
-export function usageRoutes({ summarize, list }: { summarize: Summarize; list: Usage['list'] }): Route[] {
+export function usageRoutes({
+  summarize,
+  list,
+  listByKey,
+}: Pick<Usage, 'list' | 'listByKey'> & { summarize: Summarize }): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -49,6 +53,18 @@ export function usageRoutes({ summarize, list }: { summarize: Summarize; list: U
       query: ListQuery,
       responses: { 200: { description: 'The sums', schema: UsageList } },
       handle: async ({ caller, query, signal }) => ({ body: await list(caller.orgId, query, signal) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/usage/keys',
+      operationId: 'listUsageByKey',
+      summary: 'Usage by key and user; without keys:manage only that of the caller',
+      access: 'caller',
+      errors: 'embedding',
+      reads: 'none',
+      query: Period,
+      responses: { 200: { description: 'The sums', schema: UsageByKey } },
+      handle: async ({ caller, query, signal }) => ({ body: await listByKey(caller, query, signal) }),
     }),
     defineRoute({
       method: 'GET',

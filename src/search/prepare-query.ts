@@ -74,7 +74,7 @@ export async function embedQuery(
 ): Promise<QueryVector> {
   // Vectors of punctuation mean nothing, whatever the model; its keywords are none.
   if (request.mode === 'keyword' || isPunctuation(request.query)) return { embedded: null, warnings: [] };
-  const account = { orgId: caller.orgId, plan: caller.plan };
+  const account = { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
   try {
     const embedded = await embedForIndex(embedder, {
       texts: [request.query],

@@ -18,14 +18,14 @@ export async function bookReservation(
   plans: PlanSettings,
   reservation: {
     readonly id: string;
-    readonly account: { readonly orgId: string; readonly plan: Plan };
+    readonly account: { readonly orgId: string; readonly plan: Plan; readonly actor?: string };
     readonly axis: Axis;
     readonly amount: number;
   },
   nowMs: number = Date.now(),
 ): Promise<void> {
   const { id, account, axis, amount } = reservation;
-  const { orgId, plan } = account;
+  const { orgId, plan, actor = null } = account;
   const { day, month } = bookingDay(nowMs);
   const limit = quotaOf(plans, plan, axis);
   if (limit === 0) throw axisNotInPlan(plan, axis);
@@ -36,7 +36,7 @@ export async function bookReservation(
       throw quotaExceeded({ plan, axis, limit, remaining, requested: amount, resetsAtMs: nextMonthMs(nowMs) });
     }
   }
-  await insertReservation(tx, { id, orgId, axis, day, units: limit === null ? 0 : amount });
+  await insertReservation(tx, { id, orgId, axis, day, actor, units: limit === null ? 0 : amount });
 }
 
 /**
@@ -50,7 +50,7 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
   return inTransaction(sql, async (tx) => {
     const reservation = await deleteReservation(tx, id);
     if (reservation === null) return false;
-    const { orgId, axis, day } = reservation;
+    const { orgId, axis, day, actor } = reservation;
     let units = 0;
     const rows = used.map(({ model, texts, tokens, images = 0 }, index) => {
       units += axis === 'embed_image' ? images : texts;
@@ -60,7 +60,9 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
       };
     });
     const change = { orgId, axis, month: `${day.slice(0, 7)}-01`, units: units - reservation.units };
-    await addUsage(tx, { rows, counters: change.units === 0 ? [] : [change] });
+    const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
+    const actors = actor === null || rows.length === 0 ? [] : [{ orgId, day, actor, requests: 1, tokens }];
+    await addUsage(tx, { rows, counters: change.units === 0 ? [] : [change], actors });
     return true;
   });
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { BookingDay } from './calendar.ts';
 import type { Axis } from './schema.ts';
-import { type CounterChange, type LedgerRow, type UsageBatch, writeUsage } from './store.ts';
+import { type ActorRow, type CounterChange, type LedgerRow, type UsageBatch, writeUsage } from './store.ts';
 
 /** Usage of one model by a request. */
 export interface UsedModel {
@@ -20,15 +20,18 @@ export interface Booking {
   readonly axis: Axis;
   readonly date: BookingDay;
   readonly internal: boolean;
+  /** Key or user who sent the request; null for work of the service. */
+  readonly actor?: string | null;
 }
 
 /** Sums to be written. */
 class Sums {
   readonly rows = new Map<string, LedgerRow>();
   readonly counters = new Map<string, CounterChange>();
+  readonly actors = new Map<string, ActorRow>();
 
   get size(): number {
-    return this.rows.size + this.counters.size;
+    return this.rows.size + this.counters.size + this.actors.size;
   }
 }
 
@@ -79,6 +82,20 @@ export class UsageLedger {
       row.tokens += item.tokens;
       row.images += item.images ?? 0;
     }
+  }
+
+  /** Book a request that succeeded for the key or user who sent it. */
+  addActor({ orgId, actor, date }: Booking, used: readonly UsedModel[]): void {
+    if (actor === undefined || actor === null) return;
+    const { day } = date;
+    const key = `${orgId} ${day} ${actor}`;
+    let row = this.#open.actors.get(key);
+    if (!row) {
+      row = { orgId, day, actor, requests: 0, tokens: 0 };
+      this.#open.actors.set(key, row);
+    }
+    row.requests++;
+    for (const { tokens } of used) row.tokens += tokens;
   }
 
   /** Add `units`, which may be negative, to the month's counter of the booking. */
@@ -135,6 +152,7 @@ export class UsageLedger {
           sequence: ++this.#sequence,
           rows: [...sums.rows.values()],
           counters: [...sums.counters.values()].filter(({ units }) => units !== 0),
+          actors: [...sums.actors.values()],
         };
         this.#unconfirmed = { sums, batch };
         this.#open = new Sums();

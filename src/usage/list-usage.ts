@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { type Caller, hasScope } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { toDate, toPeriod } from './calendar.ts';
 import type { Meter } from './meter.ts';
+import { selectUsageByActor, selectUsageRows } from './report-store.ts';
 import { Axis } from './schema.ts';
-import { selectUsageRows } from './store.ts';
 
 /** Fields by which usage is summed. */
 export const USAGE_GROUPS = ['day', 'axis', 'model', 'internal'] as const;
@@ -57,6 +58,58 @@ export async function listUsage(
     period: { start: new Date(startMs).toISOString(), end: new Date(endMs).toISOString() },
     data: rows.slice(0, ROWS_MAX),
     has_more: rows.length > ROWS_MAX,
+    next_cursor: null,
+  };
+}
+
+/** Response of `GET /v1/usage/keys`. */
+export const UsageByKey = z
+  .object({
+    object: z.literal('list'),
+    period: UsageList.shape.period,
+    data: z
+      .array(
+        z.object({
+          actor: z.string().describe('`key:<id>`, `user:<id>`, `operator:<name>` or `channel:<id>`'),
+          key_id: z.string().nullable().describe('null for others than keys'),
+          name: z.string().nullable().describe('of the key, or the email of the user'),
+          requests: amount,
+          tokens: amount,
+        }),
+      )
+      .describe('most tokens first'),
+    has_more: z.boolean(),
+    next_cursor: z.null(),
+  })
+  .meta({ id: 'UsageByKey' });
+export type UsageByKey = z.output<typeof UsageByKey>;
+
+/** Rows of one answer of `listUsageByKey`. */
+const ACTORS_MAX = 1_000;
+
+/**
+ * Sum the usage of an organization over a period by key and user: of all for those who manage keys, else the caller's own.
+ * Usage that the service made by itself, for documents, belongs to nobody.
+ *
+ * @throws AppError `invalid_request` (400) for an invalid period
+ */
+export async function listUsageByKey(
+  sql: Sql,
+  meter: Pick<Meter, 'flush'>,
+  caller: Caller,
+  range: { from?: string | undefined; to?: string | undefined },
+): Promise<UsageByKey> {
+  const { startMs, endMs } = toPeriod(range, Date.now());
+  await meter.flush();
+  const rows = await selectUsageByActor(sql, caller.orgId, {
+    ...{ start: toDate(startMs), end: toDate(endMs), rowsMax: ACTORS_MAX + 1 },
+    actor: hasScope(caller, 'keys:manage') ? null : caller.actor,
+  });
+  return {
+    object: 'list',
+    period: { start: new Date(startMs).toISOString(), end: new Date(endMs).toISOString() },
+    data: rows.slice(0, ACTORS_MAX),
+    has_more: rows.length > ACTORS_MAX,
     next_cursor: null,
   };
 }

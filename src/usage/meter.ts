@@ -17,6 +17,8 @@ export type { UsedModel } from './ledger.ts';
 export interface Account {
   readonly orgId: string;
   readonly plan?: Plan;
+  /** Key or user who sent the request, for the usage by key; none for work of the service. */
+  readonly actor?: string;
 }
 
 /** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
@@ -104,8 +106,8 @@ export function openMeter(settings: {
     reserve(account, axis, amount, options) {
       assertAmount(amount);
       ledger.assertCapacity();
-      const { orgId, plan } = account;
-      const booking: Booking = { orgId, axis, date: bookingDay(now()), internal: options?.internal ?? false };
+      const { orgId, plan, actor = null } = account;
+      const booking: Booking = { orgId, axis, date: bookingDay(now()), internal: options?.internal ?? false, actor };
       if (!limitedAxes.has(axis)) return new MeteredReservation(ledger, booking, 0);
       if (plan !== undefined) return reserveOn(booking, plan, amount);
       return planOf(orgId).then((found) => reserveOn(booking, found, amount));
@@ -139,6 +141,7 @@ class MeteredReservation implements Reservation {
     }
     this.#isOver = true;
     this.#ledger.add(this.#booking, used);
+    this.#ledger.addActor(this.#booking, used);
     this.#ledger.count(this.#booking, units - this.#reserved);
   }
 

@@ -1,8 +1,9 @@
+import type { Caller } from '../access/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
-import { listUsage, type UsageGroup, type UsageList } from './list-usage.ts';
+import { listUsage, listUsageByKey, type UsageByKey, type UsageGroup, type UsageList } from './list-usage.ts';
 import { type Account, type Meter, openMeter } from './meter.ts';
 import { openRateLimiter, type RateLimiter } from './rates.ts';
 import type { UsageSummary } from './schema.ts';
@@ -24,6 +25,12 @@ export interface Usage {
     request: { from?: string | undefined; to?: string | undefined; by: readonly UsageGroup[] },
     signal?: AbortSignal,
   ): Promise<UsageList>;
+  /** Sum the usage of the caller's organization by key and user. */
+  listByKey(
+    caller: Caller,
+    period: { from?: string | undefined; to?: string | undefined },
+    signal?: AbortSignal,
+  ): Promise<UsageByKey>;
   close(): Promise<void>;
 }
 
@@ -43,6 +50,8 @@ export async function openUsage(context: {
     summarize: (account, period, signal) =>
       summarizeUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, plans, account, period),
     list: (orgId, request, signal) => listUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, orgId, request),
+    listByKey: (caller, period, signal) =>
+      listUsageByKey(sql.limited({ ms: QUERY_MS.report, signal }), meter, caller, period),
     close: () => meter.service.stop(),
   };
 }

@@ -15,7 +15,7 @@ export interface RateLimiter {
    * Count one request of the organization on the axis, unless it is not allowed. Returns null if the plan has no limit
    * there. It is synchronous unless Redis is used, and never rejects.
    */
-  take(account: Required<Account>, axis: RateAxis): RateState | null | Promise<RateState>;
+  take(account: Required<Pick<Account, 'orgId' | 'plan'>>, axis: RateAxis): RateState | null | Promise<RateState>;
 }
 
 /** Maximum time that a request waits for Redis. */

@@ -60,12 +60,23 @@ export interface CounterChange extends CounterKey {
   units: number;
 }
 
+/** Requests of one day by one key or user. */
+export interface ActorRow {
+  readonly orgId: string;
+  readonly day: string;
+  /** Name in the audit log: `key:<id>`, `user:<id>`, …. */
+  readonly actor: string;
+  requests: number;
+  tokens: number;
+}
+
 export interface UsageBatch {
   /** Id of the ledger of the process; together with `sequence`, which only grows, it identifies the flush. */
   readonly ledgerId: string;
   readonly sequence: number;
   readonly rows: readonly LedgerRow[];
   readonly counters: readonly CounterChange[];
+  readonly actors?: readonly ActorRow[];
 }
 
 /**
@@ -88,7 +99,10 @@ export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
  * Add rows to the ledger, each key at most once, and changes to the counters, in a transaction. Usage of a deleted
  * organization is dropped.
  */
-export async function addUsage(tx: Sql, { rows, counters }: Pick<UsageBatch, 'rows' | 'counters'>): Promise<void> {
+export async function addUsage(
+  tx: Sql,
+  { rows, counters, actors = [] }: Pick<UsageBatch, 'rows' | 'counters' | 'actors'>,
+): Promise<void> {
   const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
   // Every process writes in the order of the keys, so that two flushes cannot deadlock.
   if (rows.length > 0) {
@@ -121,6 +135,18 @@ export async function addUsage(tx: Sql, { rows, counters }: Pick<UsageBatch, 'ro
       ORDER BY new.org_id, new.axis, new.month
       ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
   }
+  if (actors.length > 0) {
+    await tx`
+      INSERT INTO usage_by_actor AS known (org_id, day, actor, requests, tokens)
+      SELECT new.* FROM unnest(
+        ${column(actors, 'orgId')}::text[], ${column(actors, 'day')}::date[], ${column(actors, 'actor')}::text[],
+        ${column(actors, 'requests')}::bigint[], ${column(actors, 'tokens')}::bigint[]
+      ) AS new (org_id, day, actor, requests, tokens)
+      JOIN organizations ON organizations.id = new.org_id
+      ORDER BY new.org_id, new.day, new.actor
+      ON CONFLICT (org_id, day, actor) DO UPDATE SET
+        requests = known.requests + excluded.requests, tokens = known.tokens + excluded.tokens`;
+  }
 }
 
 export interface ReservationRow {
@@ -130,22 +156,25 @@ export interface ReservationRow {
   readonly axis: Axis;
   /** Day in UTC, `YYYY-MM-DD`. */
   readonly day: string;
+  /** Key or user who submitted the work; null if it is not known. */
+  readonly actor: string | null;
   /** Units that are already in the month's counter. */
   readonly units: number;
 }
 
 export async function insertReservation(tx: Sql, row: ReservationRow): Promise<void> {
   await tx`
-    INSERT INTO usage_reservations (id, org_id, axis, day, units)
-    VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.units})`;
+    INSERT INTO usage_reservations (id, org_id, axis, day, actor, units)
+    VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.actor}, ${row.units})`;
 }
 
 /** Delete a reservation and return it; null if there is none, or another process has deleted it. */
 export async function deleteReservation(tx: Sql, id: string): Promise<ReservationRow | null> {
-  const [row] = await tx<{ org_id: string; axis: Axis; day: string; units: number }[]>`
+  const [row] = await tx<{ org_id: string; axis: Axis; day: string; actor: string | null; units: number }[]>`
     DELETE FROM usage_reservations WHERE id = ${id}
-    RETURNING org_id, axis, to_char(day, 'YYYY-MM-DD') AS day, units`;
-  return row ? { id, orgId: row.org_id, axis: row.axis, day: row.day, units: row.units } : null;
+    RETURNING org_id, axis, to_char(day, 'YYYY-MM-DD') AS day, actor, units`;
+  if (!row) return null;
+  return { id, orgId: row.org_id, axis: row.axis, day: row.day, actor: row.actor, units: row.units };
 }
 
 /** Delete the flush records of processes that ended long ago. */
@@ -194,34 +223,4 @@ export async function selectUsage(sql: Sql, orgId: string, start: string, end: s
     else if (date !== null) byDay.push({ date, requests: requests_led, tokens });
   }
   return { byAxis, byModel, byDay };
-}
-
-export interface UsageRow {
-  readonly day?: string;
-  readonly axis?: Axis;
-  readonly model?: string;
-  readonly internal?: boolean;
-  readonly requests: number;
-  readonly texts: number;
-  readonly tokens: number;
-  readonly images: number;
-}
-
-/** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields; in the order of the columns. */
-export async function selectUsageRows(
-  sql: Sql,
-  orgId: string,
-  query: { start: string; end: string; by: readonly string[]; rowsMax: number },
-): Promise<UsageRow[]> {
-  const { start, end, by, rowsMax } = query;
-  const rows = await sql`
-    SELECT CASE WHEN ${by.includes('day')} THEN to_char(day, 'YYYY-MM-DD') END AS day,
-           CASE WHEN ${by.includes('axis')} THEN axis END AS axis,
-           CASE WHEN ${by.includes('model')} THEN model END AS model,
-           CASE WHEN ${by.includes('internal')} THEN internal END AS internal,
-           sum(requests)::bigint AS requests, sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens,
-           sum(images)::bigint AS images
-    FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
-    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT ${rowsMax}`;
-  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
 }

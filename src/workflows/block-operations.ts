@@ -33,10 +33,10 @@ export function blockOperations(context: OperationsContext): BlockOperations {
     async embed({ caller, signal }, { texts, model, dimensions }) {
       requireScope(caller, 'embed');
       const list = typeof texts === 'string' ? [texts] : texts;
-      const { orgId, plan } = caller;
+      const { orgId, plan, actor } = caller;
       const embedded = await embedder.embed({
         ...{ texts: list, model, dimensions, orgId, signal },
-        charge: { account: { orgId, plan }, axis: axisOf(list) },
+        charge: { account: { orgId, plan, actor }, axis: axisOf(list) },
       });
       const { vectors, dimensions: width } = embedded;
       const embeddings = list.map((_, row) => Array.from(vectors.subarray(row * width, (row + 1) * width)));

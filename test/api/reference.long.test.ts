@@ -26,13 +26,14 @@ it.skipIf(!HAS_CHROMIUM)(
     const key = await test.key({ scopes: ['search'] });
     const { page, faults } = await browser.page(test.api.url);
     await page.goto(`${test.api.url}/docs`, WAIT);
-    await page.locator('.opblock').first().waitFor(WAIT);
-    expect(await page.locator('.opblock').count()).toBeGreaterThan(60);
+    await page.locator('.opblock-tag').first().waitFor(WAIT);
+    expect(await page.locator('.opblock-tag').count()).toBeGreaterThan(15);
     await page.locator('.auth-wrapper .authorize').first().click(WAIT);
     await page.locator('.dialog-ux input[aria-label="auth-bearer-value"]').first().fill(key, WAIT);
     await page.locator('.dialog-ux .modal-btn.authorize').first().click(WAIT);
     await page.locator('.dialog-ux .btn-done').first().click(WAIT);
-    const me = page.locator('#operations-default-getMe');
+    await page.locator('#operations-tag-me button.expand-operation').click(WAIT);
+    const me = page.locator('#operations-me-getMe');
     await me.locator('.opblock-summary-control').click(WAIT);
     await me.locator('.execute').click(WAIT);
     const status = me.locator('.live-responses-table .response-col_status').first();
@@ -52,8 +53,8 @@ it.skipIf(!HAS_CHROMIUM)(
     const [name = '', value = ''] = cookie.split('=');
     await browser.context.addCookies([{ name, value, url: test.api.url, httpOnly: true, sameSite: 'Strict' }]);
     const { page, faults } = await browser.page(test.api.url);
-    await page.goto(`${test.api.url}/docs#/default/createBucket`, WAIT);
-    const create = page.locator('#operations-default-createBucket');
+    await page.goto(`${test.api.url}/docs#/buckets/createBucket`, WAIT);
+    const create = page.locator('#operations-buckets-createBucket');
     await create
       .locator('textarea')
       .first()

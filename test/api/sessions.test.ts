@@ -268,6 +268,23 @@ describe('the end of a session', () => {
     expect(await sql`SELECT 1 FROM sessions WHERE actor = ${`key:${idOf(credential)}`}`).toHaveLength(0);
   });
 
+  it('requests that a page sends by itself do not keep its session alive', async () => {
+    const { sql } = test.appliance;
+    const credential = await test.key();
+    const session = await signIn(test, { credential });
+    const actor = `key:${idOf(credential)}`;
+    await sql`UPDATE sessions SET last_used_at = now() - interval '30 minutes' WHERE actor = ${actor}`;
+    const age = async () => {
+      const [row] =
+        await sql`SELECT extract(epoch FROM now() - last_used_at)::float8 AS s FROM sessions WHERE actor = ${actor}`;
+      return row?.['s'] as number;
+    };
+    expect((await get('/v1/me', { Cookie: session.cookie, 'X-Background': '1' })).status).toBe(200);
+    expect(await age()).toBeGreaterThan(1_700);
+    expect((await current(session)).status).toBe(200);
+    expect(await age()).toBeLessThan(1_700);
+  });
+
   it('a key has at most 20 sessions, of which the oldest end first', async () => {
     const credential = await test.key();
     const sessions: TestSession[] = [];

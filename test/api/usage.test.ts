@@ -200,4 +200,20 @@ describe('GET /v1/usage', () => {
       expect((await test.call('GET', `/v1/usage${query}`, { key })).status).toBe(400);
     }
   });
+
+  it('usage is summed by key and user, of all for those who manage keys, else of the caller alone', async () => {
+    const [one, two] = [await test.key({ org: 'by-key' }), await test.key({ org: 'by-key' })];
+    const manager = await test.key({ org: 'by-key', scopes: ['keys:manage'] });
+    const idOf = (key: string) => key.split('_')[1] as string;
+    await embed(one, { input: 'one', model: SMALL });
+    await embed(one, { input: 'one again', model: SMALL });
+    await embed(two, { input: ['two', 'three'], model: LARGE });
+    const list = async (key: string) => (await test.call('GET', '/v1/usage/keys', { key })).body.data;
+    const all = await list(manager);
+    expect(all.map(({ key_id }: { key_id: string }) => key_id).toSorted()).toEqual([idOf(one), idOf(two)].toSorted());
+    const own = all.find(({ key_id }: { key_id: string }) => key_id === idOf(one));
+    expect(own).toMatchObject({ actor: `key:${idOf(one)}`, name: 'test', requests: 2, tokens: expect.any(Number) });
+    expect(await list(one)).toEqual([own]);
+    expect(await list(await test.key({ org: 'idle' }))).toEqual([]);
+  });
 });

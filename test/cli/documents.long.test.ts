@@ -203,10 +203,10 @@ test('an upload stopped by Ctrl-C leaves whole files in the queue, and the next 
 
 test('serve processes uploads, prints a first request that works when it is pasted, and stops on SIGTERM', async () => {
   const serve = startService(['serve', '--port', '0'], env);
-  const output = await until(async () => /curl .*\n/.test(serve.output().stdout) && serve.output().stdout, {
+  const output = await until(async () => /console: .*\n/.test(serve.output().stdout) && serve.output().stdout, {
     what: 'ready',
   });
-  const [listening, labelled, curl] = output.split('\n');
+  const [listening, labelled, curl, console] = output.split('\n');
   const keyFile = labelled?.replace(/^admin key: /, '');
   expect(listening).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
   expect(keyFile).toBe(path.join(dataDir.dataDir, 'admin.key'));
@@ -223,6 +223,22 @@ test('serve processes uploads, prints a first request that works when it is past
     body,
   });
   expect(answer.status).toBe(200);
+
+  const [, address = '', link = ''] =
+    /^console: (\S+)#link=(\S+) \(signs in once, until /.exec(console as string) ?? [];
+  expect(address).toBe(`${url}/console`);
+  const signIn = () =>
+    fetch(`${url}/v1/sessions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ link }),
+    });
+  expect([(await signIn()).status, (await signIn()).status]).toEqual([201, 401]);
+  const another = await service('console', 'link', '--url', url, '--json');
+  expect(another.json()).toEqual({
+    url: expect.stringMatching(/^http:.*\/console#link=[\w-]{43}$/),
+    expires_at: expect.stringMatching(/Z$/),
+  });
 
   const file = path.join(folder, 'served.txt');
   writeFileSync(file, 'The observatory opens at dusk.');
@@ -247,6 +263,7 @@ test('serve --json prints one line', async () => {
   expect(JSON.parse(output)).toEqual({
     url: expect.stringMatching(/^http:/),
     key_file: path.join(dataDir.dataDir, 'admin.key'),
+    console_url: expect.stringMatching(/^http:.*\/console$/),
   });
   serve.child.kill('SIGINT');
   expect(await serve.finished).toMatchObject({ code: 0, stdout: output });

@@ -61,7 +61,7 @@ test('the OpenAPI document matches the schemas of the routes', () => {
     '/v1/models/{id}': {
       get: {
         operationId: 'getModel',
-        security: [{ bearer: [] }],
+        security: [{ bearer: [] }, { session: [] }],
         parameters: [
           { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
           { name: 'limit', in: 'query', required: false, schema: { default: 50, maximum: 200 } },

@@ -67,6 +67,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },
   getUsageSummary: {},
   listUsage: {},
+  listUsageByKey: {},
   getMe: {},
   createSession: { json: () => ({ credential: 'svc_wrong' }) },
   getSession: {},

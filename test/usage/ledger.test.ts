@@ -16,7 +16,7 @@ let proxy: PostgresProxy;
 let sql: Database;
 let logs: ReturnType<typeof keepLogs>;
 let meter: Meter;
-let account: Required<Account>;
+let account: Required<Pick<Account, 'orgId' | 'plan'>>;
 beforeAll(async () => {
   db = await createTestDatabase();
 });

@@ -34,7 +34,7 @@ function makeMeter(options: { sql?: Database; plans?: PlanSettings; keysMax?: nu
   return openMeter({ sql, plans, logger: keepLogs().logger, now: () => now, ...rest });
 }
 
-async function makeAccount(plan: Plan): Promise<Required<Account>> {
+async function makeAccount(plan: Plan): Promise<Required<Pick<Account, 'orgId' | 'plan'>>> {
   const { id } = await createOrganization(db.sql, 'operator:test', { name: newId('name'), plan });
   return { orgId: id, plan };
 }
@@ -199,7 +199,7 @@ describe('a quota', () => {
 });
 
 describe('a reservation', () => {
-  let account: Required<Account>;
+  let account: Required<Pick<Account, 'orgId' | 'plan'>>;
   let reservation: Reservation;
   beforeEach(async () => {
     account = await makeAccount('starter');

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
 import { listModels } from '../../embedding/list-models.ts';
-import { type JobsSnapshot, type WatchedJob, watchJobs } from '../../jobs/watch.ts';
-import type { Sql } from '../../platform/postgres.ts';
+import { JobsSelector, type JobsSnapshot, type WatchedJob, watchJobs } from '../../jobs/watch.ts';
+import { QUERY_MS, type Sql } from '../../platform/postgres.ts';
 import { selectRecentRuns } from '../../workflows/run-store.ts';
 import type { Appliance } from '../appliance.ts';
 import type { Change, EventQueue, LiveEvent, Topic } from './events.ts';
 import { jobToldTo, selectDocumentChanges, selectLastAuditId, selectSourceStates } from './live-store.ts';
 
-export type FeedContext = Pick<Appliance, 'sql' | 'embedding' | 'projections' | 'logger'>;
+export type FeedContext = Pick<Appliance, 'sql' | 'queryShares' | 'embedding' | 'projections' | 'logger'>;
 
 /** Events that a feed keeps for readers who come back. */
 const KEPT_EVENTS_MAX = 1_000;
@@ -24,7 +24,8 @@ const RUNS_MAX = 50;
 export class Feed {
   readonly #context: FeedContext;
   readonly #caller: Caller;
-  readonly #intervalMs: number;
+  readonly #sql: Sql;
+  readonly #intervalMs: () => number;
   readonly #name = randomBytes(6).toString('hex');
   readonly #readers = new Set<EventQueue>();
   readonly #kept: LiveEvent[] = [];
@@ -35,9 +36,12 @@ export class Feed {
   #entriesAfter = 0;
   #sequence = 0;
 
-  constructor(context: FeedContext, caller: Caller, intervalMs: number) {
+  /** @param intervalMs returns the time until the next reading */
+  constructor(context: FeedContext, caller: Caller, intervalMs: () => number) {
     this.#context = context;
     this.#caller = caller;
+    const share = { gate: context.queryShares, owner: caller.orgId };
+    this.#sql = context.sql.limited({ ms: QUERY_MS.report, signal: this.#stop.signal, share });
     this.#intervalMs = intervalMs;
   }
 
@@ -64,13 +68,15 @@ export class Feed {
 
   /** Read until the feed is closed or the database refuses; then every reader's queue ends. */
   async run(): Promise<void> {
-    const { sql, logger } = this.#context;
+    const { logger } = this.#context;
     const { orgId } = this.#caller;
     const { signal } = this.#stop;
+    const sql = this.#sql;
+    const selector = new PacedSelector(this.#intervalMs);
     const visible = (tx: Sql) => jobToldTo(tx, this.#caller);
     try {
       this.#entriesAfter = await selectLastAuditId(sql);
-      for await (const snapshot of watchJobs(sql, orgId, { visible, signal, intervalMs: this.#intervalMs })) {
+      for await (const snapshot of watchJobs(sql, orgId, { visible, signal, selector })) {
         if (snapshot.trouble === null) await this.#read(snapshot);
       }
     } catch (error) {
@@ -86,7 +92,8 @@ export class Feed {
   }
 
   async #read(snapshot: JobsSnapshot): Promise<void> {
-    const { sql, embedding, projections } = this.#context;
+    const { embedding, projections } = this.#context;
+    const sql = this.#sql;
     const caller = this.#caller;
     this.#tellJobs(snapshot);
     for (const change of await this.#documentChanges()) this.#tell(change);
@@ -124,7 +131,7 @@ export class Feed {
 
   async #documentChanges(): Promise<Change[]> {
     const rows = await selectDocumentChanges(
-      this.#context.sql,
+      this.#sql,
       this.#caller,
       this.#entriesAfter,
       DOCUMENTS_MAX + this.#entriesSeen.size,
@@ -172,6 +179,20 @@ export class Feed {
 
   #idOf(sequence: number): string {
     return `${this.#name}-${sequence}`;
+  }
+}
+
+/** Selection of all live jobs, whose watch is read at a changing pace. */
+class PacedSelector extends JobsSelector {
+  readonly #paceMs: () => number;
+
+  constructor(paceMs: () => number) {
+    super();
+    this.#paceMs = paceMs;
+  }
+
+  override wait(_ms: number, signal: AbortSignal): Promise<void> {
+    return super.wait(this.#paceMs(), signal);
   }
 }
 

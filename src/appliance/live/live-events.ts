@@ -7,6 +7,11 @@ import { Feed, type FeedContext } from './feed.ts';
 const STREAMS_OF_ONE_MAX = 8;
 /** Streams of all callers together. */
 const STREAMS_MAX = 500;
+/**
+ * Time between two readings for each feed of this process: many feeds are read less often each, so that they take a
+ * bounded share of the database together.
+ */
+const READING_MS = 100;
 /** Events that wait for one slow reader. */
 const WAITING_EVENTS_MAX = 1_000;
 
@@ -34,7 +39,7 @@ export class LiveEvents {
   #isClosed = false;
 
   /**
-   * @param options.intervalMs time between two readings
+   * @param options.intervalMs time between two readings of a feed, at least
    * @param options.lingerMs time for which a feed without readers goes on, for those who come back
    */
   constructor(context: FeedContext, { intervalMs = 1_000, lingerMs = 20_000 } = {}) {
@@ -83,7 +88,8 @@ export class LiveEvents {
     const key = readerKey(caller);
     const known = this.#feeds.get(key);
     if (known) return known;
-    const feed = new Feed(this.#context, caller, this.#intervalMs);
+    const paceMs = () => Math.max(this.#intervalMs, this.#feeds.size * READING_MS);
+    const feed = new Feed(this.#context, caller, paceMs);
     this.#feeds.set(key, feed);
     void feed.run().finally(() => {
       if (this.#feeds.get(key) === feed) this.#feeds.delete(key);

@@ -1,0 +1,64 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Axis } from './schema.ts';
+
+/** Sums of usage by some of its fields; the others are left out. */
+export interface UsageRow {
+  readonly day?: string;
+  readonly axis?: Axis;
+  readonly model?: string;
+  readonly internal?: boolean;
+  readonly requests: number;
+  readonly texts: number;
+  readonly tokens: number;
+  readonly images: number;
+}
+
+/** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields; in the order of the columns. */
+export async function selectUsageRows(
+  sql: Sql,
+  orgId: string,
+  query: { start: string; end: string; by: readonly string[]; rowsMax: number },
+): Promise<UsageRow[]> {
+  const { start, end, by, rowsMax } = query;
+  const rows = await sql`
+    SELECT CASE WHEN ${by.includes('day')} THEN to_char(day, 'YYYY-MM-DD') END AS day,
+           CASE WHEN ${by.includes('axis')} THEN axis END AS axis,
+           CASE WHEN ${by.includes('model')} THEN model END AS model,
+           CASE WHEN ${by.includes('internal')} THEN internal END AS internal,
+           sum(requests)::bigint AS requests, sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens,
+           sum(images)::bigint AS images
+    FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
+    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT ${rowsMax}`;
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
+}
+
+/** Sums of one key or user over some days, with the name of the key or the email of the user while there is one. */
+export interface ActorUsage {
+  readonly actor: string;
+  readonly key_id: string | null;
+  readonly name: string | null;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/**
+ * Sum usage by key and user over the days from `start` to before `end`, `YYYY-MM-DD`; most tokens first.
+ *
+ * @param query.actor only of this one; null for all
+ */
+export async function selectUsageByActor(
+  sql: Sql,
+  orgId: string,
+  query: { start: string; end: string; actor: string | null; rowsMax: number },
+): Promise<ActorUsage[]> {
+  const { start, end, actor, rowsMax } = query;
+  return sql<ActorUsage[]>`
+    SELECT sums.actor, k.id AS key_id, coalesce(k.name, u.email) AS name, sums.requests, sums.tokens
+    FROM (SELECT actor, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens
+          FROM usage_by_actor WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
+            ${actor === null ? sql`` : sql`AND actor = ${actor}`}
+          GROUP BY actor) AS sums
+    LEFT JOIN api_keys k ON k.org_id = ${orgId} AND sums.actor = 'key:' || k.id
+    LEFT JOIN users u ON u.org_id = ${orgId} AND sums.actor = 'user:' || u.id
+    ORDER BY sums.tokens DESC, sums.actor LIMIT ${rowsMax}`;
+}
