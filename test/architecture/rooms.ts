@@ -15,7 +15,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'commands', owns: 'one file a command: parse flags, call one operation, print' },
   {
     folder: 'server',
-    owns: 'the HTTP API on Koa: `app.ts` (the middleware in order), `route.ts` (what a route is), `routes/` (one file a resource), `middleware/` (one file a step), `body/` (reading bodies), `openapi/` (the description of the routes); `app.ts` never listens, `api-service.ts` does',
+    owns: 'the HTTP API on Koa: `app.ts` (the middleware in order), `route.ts` (what a route is), `routes/` (one file a resource), `middleware/` (one file a step), `body/` (reading bodies), `openapi/` (the description of the routes), `reference/` (files of the page `/docs`); `app.ts` never listens, `api-service.ts` does',
   },
   {
     folder: 'src/cli',
@@ -40,7 +40,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     folder: 'src/appliance',
-    owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores',
+    owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores; `live/` (events of what changes), `overview/`',
   },
   {
     folder: 'src/backup',

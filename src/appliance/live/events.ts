@@ -54,11 +54,13 @@ export class EventQueue {
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#wake = resolve;
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const wake = () => resolve();
+    const timer = setTimeout(wake, ms);
+    this.#wake = wake;
+    signal.addEventListener('abort', wake);
     await promise;
     clearTimeout(timer);
+    signal.removeEventListener('abort', wake);
     this.#wake = null;
   }
 }
