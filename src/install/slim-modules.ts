@@ -19,6 +19,8 @@ const FOLDERS_UNUSED = [
   ...['cjs', 'dist', 'esm', 'src'].map((folder) => `gpt-tokenizer/${folder}`),
   // Only the packed legacy build is loaded, and nothing is drawn.
   ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
+  // The pages of the console are built.
+  ...['esbuild', '@esbuild', 'preact', 'uplot'],
 ];
 
 /** Folders of which only the named files are kept. */

@@ -33,7 +33,10 @@ export const ROOMS: readonly Room[] = [
     only: ['src/platform'],
   },
   { folder: 'src/client', owns: 'a small typed client of the REST API', only: ['src/platform'] },
-  { folder: 'src/console', owns: 'static pages of the web console, served by `server/`', only: [] },
+  {
+    folder: 'src/console',
+    owns: 'pages of the web console, which run in the browser and are served by `server/`; `types.ts` infers the types of the API from its schemas, and nothing else imports another room',
+  },
   {
     folder: 'src/operations',
     owns: 'operations of the command line by their name: `groups/` (one file a group), run in the process of a command or asked of the running server at its socket',

@@ -112,6 +112,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getDocumentChunks: { shows: true },
   getDocumentHistory: { managers: true },
   getHome: {},
+  getDocumentHistory: { sessions: true },
   listJobs: { query: ({ bucket }) => ({ bucket_id: bucket, limit: '200' }), shows: true },
   getJob: { shows: true },
   listJobFiles: { shows: true },

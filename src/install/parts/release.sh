@@ -13,7 +13,7 @@ find_release() {
       die 2 "--bundle: $bundle is no bundle, or is damaged; copy it again, and compare its checksum"
   else
     # shellcheck disable=SC2086 # a list
-    sum=$(cd "$here" && LC_ALL=C find $sources -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum)
+    sum=$(cd "$here" && LC_ALL=C find $sources -path src/console/dist -prune -o -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum)
     version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$here/package.json")
     printf '%s-%.12s\n' "$version" "$sum"
   fi
@@ -51,12 +51,15 @@ build_release() {
     note "      copy the sources from $here"
   else
     # shellcheck disable=SC2086 # a list
-    (cd "$here" && tar -cf - $sources) | (cd "$staging/service" && tar -xf - --no-same-owner)
+    (cd "$here" && tar -cf - --exclude=src/console/dist $sources) | (cd "$staging/service" && tar -xf - --no-same-owner)
   fi
   step 'Download the packages (npm ci, production only)'
   run_quietly "$npm_node" "$npm_cli" ci --prefix "$staging/service" ${npm_cache:+--cache "$npm_cache"} \
     --omit=dev --ignore-scripts --no-audit --no-fund ||
     die 5 'the packages cannot be downloaded; check the network and the registry of npm, or use --bundle'
+  step 'Build the pages of the console'
+  run_quietly "$staging/service/node_modules/.bin/node" "$staging/service/src/console/build.ts" ||
+    die 1 'the pages of the console cannot be built; the output above says why'
   step 'Remove what the service does not need'
   finish_release "$staging/service"
 }

@@ -1,0 +1,89 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { build, type OutputFile } from 'esbuild';
+
+/**
+ * Build the pages of the console into `src/console/dist`: `node src/console/build.ts`. Every file but the page itself
+ * has a name with the hash of its content, so that browsers may keep it.
+ */
+
+const HERE = import.meta.dirname;
+
+/** Address under which the files are served. */
+const PUBLIC_PATH = '/console';
+
+/** @returns the written files, by their path in `directory` */
+export async function buildConsole(directory = path.join(HERE, 'dist')): Promise<Map<string, Uint8Array>> {
+  const result = await build({
+    absWorkingDir: HERE,
+    entryPoints: [
+      { in: 'main.tsx', out: 'console' },
+      { in: 'styles/index.css', out: 'console' },
+      { in: 'icon.svg', out: 'icon' },
+    ],
+    outdir: '/',
+    publicPath: PUBLIC_PATH,
+    entryNames: 'assets/[name]-[hash]',
+    chunkNames: 'assets/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    loader: { '.svg': 'copy' },
+    legalComments: 'eof',
+    charset: 'utf8',
+    write: false,
+    logLevel: 'warning',
+  });
+  const files = new Map(result.outputFiles.map((file) => [file.path.replace(/^\//, ''), file.contents]));
+  files.set('index.html', Buffer.from(renderPage(result.outputFiles)));
+  await replaceFolder(directory, files);
+  return files;
+}
+
+function renderPage(files: readonly OutputFile[]): string {
+  const address = (pattern: RegExp) => {
+    const file = files.find(({ path: name }) => pattern.test(name));
+    if (file === undefined) throw new Error(`the build has no file ${pattern}`);
+    return PUBLIC_PATH + file.path;
+  };
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>Console</title>
+<link rel="icon" href="${address(/icon-\w+\.svg$/)}" type="image/svg+xml">
+<link rel="stylesheet" href="${address(/console-\w+\.css$/)}">
+<script type="module" src="${address(/console-\w+\.js$/)}"></script>
+</head>
+<body>
+<noscript>The console needs JavaScript. The command line (service --help) and the API do without it.</noscript>
+<div id="app"></div>
+</body>
+</html>
+`;
+}
+
+/** Replace a folder as a whole, so that a server never reads half of it. */
+async function replaceFolder(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const fresh = `${directory}.${process.pid}`;
+  for (const [name, contents] of files) {
+    const target = path.join(fresh, name);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, contents);
+  }
+  await rm(directory, { recursive: true, force: true });
+  await rename(fresh, directory);
+}
+
+if (import.meta.main) {
+  const files = await buildConsole();
+  const bytes = [...files.values()].reduce((sum, contents) => sum + contents.length, 0);
+  process.stdout.write(`console: ${files.size} files, ${Math.round(bytes / 1024)} kB\n`);
+}

@@ -1,0 +1,111 @@
+import { acceptSession, csrfToken, type SessionReply, session, waitForSignIn } from './session.ts';
+
+/** Refusal of the API, or a connection that failed (status 0). The message is a sentence for people. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(status: number, message: string, more: { code?: string | null; retryAfterSeconds?: number | null } = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = more.code ?? null;
+    this.retryAfterSeconds = more.retryAfterSeconds ?? null;
+  }
+}
+
+export type QueryValues = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export interface Request {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly query?: QueryValues;
+  readonly json?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Key under which the server executes the request once, however often it is sent. */
+  readonly idempotencyKey?: string;
+}
+
+/** Join path segments, each escaped, to a path. */
+export function pathOf(...segments: readonly string[]): string {
+  return `/${segments.map(encodeURIComponent).join('/')}`;
+}
+
+export function withQuery(path: string, query: QueryValues = {}): string {
+  const entries = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null || value === '' ? [] : [[name, String(value)]],
+  );
+  return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`;
+}
+
+/**
+ * Call the API. If the session has ended, the call waits until somebody has signed in again, and is then repeated: what
+ * was typed into a form is not lost.
+ *
+ * @throws ApiError
+ */
+export async function call<T>(path: string, request: Request = {}): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    const token = csrfToken();
+    const response = await send(path, request);
+    if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+    const error = await readError(response);
+    if (error.status === 401 && session.get().kind !== 'loading') {
+      await waitForSignIn(request.signal);
+    } else if (error.status === 403 && /csrf/i.test(`${error.code} ${error.message}`) && attempt === 0) {
+      if (csrfToken() === token) acceptSession(await call<SessionReply>('/v1/sessions/current'));
+    } else {
+      throw error;
+    }
+  }
+}
+
+/** Call a route of sessions, whose refusals are not answered by a new sign-in. @throws ApiError */
+export async function callOnce<T>(path: string, request: Request = {}): Promise<T> {
+  const response = await send(path, request);
+  if (!response.ok) throw await readError(response);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Signals of loads that no person started; they do not keep a session from ending. */
+const backgroundLoads = new WeakSet<AbortSignal>();
+
+export function markBackground(signal: AbortSignal): void {
+  backgroundLoads.add(signal);
+}
+
+async function send(path: string, { method = 'GET', query, json, signal, idempotencyKey }: Request): Promise<Response> {
+  const headers = new Headers({ Accept: 'application/json' });
+  const token = csrfToken();
+  if (method !== 'GET' && token !== null) headers.set('X-CSRF-Token', token);
+  if (signal && backgroundLoads.has(signal)) headers.set('X-Background', '1');
+  if (json !== undefined) headers.set('Content-Type', 'application/json');
+  if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
+  const body = json === undefined ? null : JSON.stringify(json);
+  try {
+    return await fetch(withQuery(path, query), { method, headers, body, signal: signal ?? null, redirect: 'error' });
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw new ApiError(0, error instanceof Error ? error.message : String(error), { code: 'unreachable' });
+  }
+}
+
+async function readError(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  return errorOf(response.status, text, response.headers.get('Retry-After'));
+}
+
+/** Make the error of a response from its body, in either shape of the API. */
+export function errorOf(status: number, text: string, retryAfter: string | null): ApiError {
+  const retryAfterSeconds = retryAfter === null ? null : Number(retryAfter) || null;
+  try {
+    const body = JSON.parse(text) as { detail?: string; code?: string; error?: { message?: string; code?: string } };
+    const message = body.error?.message ?? body.detail;
+    if (typeof message === 'string') {
+      return new ApiError(status, message, { code: body.error?.code ?? body.code ?? null, retryAfterSeconds });
+    }
+  } catch {
+    // Not from our API: a proxy in front of it answers in HTML.
+  }
+  return new ApiError(status, `the server answered with status ${status}`, { retryAfterSeconds });
+}

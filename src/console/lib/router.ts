@@ -1,0 +1,92 @@
+import { useEffect } from 'preact/hooks';
+import { createStore, useStore } from './store.ts';
+
+const BASE = '/console';
+
+export interface Place {
+  /** Path below `/console`, decoded by segment: `/buckets/handbook` is `['buckets', 'handbook']`. */
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+  /** Fragment without `#`. */
+  readonly hash: string;
+  readonly path: string;
+}
+
+export interface PageProps {
+  readonly place: Place;
+  /** Variable segments of the address, in order. */
+  readonly parameters: readonly string[];
+}
+
+function readPlace(): Place {
+  const segments = location.pathname.slice(BASE.length).split('/').filter(Boolean).map(decodeSegment);
+  return {
+    segments,
+    query: new URLSearchParams(location.search),
+    hash: decodeSegment(location.hash.slice(1)),
+    path: location.pathname,
+  };
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+const place = createStore<Place>(readPlace());
+
+export function usePlace(): Place {
+  return useStore(place);
+}
+
+/** Address of a page: `linkTo('documents', id)`. */
+export function linkTo(...segments: readonly string[]): string {
+  return `${BASE}${segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')}`;
+}
+
+/** Go to a page, or with `replace` change the address of this one. */
+export function navigate(address: string, { replace = false }: { replace?: boolean } = {}): void {
+  if (replace) history.replaceState(null, '', address);
+  else history.pushState(null, '', address);
+  const before = place.get().path;
+  place.set(readPlace());
+  if (before !== location.pathname) scrollTo(0, 0);
+}
+
+/** Change the query of this page's address without a new entry in the history. */
+export function replaceQuery(values: Readonly<Record<string, string | null>>): void {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null || value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  navigate(location.pathname + (text === '' ? '' : `?${text}`) + location.hash, { replace: true });
+}
+
+/** Follow links of the console without loading the page anew. */
+export function useLinks(): void {
+  useEffect(() => {
+    const follow = (event: MouseEvent) => {
+      if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+      const link = event.target instanceof Element ? event.target.closest('a') : null;
+      if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin)
+        return;
+      if (link.pathname !== BASE && !link.pathname.startsWith(`${BASE}/`)) return;
+      // A link to a fragment of this page is followed by the browser, which then reports it as `popstate`.
+      if (link.pathname === location.pathname && link.search === location.search && link.hash !== '') return;
+      event.preventDefault();
+      navigate(link.pathname + link.search + link.hash);
+    };
+    const update = () => place.set(readPlace());
+    addEventListener('click', follow);
+    addEventListener('popstate', update);
+    return () => {
+      removeEventListener('click', follow);
+      removeEventListener('popstate', update);
+    };
+  }, []);
+}

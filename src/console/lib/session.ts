@@ -1,0 +1,66 @@
+import type { CallerDescription, Scope } from '../types.ts';
+import { createStore } from './store.ts';
+
+/** Session of the browser. `expired`: it ended while pages were open; they stay until somebody signs in again. */
+export type SessionState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'signed_out'; readonly reason: SignedOutReason | null }
+  | { readonly kind: 'active'; readonly me: CallerDescription; readonly csrfToken: string }
+  | { readonly kind: 'expired'; readonly me: CallerDescription; readonly csrfToken: string };
+
+/** Why nobody is signed in, if a person should know. */
+export type SignedOutReason = 'link' | 'oidc' | 'unreachable';
+
+/** Answer to a sign-in. */
+export interface SessionReply {
+  readonly csrf_token: string;
+  readonly expires_at: string;
+  readonly me: CallerDescription;
+}
+
+export const session = createStore<SessionState>({ kind: 'loading' });
+
+/** Take over a session from the server. Pages of another organization are not kept. */
+export function acceptSession({ csrf_token, me }: SessionReply): void {
+  const before = session.get();
+  if (before.kind === 'expired' && before.me.org.id !== me.org.id) {
+    location.assign('/console');
+    return;
+  }
+  session.set({ kind: 'active', me, csrfToken: csrf_token });
+}
+
+/** Note that the server refused the session, and wait until somebody has signed in again. */
+export function waitForSignIn(signal?: AbortSignal): Promise<void> {
+  const state = session.get();
+  if (state.kind === 'active') session.set({ ...state, kind: 'expired' });
+  return new Promise((resolve, reject) => {
+    const end = session.subscribe((next) => {
+      if (next.kind === 'expired') return;
+      end();
+      if (next.kind === 'active') resolve();
+      else reject(new DOMException('signed out', 'AbortError'));
+    });
+    signal?.addEventListener('abort', () => {
+      end();
+      reject(signal.reason);
+    });
+  });
+}
+
+export function csrfToken(): string | null {
+  const state = session.get();
+  return 'csrfToken' in state ? state.csrfToken : null;
+}
+
+/** @throws TypeError before somebody has signed in, when no page is shown */
+export function currentCaller(): CallerDescription {
+  const state = session.get();
+  if (!('me' in state)) throw new TypeError('nobody is signed in');
+  return state.me;
+}
+
+export function mayUse(scope: Scope): boolean {
+  const { scopes } = currentCaller();
+  return scopes.includes(scope) || scopes.includes('platform_admin');
+}

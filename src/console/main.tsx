@@ -1,0 +1,43 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { ApiError, callOnce } from './lib/api.ts';
+import { openLanguage } from './lib/i18n.ts';
+import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
+
+/** Token of a one-time link (`/console#link=…`), which is removed from the address at once. */
+function takeLinkToken(): string | null {
+  const token = /^#link=(.+)$/.exec(location.hash)?.[1] ?? null;
+  if (token !== null) history.replaceState(null, '', location.pathname + location.search);
+  return token;
+}
+
+/** Take the code of a sign-in at the identity provider that failed (`/console#sign-in-failed=…`). */
+function hasOidcFailed(): boolean {
+  if (!location.hash.startsWith('#sign-in-failed=')) return false;
+  history.replaceState(null, '', location.pathname + location.search);
+  return true;
+}
+
+async function openSession(link: string | null, oidcFailed: boolean): Promise<void> {
+  try {
+    const reply =
+      link === null
+        ? await callOnce<SessionReply>('/v1/sessions/current')
+        : await callOnce<SessionReply>('/v1/sessions', { method: 'POST', json: { link } });
+    acceptSession(reply);
+  } catch (error) {
+    const status = error instanceof ApiError ? error.status : 0;
+    session.set({ kind: 'signed_out', reason: reasonOf(status) });
+  }
+
+  function reasonOf(status: number): SignedOutReason | null {
+    if (oidcFailed) return 'oidc';
+    if (link !== null && status === 401) return 'link';
+    return status === 401 || status === 404 ? null : 'unreachable';
+  }
+}
+
+const link = takeLinkToken();
+await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
+const root = document.getElementById('app');
+if (root) render(<App />, root);

@@ -1,0 +1,58 @@
+/** Texts of the pages of models. */
+export const KOREAN_MODELS = {
+  Models: '모델',
+  'What turns texts into vectors, and which vectors can be compared.':
+    '텍스트를 벡터로 바꾸는 모델과, 서로 비교할 수 있는 벡터를 보여 줍니다.',
+  Catalog: '카탈로그',
+  Routing: '라우팅',
+  Calibration: '보정',
+  'Buckets and their models': '버킷과 모델',
+  'There are no models': '모델이 없습니다',
+  Dimensions: '차원',
+  'Tokens at most': '최대 토큰',
+  Space: '공간',
+  'Held-out score': '검증 점수',
+  'Built in': '내장 모델',
+  'Alias of this service': '서비스 별칭',
+  'No provider': '제공자 없음',
+  'What can be compared with what': '비교 가능한 모델',
+  'Maps into the canonical space': '표준 공간으로의 사상',
+  'Share of held-out texts that a search across the two models finds first, at {dimensions} dimensions. A dash: only the way over the reference model was measured.':
+    '두 모델 사이의 검색에서 검증용 텍스트가 첫 번째로 나온 비율입니다({dimensions}차원). 대시(–)는 기준 모델을 거친 경우만 측정했다는 뜻입니다.',
+  'Query by, documents by': '질의 모델 / 문서 모델',
+  '{model} (reference)': '{model} (기준)',
+  'There are no maps yet': '아직 사상이 없습니다',
+  'No model has been calibrated': '보정된 모델이 없습니다',
+  'service serve calibrates the models in use by itself; service projections fit does it with your texts.':
+    'service serve가 사용 중인 모델을 스스로 보정하며, service projections fit은 직접 준비한 텍스트로 보정합니다.',
+  'version {number}': '버전 {number}',
+  Grade: '등급',
+  Pairs: '쌍',
+  'Primary model': '기본 모델',
+  'For requests that name no model.': '모델을 지정하지 않은 요청에 쓰입니다.',
+  Fallback: '대체 모델',
+  'Used when the provider of the primary model fails.': '기본 모델의 제공자가 실패하면 쓰입니다.',
+  None: '없음',
+  'Change the routing': '라우팅 변경',
+  'Requests that name no model stay with {model}.': '모델을 지정하지 않은 요청은 계속 {model}을(를) 씁니다.',
+  'Requests that name no model go to {model} instead of {before}.':
+    '모델을 지정하지 않은 요청은 {before} 대신 {model}을(를) 씁니다.',
+  'There is no fallback.': '대체 모델이 없습니다.',
+  'If its provider fails, {model} takes over.': '제공자가 실패하면 {model}이(가) 대신합니다.',
+  '{count|bucket with documents keeps its model|buckets with documents keep their models}; no vector is made anew.':
+    '문서가 있는 버킷 {count}개는 모델을 유지하며 벡터를 다시 만들지 않습니다.',
+  '{count|empty bucket gets|empty buckets get} {model} with the first document.':
+    '빈 버킷 {count}개는 첫 문서부터 {model}을(를) 씁니다.',
+  'No provider is configured for {model}: its requests fail.': '{model}의 제공자가 설정되지 않아 요청이 실패합니다.',
+  'Vectors of the two models cannot be compared; calibrate both first.':
+    '두 모델의 벡터는 비교할 수 없습니다. 먼저 둘 다 보정하세요.',
+  Change: '변경',
+  'Move to another model': '다른 모델로 이동',
+  'Move {name} to another model': '{name}의 모델 변경',
+  Start: '시작',
+  'Searches go on meanwhile with the vectors that are there.': '그동안에도 기존 벡터로 검색할 수 있습니다.',
+  From: '이전',
+  To: '이후',
+  'Sent to the provider': '제공자에 보낼 텍스트',
+  Tokens: '토큰',
+} as const;

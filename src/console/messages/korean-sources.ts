@@ -1,0 +1,41 @@
+/** Texts of the pages of sources. */
+export const KOREAN_SOURCES = {
+  Sources: '소스',
+  Source: '소스',
+  'Connect a source': '소스 연결',
+  'Folders, S3 buckets and tables whose contents are kept as documents.':
+    '폴더, S3 버킷, 테이블의 내용을 문서로 유지합니다.',
+  'There are no sources yet': '아직 소스가 없습니다',
+  'An operator allows connections in service.yaml; then a source is connected here.':
+    '운영자가 service.yaml에서 연결을 허용하면 여기에서 소스를 연결할 수 있습니다.',
+  'Last synchronised': '마지막 동기화',
+  Connection: '연결',
+  'A name of the setting sources in service.yaml.': 'service.yaml의 sources 설정에 있는 이름입니다.',
+  'Configuration as JSON': 'JSON 설정',
+  'Folder: path, include, exclude. Table: table, text, title and more.':
+    '폴더: path, include, exclude. 테이블: table, text, title 등.',
+  Tags: '태그',
+  'key:value, with commas between them.': 'key:value 형식이며 쉼표로 구분합니다.',
+  Schedule: '일정',
+  'Cron expression of five fields in UTC; empty for none.': 'UTC 기준 다섯 필드의 cron 표현식입니다. 비워 두면 없음.',
+  Connect: '연결',
+  'The configuration is no JSON: {fault}': '설정이 JSON이 아닙니다: {fault}',
+  'The last synchronisation failed': '마지막 동기화에 실패했습니다',
+  Next: '다음',
+  'Earlier versions': '이전 버전',
+  Kept: '보존',
+  Replaced: '교체',
+  Configuration: '설정',
+  'The synchronisation was queued': '동기화를 대기열에 넣었습니다',
+  '{name} was disconnected': '{name}의 연결을 해제했습니다',
+  'Synchronise now': '지금 동기화',
+  Disconnect: '연결 해제',
+  'Disconnect {name}?': '{name}의 연결을 해제할까요?',
+  '{count|document of this source is|documents of this source are} removed, unless they are to stay.':
+    '보존하지 않으면 이 소스의 문서 {count}개가 삭제됩니다.',
+  'Keep its documents in the bucket': '문서를 버킷에 남기기',
+  Added: '추가',
+  Removed: '삭제',
+  Renamed: '이름 변경',
+  Unchanged: '변경 없음',
+} as const;

@@ -1,0 +1,21 @@
+/** Texts of the page of usage. */
+export const KOREAN_USAGE = {
+  Usage: '사용량',
+  Month: '월',
+  'Requests that succeeded, by day, model and axis.': '성공한 요청을 날짜, 모델, 항목별로 보여 줍니다.',
+  'Nothing was used in this month': '이 달에는 사용 기록이 없습니다',
+  'Embedding and searches count from the first request.': '임베딩과 검색은 첫 요청부터 집계됩니다.',
+  '{requests|request|requests}, {tokens|token|tokens}': '요청 {requests}건, 토큰 {tokens}개',
+  'Share of the quota of {axis}': '{axis} 할당량 사용 비율',
+  '{remaining} of {limit} left ({share})': '{limit} 중 {remaining} 남음 ({share})',
+  'No limit': '한도 없음',
+  'Tokens by day': '일별 토큰',
+  'As a table': '표로 보기',
+  Day: '날짜',
+  Requests: '요청',
+  'By model': '모델별',
+  Share: '비율',
+  embed: '임베딩',
+  embed_batch: '대량 임베딩',
+  embed_image: '이미지 임베딩',
+} as const;

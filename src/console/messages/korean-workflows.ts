@@ -1,0 +1,37 @@
+/** Texts of the pages of workflows. */
+export const KOREAN_WORKFLOWS = {
+  Workflows: '워크플로',
+  Workflow: '워크플로',
+  'New workflow': '새 워크플로',
+  'Steps that search, write and notify; each change needs an approval.':
+    '검색, 기록, 알림 단계를 잇습니다. 모든 변경에는 승인이 필요합니다.',
+  'There are no workflows yet': '아직 워크플로가 없습니다',
+  'A workflow is a graph of blocks in JSON.': '워크플로는 JSON으로 쓴 블록 그래프입니다.',
+  'Published version': '게시된 버전',
+  'Latest version': '최신 버전',
+  'Definition as JSON': 'JSON 정의',
+  'This is no JSON: {fault}': 'JSON이 아닙니다: {fault}',
+  Runs: '실행 기록',
+  'Version {number} is published': '버전 {number}을(를) 게시했습니다',
+  'Publish version {number}': '버전 {number} 게시',
+  'Delete the workflow {name}?': '워크플로 {name}을(를) 삭제할까요?',
+  'Its versions and the history of its runs are removed too.': '모든 버전과 실행 기록도 삭제됩니다.',
+  Blocks: '블록',
+  'Definition, version {number}': '정의 (버전 {number})',
+  'It is stored as a new version, which is a draft until it is published.':
+    '새 버전으로 저장되며 게시하기 전까지는 초안입니다.',
+  'It has not run yet': '아직 실행하지 않았습니다',
+  Mode: '모드',
+  Version: '버전',
+  By: '실행자',
+  'Inputs as JSON': 'JSON 입력',
+  'Try without side effects': '부작용 없이 시험',
+  'Run the published version': '게시된 버전 실행',
+  Output: '출력',
+  'Somebody with the scope workflows:approve must approve these changes.':
+    'workflows:approve 권한이 있는 사람이 승인해야 합니다.',
+  'Approve what may be done': '실행할 변경 승인',
+  'What {name} would do': '{name}의 예정 동작',
+  'Run with {count|approval|approvals}': '승인 {count}개로 실행',
+  'Inputs and output': '입력과 출력',
+} as const;

@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { formatAgo } from '../../lib/format.ts';
+import { t } from '../../lib/i18n.ts';
+import { type Page, type Resource, useAction } from '../../lib/resource.ts';
+import { linkTo } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { CollectionView } from '../../types.ts';
+import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+
+/** Collections of a bucket: parts of it that searches can be limited to. */
+export function Collections({ bucket, of }: { bucket: string; of: Resource<Page<CollectionView>> }) {
+  const [isCreating, setIsCreating] = useState(false);
+  const create = mayUse('documents:write') && (
+    <Button small icon="plus" onClick={() => setIsCreating(true)}>
+      {t('New collection')}
+    </Button>
+  );
+  return (
+    <Panel title={t('Collections')} actions={create}>
+      <Loaded of={of}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class="panel-body quiet">{t('None yet. A search can be limited to a collection.')}</p>
+          ) : (
+            <Table
+              caption={t('Collections')}
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: t('Name'), class: 'main', cell: ({ name }) => name },
+                {
+                  title: t('Search'),
+                  cell: ({ id }) => (
+                    <a href={`${linkTo('search')}?bucket=${encodeURIComponent(bucket)}&collection=${id}`}>
+                      {t('Search in it')}
+                    </a>
+                  ),
+                },
+                { title: t('Created'), wide: true, class: 'nowrap', cell: ({ created_at }) => formatAgo(created_at) },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {isCreating && <CreateDialog bucket={bucket} onClose={() => setIsCreating(false)} onSaved={of.refresh} />}
+    </Panel>
+  );
+}
+
+function CreateDialog({ bucket, onClose, onSaved }: { bucket: string; onClose: () => void; onSaved: () => void }) {
+  const [name, setName] = useState('');
+  const create = useAction(async () => {
+    const path = pathOf('v1', 'buckets', bucket, 'collections');
+    await call(path, { method: 'POST', json: { name: name.trim() } });
+    onSaved();
+    onClose();
+  });
+  return (
+    <Dialog title={t('New collection')} onClose={onClose}>
+      <Form onSubmit={() => create.run()}>
+        <TextField label={t('Name')} required maxLength={128} value={name} onValue={setName} />
+        <ActionError error={create.error} />
+        <div class="form-actions">
+          <Button onClick={onClose}>{t('Cancel')}</Button>
+          <Button type="submit" look="primary" isBusy={create.isRunning}>
+            {t('Create')}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

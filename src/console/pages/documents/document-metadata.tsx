@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { t } from '../../lib/i18n.ts';
+import { useAction } from '../../lib/resource.ts';
+import type { DocumentView, EditReply } from '../../types.ts';
+import { ActionError, Button, Check, Form, IconButton, Warnings } from '../../ui/controls.tsx';
+import { Facts, Panel } from '../../ui/page.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+interface Pair {
+  readonly id: number;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Metadata of a document, edited in place. */
+export function MetadataPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
+  const [isEditing, setIsEditing] = useState(false);
+  const entries = Object.entries(document.metadata);
+  const edit = (
+    <Button small onClick={() => setIsEditing(true)}>
+      {t('Edit')}
+    </Button>
+  );
+  return (
+    <Panel title={t('Metadata')} actions={!isEditing && edit} padded>
+      {isEditing ? (
+        <MetadataForm document={document} onDone={() => setIsEditing(false)} onSaved={onSaved} />
+      ) : entries.length === 0 ? (
+        <p class="quiet">{t('No metadata yet. It is used by filters of searches.')}</p>
+      ) : (
+        <Facts of={entries} />
+      )}
+    </Panel>
+  );
+}
+
+let nextPair = 1;
+function pairOf(key = '', value = ''): Pair {
+  nextPair += 1;
+  return { id: nextPair, key, value };
+}
+
+/** Find the change from the stored metadata to the rows of the form; null removes a key. */
+function changeOf(stored: Readonly<Record<string, string>>, pairs: readonly Pair[]): Record<string, string | null> {
+  const wanted = new Map(pairs.filter(({ key }) => key.trim() !== '').map(({ key, value }) => [key.trim(), value]));
+  const removed = Object.keys(stored).filter((key) => !wanted.has(key));
+  const changed = [...wanted].filter(([key, value]) => stored[key] !== value);
+  return { ...Object.fromEntries(removed.map((key) => [key, null])), ...Object.fromEntries(changed) };
+}
+
+function MetadataForm({
+  document,
+  onDone,
+  onSaved,
+}: {
+  document: DocumentView;
+  onDone: () => void;
+  onSaved: () => void;
+}) {
+  const [pairs, setPairs] = useState<readonly Pair[]>(() => [
+    ...Object.entries(document.metadata).map(([key, value]) => pairOf(key, value)),
+    pairOf(),
+  ]);
+  const [reindex, setReindex] = useState(false);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
+  const save = useAction(async () => {
+    const json = { metadata: changeOf(document.metadata, pairs), reindex };
+    const path = pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata');
+    const reply = await call<EditReply>(path, { method: 'PATCH', json });
+    setWarnings(reply.warnings);
+    toast(t('Saved'));
+    if (reply.warnings.length === 0) onDone();
+    onSaved();
+  });
+  const update = (id: number, change: Partial<Pair>) =>
+    setPairs(pairs.map((pair) => (pair.id === id ? { ...pair, ...change } : pair)));
+  return (
+    <Form onSubmit={() => save.run()} aria-label={t('Metadata')}>
+      {pairs.map(({ id, key, value }) => (
+        <div class="pair-row" key={id}>
+          <input
+            class="input"
+            aria-label={t('Key')}
+            placeholder={t('Key')}
+            value={key}
+            onInput={(event) => update(id, { key: event.currentTarget.value })}
+          />
+          <input
+            class="input"
+            aria-label={t('Value')}
+            placeholder={t('Value')}
+            value={value}
+            onInput={(event) => update(id, { value: event.currentTarget.value })}
+          />
+          <IconButton
+            icon="trash"
+            label={t('Remove {name}', { name: key })}
+            onClick={() => setPairs(pairs.filter((pair) => pair.id !== id))}
+          />
+        </div>
+      ))}
+      <div>
+        <Button small look="quiet" icon="plus" onClick={() => setPairs([...pairs, pairOf()])}>
+          {t('Add a key')}
+        </Button>
+      </div>
+      <Check label={t('Make the vectors anew')} isOn={reindex} onToggle={setReindex} />
+      <Warnings of={warnings} />
+      <ActionError error={save.error} />
+      <div class="form-actions">
+        <Button onClick={onDone}>{t('Cancel')}</Button>
+        <Button type="submit" look="primary" isBusy={save.isRunning}>
+          {t('Save')}
+        </Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { useAction } from '../../lib/resource.ts';
+import type { DocumentView, EditReply } from '../../types.ts';
+import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } from '../../ui/controls.tsx';
+import { Facts, Panel } from '../../ui/page.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
+const REVIEWS = ['pending', 'approved', 'rejected'] as const;
+const optionsOf = (names: readonly string[]) => names.map((value) => ({ value, label: translateName(value) }));
+
+/** Access policy of a document, edited in place. */
+export function PolicyPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
+  const [isEditing, setIsEditing] = useState(false);
+  const edit = (
+    <Button small onClick={() => setIsEditing(true)}>
+      {t('Edit')}
+    </Button>
+  );
+  return (
+    <Panel title={t('Access')} actions={!isEditing && edit} padded>
+      {isEditing ? (
+        <PolicyForm document={document} onDone={() => setIsEditing(false)} onSaved={onSaved} />
+      ) : (
+        <Facts
+          of={[
+            [t('Privacy level'), document.privacy_level],
+            [t('Classification'), translateName(document.classification)],
+            [t('Review'), translateName(document.review_status)],
+            [t('Department'), document.scope ?? t('All')],
+            [t('Public'), document.public_accessible ? t('Yes') : t('No')],
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function PolicyForm({
+  document,
+  onDone,
+  onSaved,
+}: {
+  document: DocumentView;
+  onDone: () => void;
+  onSaved: () => void;
+}) {
+  const [level, setLevel] = useState(String(document.privacy_level));
+  const [classification, setClassification] = useState(document.classification);
+  const [review, setReview] = useState(document.review_status);
+  const [scope, setScope] = useState(document.scope ?? '');
+  const [isPublic, setIsPublic] = useState(document.public_accessible);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
+  const save = useAction(async () => {
+    const json = {
+      ...(Number(level) === document.privacy_level ? {} : { privacy_level: Number(level) }),
+      ...(classification === document.classification ? {} : { classification }),
+      ...(review === document.review_status ? {} : { review_status: review }),
+      ...(isPublic === document.public_accessible ? {} : { public_accessible: isPublic }),
+      ...(scope === (document.scope ?? '') ? {} : { metadata: { scope: scope === '' ? null : scope } }),
+      reindex: false,
+    };
+    const path = pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata');
+    const reply = await call<EditReply>(path, { method: 'PATCH', json });
+    setWarnings(reply.warnings);
+    toast(t('Saved'));
+    if (reply.warnings.length === 0) onDone();
+    onSaved();
+  });
+  return (
+    <Form onSubmit={() => save.run()} aria-label={t('Access')}>
+      <TextField label={t('Privacy level')} type="number" min={1} max={10} required value={level} onValue={setLevel} />
+      <SelectField
+        label={t('Classification')}
+        value={classification}
+        options={optionsOf(CLASSIFICATIONS)}
+        onValue={setClassification}
+      />
+      <SelectField label={t('Review')} value={review} options={optionsOf(REVIEWS)} onValue={setReview} />
+      <TextField label={t('Department')} hint={t('Empty for all departments.')} value={scope} onValue={setScope} />
+      <Check label={t('Public: readable from outside of the organization')} isOn={isPublic} onToggle={setIsPublic} />
+      <Warnings of={warnings} />
+      <ActionError error={save.error} />
+      <div class="form-actions">
+        <Button onClick={onDone}>{t('Cancel')}</Button>
+        <Button type="submit" look="primary" isBusy={save.isRunning}>
+          {t('Save')}
+        </Button>
+      </div>
+    </Form>
+  );
+}

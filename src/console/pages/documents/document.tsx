@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { formatBytes, formatNumber, formatTime } from '../../lib/format.ts';
+import { t } from '../../lib/i18n.ts';
+import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { BucketView, DocumentView, JobView } from '../../types.ts';
+import { ActionError, Button, Notice } from '../../ui/controls.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { DocumentState } from './bucket.tsx';
+import { HistoryPanel } from './document-history.tsx';
+import { MetadataPanel } from './document-metadata.tsx';
+import { PolicyPanel } from './document-policy.tsx';
+import { Reader } from './reader.tsx';
+
+/** Page `/console/documents/{id}#{chunk}`: one document, with a chunk of it marked. */
+export default function DocumentPage({ parameters, place }: PageProps) {
+  const id = parameters[0] ?? '';
+  const document = useResource(
+    `document ${id}`,
+    (signal) => call<DocumentView>(pathOf('v1', 'documents', id), { signal }),
+    ['documents', 'jobs'],
+  );
+  const { data } = document;
+  return (
+    <div class="page">
+      {data ? (
+        <Header document={data} />
+      ) : (
+        <PageHeader title={t('Document')} crumbs={[{ label: t('Documents'), href: linkTo('documents') }]} />
+      )}
+      <Loaded of={document}>
+        {(shown) => (
+          <>
+            {shown.status === 'failed' && shown.error_message && (
+              <Notice tone="bad" title={t('This document could not be processed')}>
+                {shown.error_message}
+              </Notice>
+            )}
+            <div class="split">
+              <section class="panel" aria-label={t('Text')}>
+                <Reader document={shown} cited={place.hash} />
+              </section>
+              <div class="stack">
+                <Panel title={t('Facts')} padded>
+                  <DocumentFacts document={shown} />
+                </Panel>
+                <MetadataPanel document={shown} onSaved={document.refresh} />
+                <PolicyPanel document={shown} onSaved={document.refresh} />
+                <HistoryPanel document={shown} />
+              </div>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function Header({ document }: { document: DocumentView }) {
+  const [isDeleting, setIsDeleting] = useState(false);
+  const { bucket_id: bucketId, id, file_name: name } = document;
+  const bucket = useResource(`bucket ${bucketId}`, (signal) =>
+    call<BucketView>(pathOf('v1', 'buckets', bucketId), { signal }),
+  );
+  const bucketName = bucket.data?.name ?? bucketId;
+  const remove = async () => {
+    await call(pathOf('v1', 'buckets', bucketId, 'documents', id), { method: 'DELETE' });
+    toast(t('{name} was deleted', { name }));
+    navigate(linkTo('buckets', bucketId));
+  };
+  return (
+    <>
+      <PageHeader
+        title={name}
+        crumbs={[
+          { label: t('Documents'), href: linkTo('documents') },
+          { label: bucketName, href: linkTo('buckets', bucketId) },
+        ]}
+        actions={<DocumentActions document={document} onDelete={() => setIsDeleting(true)} />}
+      />
+      {isDeleting && (
+        <ConfirmDialog
+          title={t('Delete this document?')}
+          action={t('Delete for good')}
+          onConfirm={remove}
+          onClose={() => setIsDeleting(false)}
+        >
+          <p>{t('{name}, its chunks and its files are removed for good.', { name })}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** Find the newest job of a document. */
+async function findJob(document: DocumentView): Promise<JobView | undefined> {
+  const query = { document_id: document.id, limit: 1 };
+  const [job] = await call<readonly JobView[]>('/v1/jobs', { query });
+  return job;
+}
+
+function DocumentActions({ document, onDelete }: { document: DocumentView; onDelete: () => void }) {
+  const reprocess = useAction(async () => {
+    // An edit that changes nothing but asks for new vectors queues a job, also where the first job is not listed any more.
+    const job = await findJob(document);
+    if (job !== undefined && ['ready', 'failed', 'cancelled'].includes(job.status)) {
+      await call(pathOf('v1', 'jobs', job.id, 'reprocess'), { method: 'POST' });
+    } else {
+      await call(pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata'), {
+        method: 'PATCH',
+        json: { metadata: {}, reindex: true },
+      });
+    }
+    toast(t('The document is processed again'));
+  });
+  const download = useAction(async () => {
+    const job = await findJob(document);
+    const files = job === undefined ? null : await call<Page<unknown>>(pathOf('v1', 'jobs', job.id, 'files'));
+    if (job === undefined || files?.data.length === 0)
+      throw new Error(t('The original file is not kept with a recent job.'));
+    location.assign(pathOf('v1', 'jobs', job.id, 'download'));
+  });
+  return (
+    <>
+      <Button icon="download" isBusy={download.isRunning} onClick={() => download.run()}>
+        {t('Original')}
+      </Button>
+      {mayUse('jobs:write') && (
+        <Button icon="refresh" isBusy={reprocess.isRunning} onClick={() => reprocess.run()}>
+          {t('Process again')}
+        </Button>
+      )}
+      {mayUse('documents:write') && (
+        <Button look="danger" icon="trash" onClick={onDelete}>
+          {t('Delete')}
+        </Button>
+      )}
+      <ActionError error={reprocess.error ?? download.error} />
+    </>
+  );
+}
+
+function DocumentFacts({ document }: { document: DocumentView }) {
+  const { status, searchable, file_type, size_bytes, page_count, chunks_count, embed_model, source_path } = document;
+  return (
+    <Facts
+      of={[
+        [t('State'), <DocumentState key="state" status={status} searchable={searchable} />],
+        [t('Type'), file_type ?? '–'],
+        [t('Size'), formatBytes(size_bytes)],
+        ...(page_count === null ? [] : [[t('Pages'), formatNumber(page_count)] as const]),
+        [t('Chunks'), chunks_count === null ? '–' : formatNumber(chunks_count)],
+        ...(embed_model === null ? [] : [[t('Model'), embed_model] as const]),
+        ...(source_path === null ? [] : [[t('Source path'), source_path] as const]),
+        ...(document.event_time === null ? [] : [[t('Time of the content'), formatTime(document.event_time)] as const]),
+        [t('Uploaded'), formatTime(document.created_at)],
+        [t('Changed'), formatTime(document.updated_at)],
+        [t('Id'), <code key="id">{document.id}</code>],
+      ]}
+    />
+  );
+}

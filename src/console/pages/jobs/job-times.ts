@@ -1,0 +1,9 @@
+import { formatDuration } from '../../lib/format.ts';
+import type { JobView } from '../../types.ts';
+
+/** Time from the start of a job to its end, or to now. */
+export function lengthOf({ started_at, completed_at }: JobView): string {
+  if (started_at === null) return '–';
+  const endMs = completed_at === null ? Date.now() : Date.parse(completed_at);
+  return formatDuration(Math.max(0, endMs - Date.parse(started_at)));
+}

@@ -1,0 +1,41 @@
+import { t } from '../../lib/i18n.ts';
+import { linkTo } from '../../lib/router.ts';
+import type { BulkEditReply } from '../../types.ts';
+import { Warnings } from '../../ui/controls.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+
+/** Documents that a statement matches, and what happens to each. */
+export function ReplyView({ reply, isSelect }: { reply: BulkEditReply; isSelect: boolean }) {
+  if (reply.matched === 0)
+    return <Empty title={t('No document matches')}>{t('Change the condition and try again.')}</Empty>;
+  return (
+    <>
+      <div class="panel-body stack">
+        <p>
+          {t('{count|document matches|documents match}.', { count: reply.matched })}{' '}
+          {!isSelect &&
+            reply.reindex_queued > 0 &&
+            t('The vectors of {count} are made anew.', { count: reply.reindex_queued })}
+        </p>
+        <Warnings of={reply.warnings} />
+      </div>
+      <Table
+        caption={t('Documents')}
+        rows={reply.items}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: t('Document'), cell: ({ id }) => <a href={linkTo('documents', id)}>{id}</a> },
+          { title: isSelect ? t('Metadata') : t('Metadata afterwards'), cell: ({ metadata }) => describe(metadata) },
+          { title: t('Searchable'), wide: true, cell: ({ searchable }) => (searchable ? t('Yes') : t('No')) },
+          { title: t('Note'), wide: true, cell: ({ warnings }) => warnings.join(' ') },
+        ]}
+      />
+    </>
+  );
+}
+
+function describe(metadata: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key} = ${value}`);
+  return pairs.length === 0 ? '–' : pairs.join(', ');
+}

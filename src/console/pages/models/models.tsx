@@ -1,0 +1,96 @@
+import { call } from '../../lib/api.ts';
+import { formatNumber, formatScore } from '../../lib/format.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { type Page, useResource } from '../../lib/resource.ts';
+import { linkTo, type PageProps } from '../../lib/router.ts';
+import type { ModelView } from '../../types.ts';
+import { PageHeader, Panel, Tabs } from '../../ui/page.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Table } from '../../ui/table.tsx';
+import { BucketModels } from './bucket-models.tsx';
+import { Calibration } from './calibration.tsx';
+import { RoutingPanel } from './routing.tsx';
+
+const PARTS = [
+  { part: '', label: 'Catalog' },
+  { part: 'routing', label: 'Routing' },
+  { part: 'calibration', label: 'Calibration' },
+  { part: 'buckets', label: 'Buckets and their models' },
+] as const;
+
+/** Page `/console/models`, and its parts: routing, calibration, and the models of buckets. */
+export default function ModelsPage({ parameters }: PageProps) {
+  const current = parameters[0] ?? '';
+  const models = useResource('models', (signal) => call<Page<ModelView>>('/v1/models', { signal }), ['providers']);
+  return (
+    <div class="page">
+      <PageHeader title={t('Models')}>
+        {t('What turns texts into vectors, and which vectors can be compared.')}
+      </PageHeader>
+      <Tabs
+        label={t('Models')}
+        tabs={PARTS.map(({ part, label }) => ({
+          label: t(label),
+          href: part === '' ? linkTo('models') : linkTo('models', part),
+          isCurrent: part === current,
+        }))}
+      />
+      <Loaded of={models}>
+        {({ data }) => {
+          if (current === 'routing') return <RoutingPanel models={data} />;
+          if (current === 'calibration') return <Calibration />;
+          if (current === 'buckets') return <BucketModels models={data} />;
+          return <Catalog models={data} />;
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+function Catalog({ models }: { models: readonly ModelView[] }) {
+  const vendors = Map.groupBy(models, ({ owned_by }) => owned_by);
+  if (models.length === 0) return <Empty title={t('There are no models')} />;
+  return (
+    <div class="stack loose">
+      {[...vendors].map(([vendor, list]) => (
+        <Panel key={vendor} title={vendorName(vendor)}>
+          <Table
+            caption={vendorName(vendor)}
+            rows={list}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: t('Model'), class: 'main', cell: ({ id }) => id },
+              { title: t('State'), cell: stateCell },
+              { title: t('Kind'), wide: true, cell: ({ kind }) => translateName(kind) },
+              {
+                title: t('Dimensions'),
+                numeric: true,
+                wide: true,
+                cell: ({ default_dimension }) => formatNumber(default_dimension),
+              },
+              {
+                title: t('Tokens at most'),
+                numeric: true,
+                wide: true,
+                cell: ({ max_tokens }) => formatNumber(max_tokens),
+              },
+              { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
+              { title: t('Held-out score'), numeric: true, wide: true, cell: ({ score }) => formatScore(score) },
+            ]}
+          />
+        </Panel>
+      ))}
+    </div>
+  );
+}
+
+function vendorName(vendor: string): string {
+  if (vendor === 'local') return t('Built in');
+  return vendor === 'service' ? t('Alias of this service') : vendor;
+}
+
+function stateCell({ available, status, calibrated }: ModelView) {
+  if (!available && status === null) return <span class="quiet">{t('No provider')}</span>;
+  return <Status of={status ?? (calibrated ? 'calibrated' : 'served')} />;
+}

@@ -1,0 +1,18 @@
+import { t } from '../../lib/i18n.ts';
+import { linkTo } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
+import { Tabs } from '../../ui/page.tsx';
+
+export function PeopleTabs({ current }: { current: 'keys' | 'people' | 'organizations' }) {
+  const tabs = [
+    { page: 'keys', label: t('Keys') },
+    { page: 'people', label: t('People') },
+    ...(mayUse('platform_admin') ? [{ page: 'organizations', label: t('Organizations') }] : []),
+  ];
+  return (
+    <Tabs
+      label={t('Keys and people')}
+      tabs={tabs.map(({ page, label }) => ({ label, href: linkTo(page), isCurrent: page === current }))}
+    />
+  );
+}

@@ -1,0 +1,36 @@
+import { useState } from 'preact/hooks';
+import { pathOf } from '../../lib/api.ts';
+import { t } from '../../lib/i18n.ts';
+import { CodeBlock } from '../../ui/code.tsx';
+import { Button } from '../../ui/controls.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { asCurl, asPython, asTypeScript } from './request-code.ts';
+import { bodyOf, type SearchForm } from './search-form.ts';
+
+const LANGUAGES = { curl: asCurl, Python: asPython, TypeScript: asTypeScript } as const;
+type CodeLanguage = keyof typeof LANGUAGES;
+
+/** The search of the page as a request of the API. */
+export function RequestCode({ form }: { form: SearchForm }) {
+  const [language, setLanguage] = useState<CodeLanguage>('curl');
+  const request = {
+    url: `${location.origin}${pathOf('v2', 'buckets', form.bucket, 'search')}`,
+    body: bodyOf(form, form.modes[0] ?? 'hybrid'),
+  };
+  const buttons = (Object.keys(LANGUAGES) as CodeLanguage[]).map((name) => (
+    <Button
+      key={name}
+      small
+      look={name === language ? 'plain' : 'quiet'}
+      aria-pressed={name === language}
+      onClick={() => setLanguage(name)}
+    >
+      {name}
+    </Button>
+  ));
+  return (
+    <Panel title={t('The same request')} actions={buttons} padded>
+      <CodeBlock code={LANGUAGES[language](request)} label={language} />
+    </Panel>
+  );
+}

@@ -1,0 +1,116 @@
+import { Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import { formatScore } from '../../lib/format.ts';
+import { t } from '../../lib/i18n.ts';
+import { linkTo } from '../../lib/router.ts';
+import type { SearchResult } from '../../types.ts';
+import { Badge, Button } from '../../ui/controls.tsx';
+import { Facts } from '../../ui/page.tsx';
+import { placeOf } from '../documents/reader.tsx';
+import type { LegRanks } from './answers.ts';
+import { findTerms, markTerms } from './matched-terms.ts';
+
+interface ResultProps {
+  readonly result: SearchResult;
+  readonly rank: number;
+  readonly ranks: LegRanks;
+  readonly query: string;
+}
+
+/** One result: its text with the matched words, where it is from, its scores, and why it is there. */
+export function Result({ result, rank, ranks, query }: ResultProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { citation, chunk_index: index, document_id: documentId, score, text } = result;
+  const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
+  return (
+    <li class="result">
+      <div class="row spread">
+        <span class="grow">
+          <span class="faint number">{rank}</span>{' '}
+          <a class="result-name" href={`${linkTo('documents', documentId)}#${index}`}>
+            {citation.file_name}
+          </a>
+        </span>
+        <span class="number">{formatScore(score)}</span>
+      </div>
+      {where !== '' && <span class="faint">{where}</span>}
+      <ScoreBar score={score} />
+      <p class={isOpen ? 'result-text whole' : 'result-text'}>
+        {markTerms(text, query).map(({ part, isTerm, at }) =>
+          isTerm ? <mark key={at}>{part}</mark> : <Fragment key={at}>{part}</Fragment>,
+        )}
+      </p>
+      <div class="row spread">
+        <Scores result={result} />
+        <Button small look="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {isOpen ? t('Less') : t('Why is it here?')}
+        </Button>
+      </div>
+      {isOpen && <Reasons result={result} ranks={ranks} query={query} />}
+    </li>
+  );
+}
+
+const BAR_STEPS = 20;
+
+/** Bar of a score from 0 to 1, drawn as an SVG, since a page of the console has no style attributes. */
+function ScoreBar({ score }: { score: number }) {
+  const width = Math.round(Math.min(Math.max(score, 0), 1) * BAR_STEPS * 5);
+  return (
+    <svg class="score-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+      <rect width={width} height="4" />
+    </svg>
+  );
+}
+
+function Scores({ result: { scores } }: { result: SearchResult }) {
+  const { vector_score, bm25_score, rrf_score, rerank_score } = scores;
+  const shown = [
+    [t('meaning'), vector_score],
+    [t('words'), bm25_score],
+    [t('fused'), rrf_score],
+    [t('rerank'), rerank_score],
+  ] as const;
+  return (
+    <div class="result-scores">
+      {shown.map(([name, value]) =>
+        value === null ? null : (
+          <span key={name}>
+            {name} {value.toPrecision(3)}
+          </span>
+        ),
+      )}
+    </div>
+  );
+}
+
+function Reasons({ result, ranks, query }: Omit<ResultProps, 'rank'>) {
+  const terms = findTerms(result.text, query);
+  const rankText = (value: number | null) =>
+    value === null ? t('not among the first 100') : t('rank {number}', { number: value });
+  const metadata = Object.entries(result.metadata);
+  return (
+    <Facts
+      of={[
+        [t('By meaning'), rankText(ranks.vector)],
+        [t('By words'), rankText(ranks.keyword)],
+        [t('Words of the query in it'), <Terms key="terms" terms={terms} />],
+        ...metadata.map(([key, value]) => [key, value] as const),
+        [t('Chunk'), <code key="id">{result.id}</code>],
+      ]}
+    />
+  );
+}
+
+function Terms({ terms }: { terms: readonly string[] }) {
+  if (terms.length === 0) return <>{t('none as written; the meaning or another form matched')}</>;
+  return (
+    <span class="row">
+      {terms.map((term) => (
+        <Badge key={term} plain tone="info">
+          {term}
+        </Badge>
+      ))}
+    </span>
+  );
+}

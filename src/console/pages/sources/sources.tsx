@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks';
+import { call } from '../../lib/api.ts';
+import { formatAgo, formatNumber } from '../../lib/format.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { useResource } from '../../lib/resource.ts';
+import { linkTo } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { SourceView } from '../../types.ts';
+import { Button } from '../../ui/controls.tsx';
+import { PageHeader, Panel } from '../../ui/page.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Table } from '../../ui/table.tsx';
+import { NewSourceDialog } from './new-source.tsx';
+
+/** Page `/console/sources`: connected folders, S3 buckets and tables. */
+export default function SourcesPage() {
+  const [isCreating, setIsCreating] = useState(false);
+  const sources = useResource('sources', (signal) => call<readonly SourceView[]>('/v1/memory/sources', { signal }), [
+    'sources',
+    'jobs',
+  ]);
+  const create = mayUse('sources:manage') && (
+    <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
+      {t('Connect a source')}
+    </Button>
+  );
+  return (
+    <div class="page">
+      <PageHeader title={t('Sources')} actions={create}>
+        {t('Folders, S3 buckets and tables whose contents are kept as documents.')}
+      </PageHeader>
+      <Panel>
+        <Loaded of={sources}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty title={t('There are no sources yet')}>
+                {t('An operator allows connections in service.yaml; then a source is connected here.')}
+              </Empty>
+            ) : (
+              <SourceTable rows={rows} />
+            )
+          }
+        </Loaded>
+      </Panel>
+      {isCreating && <NewSourceDialog onClose={() => setIsCreating(false)} onSaved={sources.refresh} />}
+    </div>
+  );
+}
+
+function SourceTable({ rows }: { rows: readonly SourceView[] }) {
+  return (
+    <Table
+      caption={t('Sources')}
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: t('Name'),
+          cell: ({ id, name, error_message }) => (
+            <>
+              <a class="main" href={linkTo('sources', id)}>
+                {name}
+              </a>
+              {error_message && <span class="sub">{error_message}</span>}
+            </>
+          ),
+        },
+        { title: t('State'), cell: ({ sync_state }) => <Status of={sync_state} /> },
+        { title: t('Type'), wide: true, cell: ({ type, connection }) => `${translateName(type)} · ${connection}` },
+        {
+          title: t('Documents'),
+          numeric: true,
+          wide: true,
+          cell: (source) => formatNumber(source.indexed_document_count),
+        },
+        {
+          title: t('Last synchronised'),
+          wide: true,
+          class: 'nowrap',
+          cell: ({ last_synced_at }) => (last_synced_at === null ? t('Never') : formatAgo(last_synced_at)),
+        },
+      ]}
+    />
+  );
+}

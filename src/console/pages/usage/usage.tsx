@@ -1,0 +1,178 @@
+import { useMemo } from 'preact/hooks';
+import { call } from '../../lib/api.ts';
+import { formatNumber, formatPercent } from '../../lib/format.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { useResource } from '../../lib/resource.ts';
+import { type PageProps, replaceQuery } from '../../lib/router.ts';
+import type { UsageSummary } from '../../types.ts';
+import { DayChart, type DayValue } from '../../ui/chart.tsx';
+import { PageHeader, Panel } from '../../ui/page.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const MONTHS_OFFERED = 12;
+
+/** First moments of a month and of the next one, in UTC; `month` is `2026-11`. */
+function periodOf(month: string): { from: string; to: string } {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return {
+    from: new Date(Date.UTC(year, number - 1, 1)).toISOString(),
+    to: new Date(Date.UTC(year, number, 1)).toISOString(),
+  };
+}
+
+function recentMonths(now = new Date()): string[] {
+  return Array.from({ length: MONTHS_OFFERED }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  );
+}
+
+/** Page `/console/usage`: the usage of the organization in a month. */
+export default function UsagePage({ place }: PageProps) {
+  const months = recentMonths();
+  const month = months.find((each) => each === place.query.get('month')) ?? months[0] ?? '';
+  const usage = useResource(`usage ${month}`, (signal) =>
+    call<UsageSummary>('/v1/usage/summary', { query: periodOf(month), signal }),
+  );
+  const choice = (
+    <select
+      class="input"
+      aria-label={t('Month')}
+      value={month}
+      onChange={(event) => replaceQuery({ month: event.currentTarget.value })}
+    >
+      {months.map((each) => (
+        <option key={each} value={each}>
+          {each}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <div class="page">
+      <PageHeader title={t('Usage')} actions={choice}>
+        {t('Requests that succeeded, by day, model and axis.')}
+      </PageHeader>
+      <Loaded of={usage}>{(summary) => <Summary usage={summary} />}</Loaded>
+    </div>
+  );
+}
+
+function Summary({ usage }: { usage: UsageSummary }) {
+  return (
+    <>
+      <Quotas usage={usage} />
+      {usage.by_day.length === 0 ? (
+        <Panel>
+          <Empty title={t('Nothing was used in this month')}>
+            {t('Embedding and searches count from the first request.')}
+          </Empty>
+        </Panel>
+      ) : (
+        <>
+          <Days usage={usage} />
+          <Models usage={usage} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Quotas({ usage }: { usage: UsageSummary }) {
+  return (
+    <div class="tiles">
+      {Object.entries(usage.axes).map(([axis, { requests, texts, images, limit, remaining, tokens }]) => {
+        const used = axis === 'embed_image' ? images : texts;
+        return (
+          <div class="tile" key={axis}>
+            <span class="faint">{translateName(axis)}</span>
+            <span class="value">{formatNumber(used)}</span>
+            <span class="faint">
+              {t('{requests|request|requests}, {tokens|token|tokens}', {
+                requests,
+                tokens,
+              })}
+            </span>
+            {limit !== null && remaining !== null ? (
+              <>
+                <progress
+                  value={limit - remaining}
+                  max={Math.max(limit, 1)}
+                  aria-label={t('Share of the quota of {axis}', { axis: translateName(axis) })}
+                />
+                <span class="faint">
+                  {t('{remaining} of {limit} left ({share})', {
+                    remaining: formatNumber(remaining),
+                    limit: formatNumber(limit),
+                    share: formatPercent(limit === 0 ? 0 : remaining / limit),
+                  })}
+                </span>
+              </>
+            ) : (
+              <span class="faint">{t('No limit')}</span>
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Days({ usage }: { usage: UsageSummary }) {
+  const days = useMemo<DayValue[]>(() => everyDay(usage), [usage]);
+  return (
+    <Panel title={t('Tokens by day')} padded>
+      <DayChart label={t('Tokens by day')} days={days} />
+      <details>
+        <summary>{t('As a table')}</summary>
+        <Table
+          caption={t('Tokens by day')}
+          rows={usage.by_day}
+          keyOf={({ date }) => date}
+          columns={[
+            { title: t('Day'), cell: ({ date }) => date },
+            { title: t('Requests'), numeric: true, cell: ({ requests }) => formatNumber(requests) },
+            { title: t('Tokens'), numeric: true, cell: ({ tokens }) => formatNumber(tokens) },
+          ]}
+        />
+      </details>
+    </Panel>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days of the period up to now, also those without use. */
+function everyDay({ period, by_day }: UsageSummary): DayValue[] {
+  const tokens = new Map(by_day.map((day) => [day.date, day.tokens]));
+  const days: DayValue[] = [];
+  const endMs = Math.min(Date.parse(period.end), Date.now());
+  for (let ms = Date.parse(period.start); ms < endMs; ms += DAY_MS) {
+    const date = new Date(ms).toISOString().slice(0, 10);
+    days.push({ date, value: tokens.get(date) ?? 0 });
+  }
+  return days;
+}
+
+function Models({ usage }: { usage: UsageSummary }) {
+  const total = usage.by_model.reduce((sum, { tokens }) => sum + tokens, 0);
+  return (
+    <Panel title={t('By model')}>
+      <Table
+        caption={t('By model')}
+        rows={usage.by_model}
+        keyOf={({ model }) => model}
+        columns={[
+          { title: t('Model'), class: 'main', cell: ({ model }) => model },
+          { title: t('Requests'), numeric: true, wide: true, cell: ({ requests }) => formatNumber(requests) },
+          { title: t('Tokens'), numeric: true, cell: ({ tokens }) => formatNumber(tokens) },
+          {
+            title: t('Share'),
+            numeric: true,
+            cell: ({ tokens }) => formatPercent(total === 0 ? 0 : tokens / total, 1),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,68 @@
+import { call, pathOf } from '../../lib/api.ts';
+import { formatTime } from '../../lib/format.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { useResource } from '../../lib/resource.ts';
+import { linkTo, type PageProps } from '../../lib/router.ts';
+import type { RunView } from '../../types.ts';
+import { CodeBlock } from '../../ui/code.tsx';
+import { Notice } from '../../ui/controls.tsx';
+import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { Status } from '../../ui/status.tsx';
+import { BlockList } from './block-list.tsx';
+
+/** Page `/console/workflows/{id}/runs/{run}`. */
+export default function RunPage({ parameters }: PageProps) {
+  const [workflow = '', id = ''] = parameters;
+  const run = useResource(
+    `run ${id}`,
+    (signal) => call<RunView>(pathOf('v1', 'workflows', workflow, 'runs', id), { signal }),
+    ['runs'],
+  );
+  return (
+    <div class="page">
+      <PageHeader
+        title={t('Run')}
+        crumbs={[
+          { label: t('Workflows'), href: linkTo('workflows') },
+          { label: t('Workflow'), href: linkTo('workflows', workflow) },
+        ]}
+      />
+      <Loaded of={run}>{(shown) => <RunDetails run={shown} />}</Loaded>
+    </div>
+  );
+}
+
+function RunDetails({ run }: { run: RunView }) {
+  return (
+    <>
+      {run.error && (
+        <Notice tone="bad" title={t('Failed')}>
+          {run.error}
+        </Notice>
+      )}
+      <Panel title={t('Facts')} padded>
+        <Facts
+          of={[
+            [t('State'), <Status key="state" of={run.status} />],
+            [t('Mode'), translateName(run.mode)],
+            [t('Version'), run.version],
+            [t('By'), run.actor],
+            [t('Started'), formatTime(run.started_at)],
+            [t('Ended'), run.finished_at === null ? '–' : formatTime(run.finished_at)],
+            [t('Id'), <code key="id">{run.run_id}</code>],
+          ]}
+        />
+      </Panel>
+      <Panel title={t('Blocks')} padded>
+        <BlockList blocks={run.blocks} />
+      </Panel>
+      <Panel title={t('Inputs and output')} padded>
+        <CodeBlock
+          code={JSON.stringify({ inputs: run.inputs, output: run.output }, null, 2)}
+          label={t('Inputs and output')}
+        />
+      </Panel>
+    </>
+  );
+}

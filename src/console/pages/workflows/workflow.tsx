@@ -1,0 +1,190 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { formatAgo, formatTime } from '../../lib/format.ts';
+import { t, translateName } from '../../lib/i18n.ts';
+import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { RunSummary, WorkflowDetail } from '../../types.ts';
+import { CodeBlock } from '../../ui/code.tsx';
+import { ActionError, Badge, Button, Field, Form } from '../../ui/controls.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { blocksOf, parseDefinition } from './definition.ts';
+import { RunPanel } from './run-panel.tsx';
+
+/** Page `/console/workflows/{id}`: the definition, trying it, running it with approvals, and its runs. */
+export default function WorkflowPage({ parameters }: PageProps) {
+  const id = parameters[0] ?? '';
+  const workflow = useResource(`workflow ${id}`, (signal) =>
+    call<WorkflowDetail>(pathOf('v1', 'workflows', id), { signal }),
+  );
+  const runs = useResource(
+    `runs ${id}`,
+    (signal) => call<Page<RunSummary>>(pathOf('v1', 'workflows', id, 'runs'), { signal }),
+    ['runs'],
+  );
+  return (
+    <div class="page">
+      <PageHeader
+        title={workflow.data?.name ?? t('Workflow')}
+        crumbs={[{ label: t('Workflows'), href: linkTo('workflows') }]}
+        actions={
+          workflow.data &&
+          mayUse('workflows:manage') && <WorkflowActions workflow={workflow.data} onChange={workflow.refresh} />
+        }
+      />
+      <Loaded of={workflow}>
+        {(shown) => (
+          <>
+            <WorkflowFacts workflow={shown} />
+            {mayUse('workflows:run') && <RunPanel workflow={shown} onRun={runs.refresh} />}
+            <DefinitionPanel workflow={shown} onSaved={workflow.refresh} />
+          </>
+        )}
+      </Loaded>
+      <Panel title={t('Runs')}>
+        <Loaded of={runs}>{({ data }) => <Runs runs={data} />}</Loaded>
+      </Panel>
+    </div>
+  );
+}
+
+function WorkflowActions({ workflow, onChange }: { workflow: WorkflowDetail; onChange: () => void }) {
+  const [isDeleting, setIsDeleting] = useState(false);
+  const { id, name, latest_version: latest, published_version: published } = workflow;
+  const publish = useAction(async () => {
+    await call(pathOf('v1', 'workflows', id, 'publish'), { method: 'POST', json: { version: latest } });
+    toast(t('Version {number} is published', { number: latest }));
+    onChange();
+  });
+  const remove = async () => {
+    await call(pathOf('v1', 'workflows', id), { method: 'DELETE' });
+    navigate(linkTo('workflows'));
+  };
+  return (
+    <>
+      {published !== latest && (
+        <Button look="primary" isBusy={publish.isRunning} onClick={() => publish.run()}>
+          {t('Publish version {number}', { number: latest })}
+        </Button>
+      )}
+      <Button look="danger" icon="trash" onClick={() => setIsDeleting(true)}>
+        {t('Delete')}
+      </Button>
+      <ActionError error={publish.error} />
+      {isDeleting && (
+        <ConfirmDialog
+          title={t('Delete the workflow {name}?', { name })}
+          action={t('Delete for good')}
+          typed={name}
+          onConfirm={remove}
+          onClose={() => setIsDeleting(false)}
+        >
+          <p>{t('Its versions and the history of its runs are removed too.')}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function WorkflowFacts({ workflow }: { workflow: WorkflowDetail }) {
+  return (
+    <Panel title={t('Facts')} padded>
+      <Facts
+        of={[
+          [t('State'), <Status key="state" of={workflow.status} />],
+          [t('Published version'), workflow.published_version ?? '–'],
+          [t('Latest version'), workflow.latest_version],
+          [
+            t('Blocks'),
+            <span class="row" key="blocks">
+              {blocksOf(workflow.definition).map(({ id, type }) => (
+                <Badge key={id} plain>
+                  {id} · {translateName(type)}
+                </Badge>
+              ))}
+            </span>,
+          ],
+          [t('Changed'), formatTime(workflow.updated_at)],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function DefinitionPanel({ workflow, onSaved }: { workflow: WorkflowDetail; onSaved: () => void }) {
+  const stored = JSON.stringify(workflow.definition, null, 2);
+  const [text, setText] = useState<string | null>(null);
+  const save = useAction(async () => {
+    const json = { definition: parseDefinition(text ?? stored) };
+    await call<WorkflowDetail>(pathOf('v1', 'workflows', workflow.id), { method: 'PUT', json });
+    toast(t('Saved'));
+    setText(null);
+    onSaved();
+  });
+  const edit = text === null && mayUse('workflows:manage') && (
+    <Button small onClick={() => setText(stored)}>
+      {t('Edit')}
+    </Button>
+  );
+  return (
+    <Panel title={t('Definition, version {number}', { number: workflow.version })} actions={edit} padded>
+      {text === null ? (
+        <CodeBlock code={stored} label={t('Definition as JSON')} />
+      ) : (
+        <Form onSubmit={() => save.run()} aria-label={t('Definition as JSON')}>
+          <Field
+            label={t('Definition as JSON')}
+            hint={t('It is stored as a new version, which is a draft until it is published.')}
+          >
+            {(control) => (
+              <textarea
+                class="input code-input"
+                rows={18}
+                spellcheck={false}
+                {...control}
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+          <ActionError error={save.error} />
+          <div class="form-actions">
+            <Button onClick={() => setText(null)}>{t('Cancel')}</Button>
+            <Button type="submit" look="primary" isBusy={save.isRunning}>
+              {t('Save')}
+            </Button>
+          </div>
+        </Form>
+      )}
+    </Panel>
+  );
+}
+
+function Runs({ runs }: { runs: readonly RunSummary[] }) {
+  if (runs.length === 0) return <Empty title={t('It has not run yet')} />;
+  return (
+    <Table
+      caption={t('Runs')}
+      rows={runs}
+      keyOf={({ run_id }) => run_id}
+      columns={[
+        {
+          title: t('Run'),
+          class: 'main',
+          cell: ({ run_id, workflow_id }) => <a href={linkTo('workflows', workflow_id, 'runs', run_id)}>{run_id}</a>,
+        },
+        { title: t('State'), cell: ({ status }) => <Status of={status} /> },
+        { title: t('Mode'), cell: ({ mode }) => translateName(mode) },
+        { title: t('Version'), numeric: true, wide: true, cell: ({ version }) => version },
+        { title: t('By'), wide: true, cell: ({ actor }) => actor },
+        { title: t('Started'), wide: true, class: 'nowrap', cell: ({ started_at }) => formatAgo(started_at) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,47 @@
+import type { ComponentType } from 'preact';
+import type { PageProps } from './lib/router.ts';
+
+export interface PageModule {
+  readonly default: ComponentType<PageProps>;
+}
+
+type Load = () => Promise<PageModule>;
+
+/** Pages by their address below `/console`; `*` stands for any segment. Each is loaded when it is first opened. */
+const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
+  ['', () => import('./pages/overview/overview.tsx')],
+  ['overview', () => import('./pages/overview/overview.tsx')],
+  ['documents', () => import('./pages/documents/buckets.tsx')],
+  ['buckets/*', () => import('./pages/documents/bucket.tsx')],
+  ['search', () => import('./pages/search/search.tsx')],
+  ['jobs', () => import('./pages/jobs/jobs.tsx')],
+  ['jobs/*', () => import('./pages/jobs/job.tsx')],
+  ['metadata', () => import('./pages/metadata/metadata.tsx')],
+  ['models', () => import('./pages/models/models.tsx')],
+  ['models/*', () => import('./pages/models/models.tsx')],
+  ['map', () => import('./pages/map/map.tsx')],
+  ['channels', () => import('./pages/channels/channels.tsx')],
+  ['channels/*', () => import('./pages/channels/channels.tsx')],
+  ['organizations', () => import('./pages/people/organizations.tsx')],
+  ['usage', () => import('./pages/usage/usage.tsx')],
+  ['keys', () => import('./pages/people/keys.tsx')],
+  ['people', () => import('./pages/people/people.tsx')],
+  ['sources', () => import('./pages/sources/sources.tsx')],
+  ['sources/*', () => import('./pages/sources/source.tsx')],
+  ['workflows', () => import('./pages/workflows/workflows.tsx')],
+  ['workflows/*', () => import('./pages/workflows/workflow.tsx')],
+  ['workflows/*/runs/*', () => import('./pages/workflows/run.tsx')],
+  ['documents/*', () => import('./pages/documents/document.tsx')],
+];
+
+const TABLE = PAGES.map(([pattern, load]) => ({ pattern: pattern.split('/').filter(Boolean), load }));
+
+/** Find the page of an address. `load` is undefined if there is none. */
+export function pageOf(segments: readonly string[]): { load: Load | undefined; parameters: readonly string[] } {
+  const found = TABLE.find(
+    ({ pattern }) =>
+      pattern.length === segments.length && pattern.every((part, at) => part === '*' || part === segments[at]),
+  );
+  const parameters = segments.filter((_, at) => found?.pattern[at] === '*');
+  return { load: found?.load, parameters };
+}

@@ -1,0 +1,23 @@
+/** Types of the API, inferred from the schemas of the routes. No code of the service gets into the pages. */
+export type { Scope } from '../access/caller.ts';
+export type { CallerDescription } from '../access/describe-caller.ts';
+export type { ApiKey, Organization, User } from '../access/schema.ts';
+export type { Overview } from '../appliance/overview/schema.ts';
+export type { DeliveryView } from '../channels/list-records.ts';
+export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
+export type { BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
+export type { RoutingView } from '../embedding/routing.ts';
+export type { DocumentChunks } from '../ingest/document-text.ts';
+export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
+export type { JobView } from '../jobs/schema.ts';
+export type { SourceView } from '../memory/schema.ts';
+export type { HistoryEntry } from '../metadata/read-history.ts';
+export type { BulkEditReply, EditReply, ReservedKeys } from '../metadata/schema.ts';
+export type { ModelView } from '../models/catalog.ts';
+export type { MapDetails } from '../projection/schema.ts';
+export type { ScoreMatrix } from '../projection/score-matrix.ts';
+export type { BucketDetails } from '../search/bucket-model.ts';
+export type { BucketMap } from '../search/map/bucket-map.ts';
+export type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
+export type { UsageSummary } from '../usage/schema.ts';
+export type { BlockResult, RunReply, RunSummary, RunView, WorkflowDetail, WorkflowView } from '../workflows/schema.ts';

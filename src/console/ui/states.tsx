@@ -1,0 +1,57 @@
+import type { ComponentChildren } from 'preact';
+import type { ApiError } from '../lib/api.ts';
+import { t } from '../lib/i18n.ts';
+import type { Resource } from '../lib/resource.ts';
+import { Button, titleOf } from './controls.tsx';
+
+const LINES = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
+
+export function Loading() {
+  return (
+    <div class="skeleton" role="status">
+      <b class="hidden-visually">{t('Loading…')}</b>
+      {LINES.map((line) => (
+        <span key={line} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
+  const message =
+    error.code === 'unreachable' ? t('This page tries again by itself as soon as the service answers.') : error.message;
+  return (
+    <div class="state" role="alert">
+      <h2>{titleOf(error)}</h2>
+      <p>{message}</p>
+      <Button icon="refresh" onClick={onRetry}>
+        {t('Try again')}
+      </Button>
+    </div>
+  );
+}
+
+/** Show data once it is there; before, that it is loading or why it is missing. */
+export function Loaded<T>({ of, children }: { of: Resource<T>; children: (data: T) => ComponentChildren }) {
+  if (of.data !== null && (of.error === null || of.error.status === 0)) return <>{children(of.data)}</>;
+  if (of.error !== null) return <Failure error={of.error} onRetry={of.refresh} />;
+  return <Loading />;
+}

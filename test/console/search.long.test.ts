@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ingestAll } from '../support/ingest-all.ts';
+import { type ConsoleTest, expectGoodLooks, HAS_CHROMIUM, openConsole } from './support.ts';
+
+let console: ConsoleTest;
+
+beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
+  console = await openConsole();
+  const documents = ['ferries', 'cranes', 'pilots', 'tides', 'anchors'].map((topic, n) => ({
+    id: topic,
+    fileName: `${topic}.md`,
+    text: `# About ${topic}\n\nThe harbour has ${n + 3} rules about ${topic}. Ships wait for ${topic} every morning.`,
+    metadata: { topic, level: String(n) },
+  }));
+  await ingestAll(console.test.appliance, console.test.operator, 'default', documents);
+});
+afterAll(() => console?.close());
+
+const inBrowser = it.skipIf(!HAS_CHROMIUM);
+
+inBrowser(
+  'a query is searched in three modes side by side, with scores, ranks of each leg and the words that matched',
+  async () => {
+    const { page, context, faults } = await console.open('/console/search');
+    await page.getByText('Ask something').waitFor();
+    await expectGoodLooks(page, 'search-empty');
+    await page.getByLabel('Query', { exact: true }).fill('rules about cranes');
+    await page.getByLabel('By meaning').check();
+    await page.getByLabel('By words').check();
+    await page.getByRole('button', { name: 'Search' }).click();
+    for (const mode of ['Hybrid', 'By meaning', 'By words']) {
+      const results = page.getByRole('region', { name: mode, exact: true });
+      await results.getByRole('link', { name: 'cranes.md' }).waitFor();
+    }
+    const hybrid = page.getByRole('region', { name: 'Hybrid' });
+    const first = hybrid.getByRole('listitem').first();
+    expect(await first.locator('mark').first().innerText()).toMatch(/rules|about|cranes/i);
+    await first.getByRole('button', { name: 'Why is it here?' }).click();
+    expect(await first.getByText('rank 1').count()).toBe(2);
+    await first.getByText('cranes', { exact: true }).first().waitFor();
+    await expectGoodLooks(page, 'search');
+    await page.reload();
+    await hybrid.getByRole('link', { name: 'cranes.md' }).waitFor();
+    await hybrid.getByRole('link', { name: 'cranes.md' }).click();
+    await page.locator('.passage.cited').waitFor();
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+);
+
+inBrowser('conditions on metadata narrow the results', async () => {
+  const { page, context, faults } = await console.open('/console/search?bucket=default&q=harbour');
+  await page.getByRole('link', { name: 'tides.md' }).waitFor();
+  await page.getByRole('button', { name: 'Add a condition' }).click();
+  await page.getByLabel('Key').fill('topic');
+  await page.getByLabel('Comparison').selectOption('in');
+  await page.getByLabel('Value').fill('tides, pilots');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByText('2 results').waitFor();
+  await page.getByRole('link', { name: 'pilots.md' }).waitFor();
+  expect(await page.getByRole('link', { name: 'cranes.md' }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('the request shown as curl gives the same results as the page', async () => {
+  const { page, context, faults } = await console.open(
+    "/console/search?bucket=default&q=the+harbour's+tides&filter=topic~eq~tides",
+  );
+  await page.getByRole('link', { name: 'tides.md' }).waitFor();
+  const code = await page.locator('.code-block code').innerText();
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
+  const env = { PATH: process.env['PATH'], SERVICE_API_KEY: await console.test.key({ scopes: ['search'] }) };
+  const { stdout } = await promisify(execFile)('bash', ['-c', code], { env });
+  expect(
+    JSON.parse(stdout).results.map((result: { citation: { file_name: string } }) => result.citation.file_name),
+  ).toEqual(['tides.md']);
+  await page.getByRole('button', { name: 'Python' }).click();
+  const python = await page.locator('.code-block code').innerText();
+  expect((await promisify(execFile)('python3', ['-c', python], { env })).stdout).toContain('tides.md');
+  await page.getByRole('button', { name: 'TypeScript' }).click();
+  const typescript = await page.locator('.code-block code').innerText();
+  const node = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', typescript], { env });
+  expect(node.stdout).toContain('tides.md');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a query without results and a bucket that is not there are told in words', async () => {
+  const { page, context, faults } = await console.open(
+    '/console/search?bucket=default&q=harbour&filter=topic~eq~nothing',
+  );
+  await page.getByText('Nothing was found').waitFor();
+  await page.goto(`${console.test.api.url}/console/search?bucket=missing&q=harbour`);
+  await page.getByText('This does not exist, or not any more').waitFor();
+  await expectGoodLooks(page, 'search-refused');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('the search speaks Korean', async () => {
+  const { page, context, faults } = await console.open(
+    '/console/search?bucket=default&q=harbour&mode=hybrid&mode=keyword',
+    { locale: 'ko-KR' },
+  );
+  await page.getByRole('region', { name: '하이브리드' }).getByRole('link', { name: 'tides.md' }).waitFor();
+  await expectGoodLooks(page, 'search-korean');
+  expect(faults).toEqual([]);
+  await context.close();
+});

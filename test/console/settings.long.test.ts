@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ingestAll } from '../support/ingest-all.ts';
+import { until } from '../support/until.ts';
+import { type ConsoleTest, expectGoodLooks, HAS_CHROMIUM, openConsole } from './support.ts';
+
+let console: ConsoleTest;
+
+beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
+  console = await openConsole();
+  const documents = [{ id: 'note', fileName: 'note.txt', text: 'A note about the harbour.' }];
+  await ingestAll(console.test.appliance, console.test.operator, 'default', documents);
+});
+afterAll(() => console?.close());
+
+const inBrowser = it.skipIf(!HAS_CHROMIUM);
+
+inBrowser('the catalog, the calibration and the models of buckets are shown, each at its own address', async () => {
+  const { page, context, faults } = await console.open('/console/models');
+  await page.getByRole('cell', { name: 'local/lexical-1' }).waitFor();
+  await expectGoodLooks(page, 'models');
+  await page.getByRole('link', { name: 'Calibration' }).click();
+  await page.getByText('No model has been calibrated').waitFor();
+  await expectGoodLooks(page, 'models-calibration');
+  await page.getByRole('link', { name: 'Buckets and their models' }).click();
+  await page.getByRole('row').filter({ hasText: 'default' }).getByText('local/lexical-1').waitFor();
+  await expectGoodLooks(page, 'models-buckets');
+  expect(page.url()).toContain('/console/models/buckets');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a change of the routing says what it would do before it is made', async () => {
+  const { page, context, faults } = await console.open('/console/models/routing');
+  await page.getByLabel('Primary model').selectOption('local/lexical-1');
+  await page.getByRole('button', { name: 'Show what it would change' }).click();
+  const dialog = page.getByRole('dialog', { name: 'What it would change' });
+  await dialog.getByText('Requests that name no model go to local/lexical-1').waitFor();
+  await dialog.getByText('1 bucket with documents keeps its model').waitFor();
+  await expectGoodLooks(page, 'models-routing');
+  const key = await console.test.key();
+  expect((await console.test.call('GET', '/v1/routing', { key })).body.primary).toBe('service-embed-1-small');
+  await dialog.getByRole('button', { name: 'Change the routing' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  expect((await console.test.call('GET', '/v1/routing', { key })).body.primary).toBe('local/lexical-1');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('the usage of this month is shown as a chart and as a table', async () => {
+  const key = await console.test.key({ scopes: ['embed'] });
+  await console.test.call('POST', '/v1/embeddings', { key, json: { input: ['a harbour', 'a ferry'] } });
+  const { page, context, faults } = await console.open('/console/usage');
+  await page.getByRole('heading', { name: 'Tokens by day' }).waitFor();
+  await page.locator('.chart canvas').waitFor();
+  await expectGoodLooks(page, 'usage');
+  await page.getByText('As a table').click();
+  await page.getByRole('cell', { name: new Date().toISOString().slice(0, 10) }).waitFor();
+  const months = page.getByLabel('Month');
+  await months.selectOption({ index: 3 });
+  await page.getByText('Nothing was used in this month').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a key is made, shown once, rotated and revoked', async () => {
+  const { page, context, faults } = await console.open('/console/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('website');
+  await page.getByLabel('documents:write').uncheck();
+  await expectGoodLooks(page, 'key-new');
+  await page.getByRole('button', { name: 'Create' }).click();
+  const secret = page.getByRole('dialog', { name: 'The key website' });
+  const made = await secret.locator('code').innerText();
+  await expectGoodLooks(page, 'key-secret');
+  expect((await console.test.call('GET', '/v1/me', { key: made })).body.scopes).toEqual(['embed', 'search']);
+  await secret.getByRole('button', { name: 'I have stored it' }).click();
+  await secret.waitFor({ state: 'detached' });
+  const row = page.getByRole('row').filter({ hasText: 'website' });
+  await row.first().waitFor();
+  await expectGoodLooks(page, 'keys');
+  expect(await page.content()).not.toContain(made);
+  await row.first().getByRole('button', { name: 'Rotate' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  const rotated = await secret.locator('code').innerText();
+  expect(rotated).not.toBe(made);
+  await secret.getByRole('button', { name: 'I have stored it' }).click();
+  await secret.waitFor({ state: 'detached' });
+  const id = (await console.test.call('GET', '/v1/me', { key: rotated })).body.key.id;
+  const rotatedRow = page.getByRole('row').filter({ hasText: id });
+  await rotatedRow.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await rotatedRow.getByText('revoked').waitFor();
+  const isRefused = async () => (await console.test.call('GET', '/v1/me', { key: rotated })).status === 401;
+  await until(isRefused, { what: 'refusal of the revoked key' });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a person is added, gets a department, and is suspended', async () => {
+  // Only administrators give departments.
+  const key = await console.test.key({ scopes: ['users:manage', 'platform_admin'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console/people', { key });
+  await page.getByText('There are no people yet').waitFor();
+  await page.getByRole('button', { name: 'Add a person' }).click();
+  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByLabel('Department').fill('harbour');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const row = page.getByRole('row').filter({ hasText: 'ada@example.com' });
+  await row.getByText('harbour').waitFor();
+  await expectGoodLooks(page, 'people');
+  await row.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel(/^Suspended/).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('suspended').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a caller without the scopes sees no buttons that would be refused', async () => {
+  const key = await console.test.key({ scopes: ['search'] });
+  const { page, context, faults } = await console.open('/console/keys', { key });
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+  await page.getByText('You may not do this').waitFor();
+  expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0);
+  await page.goto(`${console.test.api.url}/console/documents`);
+  await page.getByRole('link', { name: 'default' }).click();
+  await page.getByRole('link', { name: 'note.txt' }).waitFor();
+  expect(await page.getByText('Drop documents anywhere').count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('models, usage and keys speak Korean', async () => {
+  const { page, context, faults } = await console.open('/console/models/routing', { locale: 'ko-KR' });
+  await page.getByLabel('기본 모델').waitFor();
+  await page.getByRole('link', { name: '사용량' }).click();
+  await page.getByRole('heading', { name: '사용량', level: 1 }).waitFor();
+  await page.getByRole('link', { name: '키와 사용자' }).click();
+  await page.getByRole('button', { name: '새 키' }).waitFor();
+  await expectGoodLooks(page, 'keys-korean');
+  expect(faults).toEqual([]);
+  await context.close();
+});
