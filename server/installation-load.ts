@@ -23,7 +23,10 @@ export class InstallationGauge {
   constructor(appliance: Appliance) {
     this.#appliance = appliance;
     const { registry } = appliance.metrics;
-    this.#server = new ServerGauge(async () => '', async () => parseMetrics(await registry.metrics()));
+    this.#server = new ServerGauge(
+      async () => '',
+      async () => parseMetrics(await registry.metrics()),
+    );
   }
 
   /** Read the load now. */
