@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build, type OutputFile } from 'esbuild';
 
@@ -11,6 +11,9 @@ const HERE = import.meta.dirname;
 
 /** Address under which the files are served. */
 const PUBLIC_PATH = '/console';
+
+/** Name of a file with the hash of its content. */
+const HASHED = /-[A-Z0-9]{8}\.\w+$/;
 
 /** @returns the written files, by their path in `directory` */
 export async function buildConsole(directory = path.join(HERE, 'dist')): Promise<Map<string, Uint8Array>> {
@@ -40,7 +43,7 @@ export async function buildConsole(directory = path.join(HERE, 'dist')): Promise
   });
   const files = new Map(result.outputFiles.map((file) => [file.path.replace(/^\//, ''), file.contents]));
   files.set('index.html', Buffer.from(renderPage(result.outputFiles)));
-  await replaceFolder(directory, files);
+  await replaceFiles(directory, files);
   return files;
 }
 
@@ -70,16 +73,22 @@ function renderPage(files: readonly OutputFile[]): string {
 `;
 }
 
-/** Replace a folder as a whole, so that a server never reads half of it. */
-async function replaceFolder(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  const fresh = `${directory}.${process.pid}`;
+/**
+ * Write the files, the page last, and then remove those of earlier builds. A server always reads a whole file, and every
+ * file that its page names; several builds at once do not disturb each other.
+ */
+async function replaceFiles(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   for (const [name, contents] of files) {
-    const target = path.join(fresh, name);
+    const target = path.join(directory, name);
     await mkdir(path.dirname(target), { recursive: true });
-    await writeFile(target, contents);
+    const temporary = `${target}.${process.pid}`;
+    await writeFile(temporary, contents);
+    await rename(temporary, target);
   }
-  await rm(directory, { recursive: true, force: true });
-  await rename(fresh, directory);
+  for (const name of await readdir(path.join(directory, 'assets'))) {
+    if (HASHED.test(name) && !files.has(`assets/${name}`))
+      await rm(path.join(directory, 'assets', name), { force: true });
+  }
 }
 
 if (import.meta.main) {

@@ -66,7 +66,8 @@ export async function openConsole(options: TestApiOptions = {}): Promise<Console
   };
 }
 
-const ALL_SCOPES = [
+/** Scopes of an organization's own keys: all but that of the operator. */
+export const ALL_SCOPES = [
   ...(['embed', 'search', 'documents:write', 'jobs:write', 'buckets:manage', 'channels:manage'] as const),
   ...(['channels:send', 'routing:manage', 'sources:manage', 'workflows:run', 'workflows:manage'] as const),
   ...(['workflows:approve', 'keys:manage', 'users:manage'] as const),

@@ -1,4 +1,5 @@
 import { ApiError, errorOf } from './api.ts';
+import { refreshAll } from './events.ts';
 import { csrfToken, waitForSignIn } from './session.ts';
 import { createStore, type Store } from './store.ts';
 
@@ -33,13 +34,14 @@ let nextId = 1;
 export class UploadQueue {
   readonly uploads: Store<readonly Upload[]> = createStore<readonly Upload[]>([]);
   readonly #address: string;
-  readonly #onStored: () => void;
   readonly #files: { readonly id: number; readonly file: File; readonly fields: Fields }[] = [];
   #sending = 0;
 
-  constructor(address: string, onStored: () => void) {
+  constructor(address: string) {
     this.#address = address;
-    this.#onStored = onStored;
+    addEventListener('beforeunload', (event) => {
+      if (this.#sending > 0) event.preventDefault();
+    });
   }
 
   add(files: Iterable<File>, fields: Fields = {}): void {
@@ -79,7 +81,7 @@ export class UploadQueue {
       const onProgress = (progress: number) => this.#update(id, { progress });
       const reply = await sendFile(this.#address, file, fields, onProgress);
       this.#update(id, { state: 'stored', progress: 1, reply });
-      this.#onStored();
+      refreshAll();
     } catch (error) {
       this.#update(id, { state: 'failed', error: error instanceof ApiError ? error : new ApiError(0, String(error)) });
     }
@@ -88,6 +90,15 @@ export class UploadQueue {
   #update(id: number, change: Partial<Upload>): void {
     this.uploads.set(this.uploads.get().map((upload) => (upload.id === id ? { ...upload, ...change } : upload)));
   }
+}
+
+const queues = new Map<string, UploadQueue>();
+
+/** The queue of a bucket, which goes on while a person looks at other pages. */
+export function uploadQueueOf(address: string): UploadQueue {
+  const known = queues.get(address) ?? new UploadQueue(address);
+  queues.set(address, known);
+  return known;
 }
 
 async function sendFile(

@@ -1,11 +1,11 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatBytes, formatNumber } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { type Page, type PagedResource, usePages, useResource } from '../../lib/resource.ts';
 import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
-import { UploadQueue } from '../../lib/upload.ts';
+import { uploadQueueOf } from '../../lib/upload.ts';
 import type { BucketDetails, CollectionView, DocumentStatus, DocumentView } from '../../types.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
@@ -40,8 +40,7 @@ export default function BucketPage({ parameters, place }: PageProps) {
   const collections = useResource(`collections ${name}`, (signal) =>
     call<Page<CollectionView>>(pathOf('v1', 'buckets', name, 'collections'), { signal }),
   );
-  const { refresh } = documents;
-  const queue = useMemo(() => new UploadQueue(pathOf('v1', 'buckets', name, 'documents'), refresh), [name, refresh]);
+  const queue = uploadQueueOf(pathOf('v1', 'buckets', name, 'documents'));
   if (bucket.error?.status === 404) return <Gone name={name} onRetry={bucket.refresh} error={bucket.error} />;
   return (
     <div class="page">

@@ -26,7 +26,10 @@ export function ReplyView({ reply, isSelect }: { reply: BulkEditReply; isSelect:
         keyOf={({ id }) => id}
         columns={[
           { title: t('Document'), cell: ({ id }) => <a href={linkTo('documents', id)}>{id}</a> },
-          { title: isSelect ? t('Metadata') : t('Metadata afterwards'), cell: ({ metadata }) => describe(metadata) },
+          {
+            title: isSelect ? t('Metadata') : reply.dry_run ? t('Metadata now') : t('Metadata afterwards'),
+            cell: ({ metadata }) => describe(metadata),
+          },
           { title: t('Searchable'), wide: true, cell: ({ searchable }) => (searchable ? t('Yes') : t('No')) },
           { title: t('Note'), wide: true, cell: ({ warnings }) => warnings.join(' ') },
         ]}

@@ -49,39 +49,42 @@ export default function ModelsPage({ parameters }: PageProps) {
 }
 
 function Catalog({ models }: { models: readonly ModelView[] }) {
-  const vendors = Map.groupBy(models, ({ owned_by }) => owned_by);
   if (models.length === 0) return <Empty title={t('There are no models')} />;
   return (
-    <div class="stack loose">
-      {[...vendors].map(([vendor, list]) => (
-        <Panel key={vendor} title={vendorName(vendor)}>
-          <Table
-            caption={vendorName(vendor)}
-            rows={list}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: t('Model'), class: 'main', cell: ({ id }) => id },
-              { title: t('State'), cell: stateCell },
-              { title: t('Kind'), wide: true, cell: ({ kind }) => translateName(kind) },
-              {
-                title: t('Dimensions'),
-                numeric: true,
-                wide: true,
-                cell: ({ default_dimension }) => formatNumber(default_dimension),
-              },
-              {
-                title: t('Tokens at most'),
-                numeric: true,
-                wide: true,
-                cell: ({ max_tokens }) => formatNumber(max_tokens),
-              },
-              { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
-              { title: t('Held-out score'), numeric: true, wide: true, cell: ({ score }) => formatScore(score) },
-            ]}
-          />
-        </Panel>
-      ))}
-    </div>
+    <Panel>
+      <Table
+        caption={t('Catalog')}
+        rows={models}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: t('Model'),
+            cell: ({ id, owned_by }) => (
+              <>
+                <span class="main">{id}</span>
+                <span class="sub">{vendorName(owned_by)}</span>
+              </>
+            ),
+          },
+          { title: t('State'), class: 'nowrap', cell: stateCell },
+          { title: t('Kind'), wide: true, class: 'nowrap', cell: ({ kind }) => translateName(kind) },
+          {
+            title: t('Dimensions'),
+            numeric: true,
+            wide: true,
+            cell: ({ default_dimension }) => formatNumber(default_dimension),
+          },
+          {
+            title: t('Tokens at most'),
+            numeric: true,
+            wide: true,
+            cell: ({ max_tokens }) => formatNumber(max_tokens),
+          },
+          { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
+          { title: t('Held-out score'), numeric: true, wide: true, cell: ({ score }) => formatScore(score) },
+        ]}
+      />
+    </Panel>
   );
 }
 

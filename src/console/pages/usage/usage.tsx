@@ -4,7 +4,7 @@ import { formatNumber, formatPercent } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { type PageProps, replaceQuery } from '../../lib/router.ts';
-import type { UsageSummary } from '../../types.ts';
+import type { UsageByKey, UsageSummary } from '../../types.ts';
 import { DayChart, type DayValue } from '../../ui/chart.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
@@ -51,14 +51,14 @@ export default function UsagePage({ place }: PageProps) {
   return (
     <div class="page">
       <PageHeader title={t('Usage')} actions={choice}>
-        {t('Requests that succeeded, by day, model and axis.')}
+        {t('Requests that succeeded, by day, model, axis and key.')}
       </PageHeader>
-      <Loaded of={usage}>{(summary) => <Summary usage={summary} />}</Loaded>
+      <Loaded of={usage}>{(summary) => <Summary usage={summary} month={month} />}</Loaded>
     </div>
   );
 }
 
-function Summary({ usage }: { usage: UsageSummary }) {
+function Summary({ usage, month }: { usage: UsageSummary; month: string }) {
   return (
     <>
       <Quotas usage={usage} />
@@ -72,6 +72,7 @@ function Summary({ usage }: { usage: UsageSummary }) {
         <>
           <Days usage={usage} />
           <Models usage={usage} />
+          <Keys month={month} />
         </>
       )}
     </>
@@ -173,6 +174,43 @@ function Models({ usage }: { usage: UsageSummary }) {
           },
         ]}
       />
+    </Panel>
+  );
+}
+
+/** Usage of each key and user. Without the scope `keys:manage` it is the caller's own alone. */
+function Keys({ month }: { month: string }) {
+  const keys = useResource(`usage keys ${month}`, (signal) =>
+    call<UsageByKey>('/v1/usage/keys', { query: periodOf(month), signal }),
+  );
+  return (
+    <Panel title={t('By key')}>
+      <Loaded of={keys}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={t('Nothing was used in this month')} />
+          ) : (
+            <Table
+              caption={t('By key')}
+              rows={data}
+              keyOf={({ actor }) => actor}
+              columns={[
+                {
+                  title: t('Key or person'),
+                  cell: ({ actor, name }) => (
+                    <>
+                      <span class="main">{name ?? actor}</span>
+                      {name !== null && <span class="sub">{actor}</span>}
+                    </>
+                  ),
+                },
+                { title: t('Requests'), numeric: true, wide: true, cell: ({ requests }) => formatNumber(requests) },
+                { title: t('Tokens'), numeric: true, cell: ({ tokens }) => formatNumber(tokens) },
+              ]}
+            />
+          )
+        }
+      </Loaded>
     </Panel>
   );
 }
