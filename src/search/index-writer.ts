@@ -58,10 +58,21 @@ export class IndexWriter {
   readonly #direct: Sql;
   readonly #tables: LanceTables;
   readonly #logger: Logger;
+  readonly #onPublished: (name: string, version: number) => void;
   readonly #queues = new Map<string, BucketQueue>();
 
-  /** @param direct connection pool for advisory locks; must not go through a transaction pooler */
-  constructor(context: { sql: Sql; direct: Sql; tables: LanceTables; logger: Logger }) {
+  /**
+   * @param context.direct connection pool for advisory locks; must not go through a transaction pooler
+   * @param context.onPublished is told of each version of a table that readers may read from now on
+   */
+  constructor(context: {
+    sql: Sql;
+    direct: Sql;
+    tables: LanceTables;
+    logger: Logger;
+    onPublished?: (name: string, version: number) => void;
+  }) {
+    this.#onPublished = context.onPublished ?? (() => undefined);
     this.#sql = context.sql;
     this.#direct = context.direct;
     this.#tables = context.tables;
@@ -218,7 +229,9 @@ export class IndexWriter {
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
     const settled = (await isDueToSettle(table)) && (await this.#settleBetweenCommits(bucketId, table));
-    await publishVersion(this.#sql, bucketId, { version: await table.version(), origin, settled });
+    const version = await table.version();
+    await publishVersion(this.#sql, bucketId, { version, origin, settled });
+    this.#onPublished(table.name, version);
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }

@@ -42,7 +42,10 @@ export function openSearch(context: {
   const { config, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
   const resident = openResidentIndexes(config.search, { logger, metrics });
-  const index = new IndexWriter({ sql, direct, tables, logger });
+  const index = new IndexWriter({
+    ...{ sql, direct, tables, logger },
+    onPublished: (name, version) => resident?.refresh(name, version, () => tables.openForReading(name, version)),
+  });
   const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
   return {
     ...{

@@ -15,6 +15,7 @@ const BENCHMARKS = [
   'large-pdf',
   'documents',
   'search',
+  'fresh',
   'channels',
   'jobs',
   'bulk',

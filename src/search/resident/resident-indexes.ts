@@ -13,10 +13,14 @@ const KEPT_MS = 30_000;
 /** Time without a search after which a table is dropped. */
 const IDLE_MS = 15 * 60_000;
 const SWEEP_MS = 60_000;
+/** Time after a search in which a copy follows the commits of its process. */
+const REFRESHED_MS = 60_000;
 /** Share of removed rows above which a table is read anew. */
 const REMOVED_SHARE_MAX = 1 / 4;
 /** Times that a search begins to read a table. */
 const TRIES_MAX = 2;
+/** Time after which a table is read again that could not be read. */
+const RETRY_MS = 60_000;
 /** Tables whose refusal is remembered. */
 const REFUSED_MAX = 1_000;
 
@@ -27,6 +31,12 @@ interface Entry {
   usedAtMs: number;
   /** The last reading of rows, which may be in progress. */
   reading: Promise<void>;
+}
+
+/** A table is not read at this version or an older one before this time. */
+interface Refusal {
+  readonly version: number;
+  readonly untilMs: number;
 }
 
 /** Tables that are in memory. */
@@ -50,13 +60,13 @@ export class ResidentIndexes {
   readonly #threads: (ResidentThread | null)[];
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
-  /** Versions of the tables that were too large, by name. */
-  readonly #refused = new Map<string, number>();
+  /** Tables that were too large or could not be read, by name. */
+  readonly #refused = new Map<string, Refusal>();
   readonly #sweeper: NodeJS.Timeout;
   #lastNumber = 0;
 
   /**
-   * @param options.maxBytes bound of the memory of all tables; 0: none is taken into memory
+   * @param options.maxBytes bound of the memory of all tables
    * @param options.keptMs time without a search after which a table may make room for another one
    */
   constructor(options: {
@@ -83,7 +93,8 @@ export class ResidentIndexes {
 
   /** Return the copy of a table at this version or a newer one. Null: there is none, or not yet. */
   async find(name: string, version: number, open: OpenTable): Promise<TableCopy | null> {
-    if (this.#maxBytes === 0 || (this.#refused.get(name) ?? -1) >= version) return null;
+    const refusal = this.#refused.get(name);
+    if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
     try {
       for (let tries = 1; ; tries++) {
         const entry = this.#entries.get(name) ?? (await this.#admit(name, version, open));
@@ -97,6 +108,15 @@ export class ResidentIndexes {
       this.#logger.warn({ err: error, table: name }, 'an index cannot be held in memory; searches use its files');
       return null;
     }
+  }
+
+  /** Bring the copy of a table that was searched lately to a version, so that the next search need not. */
+  refresh(name: string, version: number, open: OpenTable): void {
+    const entry = this.#entries.get(name);
+    if (!entry || entry.copy.version === -1 || performance.now() - entry.usedAtMs > REFRESHED_MS) return;
+    this.#isAt(entry, version, open).catch((error: unknown) => {
+      this.#logger.warn({ err: error, table: name }, 'an index in memory was not brought up to date');
+    });
   }
 
   /** Drop a copy that cannot be used any more. */
@@ -125,7 +145,7 @@ export class ResidentIndexes {
     const known = this.#entries.get(name);
     if (known) return known;
     if (table === null || !this.#makeRoom(estimateBytes(firstRows))) {
-      if (estimateBytes(firstRows) > this.#maxBytes) this.#refuse(name, version);
+      if (estimateBytes(firstRows) > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
       return null;
     }
     const number = ++this.#lastNumber;
@@ -136,7 +156,7 @@ export class ResidentIndexes {
     const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading };
     this.#entries.set(name, entry);
     reading.catch((error: unknown) => {
-      this.#refuse(name, version);
+      this.#refuse(name, version, error instanceof RangeError ? Number.POSITIVE_INFINITY : RETRY_MS);
       if (!copy.thread.isEnded) this.#logger.warn({ err: error, table: name }, 'an index was not read into memory');
       this.forget(copy);
     });
@@ -191,9 +211,9 @@ export class ResidentIndexes {
     for (const { copy, usedAtMs } of [...this.#entries.values()]) if (usedAtMs < untilMs) this.forget(copy);
   }
 
-  #refuse(name: string, version: number): void {
+  #refuse(name: string, version: number, forMs: number): void {
     this.#refused.delete(name);
-    this.#refused.set(name, version);
+    this.#refused.set(name, { version, untilMs: performance.now() + forMs });
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > REFUSED_MAX && oldest !== undefined) this.#refused.delete(oldest);
   }

@@ -46,6 +46,8 @@ export class TableCopy {
 
   /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */
   async update(table: Table, version: number): Promise<void> {
+    // The rows that are read are those of this version or a newer one.
+    const latest = Math.max(version, await table.version());
     await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
     const { rows, removedRows } = this.#size;
     if ((await table.countRows()) !== rows - removedRows) {
@@ -55,7 +57,7 @@ export class TableCopy {
       const keys = { generations, chunkIndexes };
       this.#size = await this.thread.call('keepOnly', { table: this.number, keys });
     }
-    this.#version = version;
+    this.#version = latest;
   }
 
   /** Release the memory. */

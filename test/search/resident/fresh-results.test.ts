@@ -57,6 +57,14 @@ it('a document that is ready is found by the very next search of every process, 
   for (const side of [here, there]) expect(side.appliance.search.resident?.totals.tables).toBe(1);
 });
 
+it('a commit brings the copy of its own process up to date before the next search', async () => {
+  const rows = () => here.appliance.search.resident?.totals.rows as number;
+  await find(here, 'schooner');
+  const before = rows();
+  await upload('schooner');
+  await until(async () => rows() === before + 1, { what: 'the copy with the new row', withinMs: 60_000 });
+});
+
 it('a document that was deleted is found by no process any more, and its text leaves the memory', async () => {
   const id = await upload('galleon');
   await until(async () => (await find(there, 'galleon')).length === 1, { withinMs: 60_000 });
