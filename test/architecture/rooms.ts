@@ -60,7 +60,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
   {
     folder: 'src/search',
-    owns: 'the LanceDB index and its writer, hybrid retrieval, fusion, `rerank/`, filters',
+    owns: 'the LanceDB index and its writer, its copies in memory (`resident/`), hybrid retrieval, fusion, `rerank/`, filters',
   },
   {
     folder: 'src/documents',

@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Call, OperationName, Operations, Reply } from './protocol.ts';
 
+/** Size of the young generation of the thread, whose tables are outside the heap of V8. The default takes 100 MB. */
+const YOUNG_GENERATION_MB = 12;
+
 interface Pending {
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
@@ -14,7 +17,10 @@ export class ResidentThread {
   #ended: Error | null = null;
 
   constructor() {
-    this.#worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'resident indexes' });
+    this.#worker = new Worker(new URL('./thread.ts', import.meta.url), {
+      name: 'resident indexes',
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
     this.#worker.on('message', ({ id, result, error }: Reply) => {
       const pending = this.#pending.get(id);
       this.#pending.delete(id);

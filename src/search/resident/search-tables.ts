@@ -3,7 +3,7 @@ import { BestRows } from './best-rows.ts';
 import { type Allowed, ROWS_MAX } from './keyword-rows.ts';
 import type { LegQuery, LegRows } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
-import { LargestNumbers } from './vector-rows.ts';
+import { type CandidateRows, LargestNumbers } from './vector-rows.ts';
 
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
 const ESTIMATED_SHARE_MIN = 1 / 16;
@@ -28,27 +28,37 @@ export function searchKeywords(
   return toLegRows(searched, best);
 }
 
-/** Find the best rows of several tables by cosine similarity. */
+/**
+ * Find the best rows of several tables by cosine similarity, for several queries at once.
+ *
+ * @param vectors at most `QUERY_SLOTS`: Float32Array [1024] each
+ * @returns rows of each query
+ */
 export function searchVectors(
   resident: ReadonlyMap<number, ResidentTable>,
-  { vector, ...query }: LegQuery & { vector: Float32Array },
-): LegRows {
+  query: LegQuery,
+  vectors: readonly Float32Array[],
+): LegRows[] {
   const searched = openTables(resident, query);
-  const best = bestOf(searched, query.limit);
-  const lowerBounds = new LargestNumbers(query.limit);
-  const estimated: Searched[] = [];
+  const [any] = searched;
+  const queries = vectors.map((vector, slot) => ({
+    ...{ slot, margin: any?.table.vectors.setQuery(slot, vector) ?? 0 },
+    ...{ lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) },
+  }));
+  const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
   for (const each of searched) {
     const { table, allowed, first } = each;
     const rows = allowed && listOnes(allowed, table.size.rows * ESTIMATED_SHARE_MIN);
-    if (rows !== null) {
-      table.vectors.offerRows(vector, rows, { best, first });
-      continue;
-    }
-    table.vectors.estimate(vector, allowed, lowerBounds);
-    estimated.push(each);
+    if (rows === null) estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
+    else for (const { slot, best } of queries) table.vectors.offerRows(slot, rows, { best, first });
   }
-  for (const { table, first } of estimated) table.vectors.offerFrom(lowerBounds.smallest, { best, first });
-  return toLegRows(searched, best);
+  for (const { each, candidates } of estimated) {
+    const { table, first } = each;
+    for (const [nth, own] of queries.entries()) {
+      table.vectors.offer(own, candidates[nth] as CandidateRows, { best: own.best, first });
+    }
+  }
+  return queries.map(({ best }) => toLegRows(searched, best));
 }
 
 /** @throws Error if a table is not there any more */

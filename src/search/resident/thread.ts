@@ -1,10 +1,13 @@
-/** Main of the thread that holds resident tables. It answers one message after the other. */
+/**
+ * Main of the thread that holds resident tables. It answers one message after the other, except that searches of the same
+ * vectors which wait at the same time read them together.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
-import type { Call, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
+import type { Call, LegRows, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
 import { searchKeywords, searchVectors } from './search-tables.ts';
-import { VectorBlocks } from './vector-blocks.ts';
+import { QUERY_SLOTS, VectorBlocks } from './vector-blocks.ts';
 
 /** Rows that are added at a time, in some milliseconds; other calls are answered in between. */
 const ROWS_AT_ONCE = 64;
@@ -35,7 +38,7 @@ const handlers: Handlers = {
     return null;
   },
   searchKeywords: (query) => searchKeywords(tables, query),
-  searchVectors: (query) => searchVectors(tables, query),
+  searchVectors: ({ vector, ...query }) => searchVectors(tables, query, [vector])[0] as LegRows,
   readTexts: (places) =>
     Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
 };
@@ -62,4 +65,36 @@ async function answer<Name extends OperationName>({ id, name, argument }: Call<N
   }
 }
 
-parentPort?.on('message', async (call: Call) => parentPort?.postMessage(await answer(call)));
+type VectorCall = Call<'searchVectors'>;
+
+/** Searches of vectors that wait. */
+let waiting: VectorCall[] = [];
+
+function answerWaiting(): void {
+  const calls = waiting;
+  waiting = [];
+  const keyOf = ({ argument: { tables: numbers, documentIds, limit } }: VectorCall, nth: number) =>
+    documentIds === null ? `${limit}: ${numbers.join()}` : nth;
+  for (const alike of Map.groupBy(calls, keyOf).values()) {
+    for (let from = 0; from < alike.length; from += QUERY_SLOTS) answerTogether(alike.slice(from, from + QUERY_SLOTS));
+  }
+}
+
+/** Answer searches that differ in their vectors only. */
+function answerTogether(calls: readonly VectorCall[]): void {
+  const [first] = calls;
+  if (!first) return;
+  try {
+    const vectorsOfAll = calls.map(({ argument }) => argument.vector);
+    const results = searchVectors(tables, first.argument, vectorsOfAll);
+    for (const [nth, { id }] of calls.entries()) parentPort?.postMessage({ id, result: results[nth] } satisfies Reply);
+  } catch (error) {
+    for (const { id } of calls) parentPort?.postMessage({ id, error: String(error) } satisfies Reply);
+  }
+}
+
+parentPort?.on('message', async (call: Call) => {
+  if (call.name === 'searchVectors') {
+    if (waiting.push(call as VectorCall) === 1) setImmediate().then(answerWaiting);
+  } else parentPort?.postMessage(await answer(call));
+});

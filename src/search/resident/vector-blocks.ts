@@ -21,8 +21,12 @@ const SIGNS_SEED = 0x9e3779b9;
 
 const SIGNS = 0;
 const WORK = SIGNS + 2 * VECTOR_BYTES;
-const QUERY_BYTES = WORK + VECTOR_BYTES;
-const BOUNDS = QUERY_BYTES + INDEX_DIMENSIONS + 64;
+/** Queries that can be set at a time. */
+export const QUERY_SLOTS = 8;
+const SLOTS = WORK + VECTOR_BYTES;
+/** Bytes of a query: rotated, and then quantised with its step, sum and margin. */
+const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64;
+const BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
 const FOUND = BOUNDS + BLOCK_ROWS * 4;
 const BLOCKS_START = FOUND + BLOCK_ROWS * 4;
 
@@ -84,32 +88,36 @@ export class VectorBlocks {
 
   /** Store a vector: Float32Array [1024], of length 1 or zero. */
   write(block: number, row: number, vector: Float32Array): void {
-    this.#rotate(vector);
+    this.#rotateTo(WORK, vector);
     this.#kernel.encode(WORK, block, row);
   }
 
   /**
-   * Set the query of the calls of `scan` and `refine` that follow.
+   * Set a query of the calls of `scan` and `refine` that follow.
    *
+   * @param slot number of the query, less than `QUERY_SLOTS`
    * @param vector Float32Array [1024], of length 1
    * @returns bound of the error that the query adds to each estimate
    */
-  setQuery(vector: Float32Array): number {
-    this.#rotate(vector);
-    this.#kernel.prepareQuery(WORK, QUERY_BYTES);
-    return this.#floats[(QUERY_BYTES + INDEX_DIMENSIONS + 8) / 4] as number;
+  setQuery(slot: number, vector: Float32Array): number {
+    const address = SLOTS + slot * SLOT_BYTES;
+    this.#rotateTo(address, vector);
+    this.#kernel.prepareQuery(address, address + VECTOR_BYTES);
+    return this.#floats[(address + VECTOR_BYTES + INDEX_DIMENSIONS + 8) / 4] as number;
   }
 
   /**
    * Estimate the cosine similarity of the first rows of a block. The error of an estimate is below its margin but for
    * five standard deviations.
    *
-   * @param lowest upper bound from which on rows are found
+   * @param query.slot number of a query that is set
+   * @param query.lowest upper bound from which on rows are found
    * @returns views that the next call overwrites: rows of a larger upper bound, and by row the upper bounds, which are
    *   estimate and margin added, and margins, to which that of the query must be added
    */
-  scan(block: number, rows: number, lowest: number): FoundRows {
-    const count = this.#kernel.scan(block, rows, QUERY_BYTES, BOUNDS, FOUND, lowest);
+  scan(block: number, rows: number, query: { readonly slot: number; readonly lowest: number }): FoundRows {
+    const bytes = SLOTS + query.slot * SLOT_BYTES + VECTOR_BYTES;
+    const count = this.#kernel.scan(block, rows, bytes, BOUNDS, FOUND, query.lowest);
     let end = count;
     // The kernel computes four rows at a time.
     while (end > 0 && (this.#numbers[FOUND / 4 + end - 1] as number) >= rows) end--;
@@ -120,14 +128,14 @@ export class VectorBlocks {
     };
   }
 
-  /** Compute the cosine similarity of one row, to about 1e-6. */
-  refine(block: number, row: number): number {
-    return this.#kernel.refine(block, row, WORK);
+  /** Compute the cosine similarity of one row to a query that is set, to about 1e-6. */
+  refine(block: number, row: number, slot: number): number {
+    return this.#kernel.refine(block, row, SLOTS + slot * SLOT_BYTES);
   }
 
-  #rotate(vector: Float32Array): void {
-    this.#floats.set(vector, WORK / 4);
-    this.#kernel.rotate(WORK, SIGNS);
+  #rotateTo(address: number, vector: Float32Array): void {
+    this.#floats.set(vector, address / 4);
+    this.#kernel.rotate(address, SIGNS);
   }
 }
 

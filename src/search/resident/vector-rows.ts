@@ -6,22 +6,25 @@ import { BLOCK_BYTES, BLOCK_ROWS, type VectorBlocks } from './vector-blocks.ts';
 /** Bound of the rounding errors of bounds, which are float32. */
 const ROUNDING = 1e-6;
 
+/** Query that is set, and numbers that the rows of its searched tables reach at least. */
+export interface SlotQuery {
+  readonly slot: number;
+  readonly margin: number;
+  readonly lowerBounds: LargestNumbers;
+}
+
 /** Vectors of the rows of a table. A search estimates all cosines and then computes those that may be among the best. */
 export class VectorRows {
   readonly #vectors: VectorBlocks;
   readonly #blocks: number[] = [];
   #rows = 0;
-  /** Rows that the last estimate found, in order, and upper bounds of their cosines. */
-  #candidateRows = new Uint32Array(0);
-  #candidateBounds = new Float32Array(0);
-  #candidates = 0;
 
   constructor(vectors: VectorBlocks) {
     this.#vectors = vectors;
   }
 
   get memoryBytes(): number {
-    return this.#blocks.length * BLOCK_BYTES + this.#candidateRows.byteLength * 2;
+    return this.#blocks.length * BLOCK_BYTES;
   }
 
   /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
@@ -34,45 +37,52 @@ export class VectorRows {
     }
   }
 
-  /** Estimate the cosines of all rows, and add numbers that allowed rows reach at least to `lowerBounds`. */
-  estimate(query: Float32Array, allowed: Allowed, lowerBounds: LargestNumbers): void {
-    const queryMargin = this.#vectors.setQuery(query);
-    this.#candidates = 0;
-    for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
-      const found = this.#vectors.scan(
-        this.#blockOf(first),
-        Math.min(BLOCK_ROWS, this.#rows - first),
-        lowerBounds.smallest - ROUNDING,
-      );
-      this.#reserve(found.rows.length);
-      for (const at of found.rows) {
-        if (allowed !== null && allowed[first + at] !== 1) continue;
-        const upper = found.bounds[at] as number;
-        this.#candidateRows[this.#candidates] = first + at;
-        this.#candidateBounds[this.#candidates++] = upper;
-        const lower = upper - 2 * ((found.margins[at] as number) + queryMargin);
-        if (lower > lowerBounds.smallest) lowerBounds.add(lower);
-      }
-    }
+  /** Set the query of a slot for all tables of this thread: Float32Array [1024]. @returns its margin */
+  setQuery(slot: number, vector: Float32Array): number {
+    return this.#vectors.setQuery(slot, vector);
   }
 
   /**
-   * Offer the allowed rows that may be among the best, with their cosine similarity to the query of the last `estimate`.
+   * Estimate the cosines of all rows to several queries, so that memory is read once, and add numbers that allowed rows
+   * reach at least to the lower bounds of each query.
    *
-   * @param lowest cosine that the best rows reach
+   * @returns rows that may be among the best, for each query
    */
-  offerFrom(lowest: number, { best, first }: RowRange): void {
-    for (let at = 0; at < this.#candidates; at++) {
-      if ((this.#candidateBounds[at] as number) < lowest - ROUNDING) continue;
-      const row = this.#candidateRows[at] as number;
-      best.offer(first + row, this.#refine(row));
+  estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
+    const candidates = queries.map(() => new CandidateRows());
+    for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
+      const block = this.#blockOf(first);
+      const rows = Math.min(BLOCK_ROWS, this.#rows - first);
+      for (const [nth, { slot, margin, lowerBounds }] of queries.entries()) {
+        const found = this.#vectors.scan(block, rows, { slot, lowest: lowerBounds.smallest - ROUNDING });
+        for (const at of found.rows) {
+          if (allowed !== null && allowed[first + at] !== 1) continue;
+          const upper = found.bounds[at] as number;
+          candidates[nth]?.add(first + at, upper);
+          const lower = upper - 2 * ((found.margins[at] as number) + margin);
+          if (lower > lowerBounds.smallest) lowerBounds.add(lower);
+        }
+      }
+    }
+    return candidates;
+  }
+
+  /**
+   * Offer the rows that may be among the best, with their cosine similarity to a query.
+   *
+   * @param candidates of this query
+   */
+  offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
+    for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
+      // Those that follow have smaller bounds.
+      if (bound < best.threshold - ROUNDING) return;
+      best.offer(first + row, this.#refine(row, slot));
     }
   }
 
-  /** Offer these rows, with their cosine similarity to the query. */
-  offerRows(query: Float32Array, rows: Iterable<number>, { best, first }: RowRange): void {
-    this.#vectors.setQuery(query);
-    for (const row of rows) best.offer(first + row, this.#refine(row));
+  /** Offer these rows, with their cosine similarity to a query. */
+  offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
+    for (const row of rows) best.offer(first + row, this.#refine(row, slot));
   }
 
   /** Release the memory. The object must not be used afterwards. */
@@ -81,17 +91,36 @@ export class VectorRows {
     this.#rows = 0;
   }
 
-  #reserve(candidates: number): void {
-    this.#candidateRows = grown(this.#candidateRows, this.#candidates + candidates);
-    this.#candidateBounds = grown(this.#candidateBounds, this.#candidates + candidates);
-  }
-
-  #refine(row: number): number {
-    return this.#vectors.refine(this.#blockOf(row), row % BLOCK_ROWS);
+  #refine(row: number, slot: number): number {
+    return this.#vectors.refine(this.#blockOf(row), row % BLOCK_ROWS, slot);
   }
 
   #blockOf(row: number): number {
     return this.#blocks[Math.floor(row / BLOCK_ROWS)] as number;
+  }
+}
+
+/** Rows with upper bounds of their cosines. */
+export class CandidateRows {
+  #rows = new Uint32Array(0);
+  #bounds = new Float32Array(0);
+  #size = 0;
+
+  add(row: number, bound: number): void {
+    this.#rows = grown(this.#rows, this.#size + 1);
+    this.#bounds = grown(this.#bounds, this.#size + 1);
+    this.#rows[this.#size] = row;
+    this.#bounds[this.#size++] = bound;
+  }
+
+  /** List the rows whose bound is at least `lowest`, by falling bound. */
+  from(lowest: number): { readonly row: number; readonly bound: number }[] {
+    const listed: { row: number; bound: number }[] = [];
+    for (let at = 0; at < this.#size; at++) {
+      const bound = this.#bounds[at] as number;
+      if (bound >= lowest) listed.push({ row: this.#rows[at] as number, bound });
+    }
+    return listed.sort((a, b) => b.bound - a.bound);
   }
 }
 

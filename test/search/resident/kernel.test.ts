@@ -27,6 +27,7 @@ it('the error of an engine that runs no build of the scan names the missing feat
   expect(() => openScanKernel([])).toThrow(/SIMD/);
 });
 
+const SLOT = 3;
 const random = randomFrom(23);
 
 function unit(values: Float32Array): Float32Array {
@@ -57,8 +58,11 @@ it.each([
   const vectors = Array.from({ length: BLOCK_ROWS }, draw);
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
-    const queryMargin = blocks.setQuery(query);
-    const { bounds: uppers, margins } = blocks.scan(block, BLOCK_ROWS, Number.NEGATIVE_INFINITY);
+    const queryMargin = blocks.setQuery(SLOT, query);
+    const { bounds: uppers, margins } = blocks.scan(block, BLOCK_ROWS, {
+      slot: SLOT,
+      lowest: Number.NEGATIVE_INFINITY,
+    });
     const bounds = Array.from(uppers, (upper, row) => {
       const margin = (margins[row] as number) + queryMargin;
       return [upper - margin, margin + 1e-5];
@@ -66,7 +70,7 @@ it.each([
     for (const [row, vector] of vectors.entries()) {
       const exact = dot(query, vector);
       const [estimate = 0, margin = 0] = bounds[row] ?? [];
-      expect(Math.abs(blocks.refine(block, row) - exact)).toBeLessThan(1e-5);
+      expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
       expect(Math.abs(estimate - exact)).toBeLessThanOrEqual(margin);
       expect(margin).toBeLessThan(0.05);
     }
@@ -82,23 +86,25 @@ it('both builds of the scan give equal bits', () => {
     second.write(b, row, vector);
   }
   const query = drawn();
-  expect(first.setQuery(query)).toBe(second.setQuery(query));
-  expect(first.scan(a, BLOCK_ROWS, 0.01)).toEqual(second.scan(b, BLOCK_ROWS, 0.01));
-  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row)).toBe(second.refine(b, row));
+  expect(first.setQuery(SLOT, query)).toBe(second.setQuery(SLOT, query));
+  expect(first.scan(a, BLOCK_ROWS, { slot: SLOT, lowest: 0.01 })).toEqual(
+    second.scan(b, BLOCK_ROWS, { slot: SLOT, lowest: 0.01 }),
+  );
+  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
 });
 
 it('the rows of a block are found whose upper bounds reach the lowest one', () => {
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
   for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
-  blocks.setQuery(drawn());
+  blocks.setQuery(SLOT, drawn());
   for (const [rows, lowest] of [
     [BLOCK_ROWS, 0.03],
     [101, 0.01],
     [1, Number.NEGATIVE_INFINITY],
     [7, 2],
   ] as const) {
-    const found = blocks.scan(block, rows, lowest);
+    const found = blocks.scan(block, rows, { slot: SLOT, lowest });
     const expected = [...found.bounds.entries()].filter(([, bound]) => bound >= lowest).map(([row]) => row);
     expect([...found.rows]).toEqual(expected);
   }
@@ -108,9 +114,9 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
-  const queryMargin = blocks.setQuery(drawn());
-  expect(blocks.refine(block, 0)).toBe(0);
-  expect(blocks.scan(block, 1, 0).bounds[0]).toBe(queryMargin);
+  const queryMargin = blocks.setQuery(SLOT, drawn());
+  expect(blocks.refine(block, 0, SLOT)).toBe(0);
+  expect(blocks.scan(block, 1, { slot: SLOT, lowest: 0 }).bounds[0]).toBe(queryMargin);
   blocks.release([block]);
   expect(blocks.allocate()).toBe(block);
 });
