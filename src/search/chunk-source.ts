@@ -3,6 +3,8 @@ import type { Candidate, LegOptions, Passage } from './legs.ts';
 
 /** Chunks of one or several buckets, each at one version of its index, as both legs search them. */
 export interface ChunkSource {
+  /** True if more candidates take hardly more time. */
+  readonly isInMemory: boolean;
   /** Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised. */
   searchVectors(vector: Float32Array, options: LegOptions): Promise<readonly Candidate[]>;
   /** Find chunks by BM25 over analysed text. `terms`: the query after `analyse` and `weighTerms`. */
@@ -27,6 +29,7 @@ export function joinSources(sources: readonly ChunkSource[]): ChunkSource {
     return best(found.flat(), options.limit);
   };
   return {
+    isInMemory: sources.every((source) => source.isInMemory),
     searchVectors: (vector, options) => search(options, (source) => source.searchVectors(vector, options)),
     searchKeywords: (terms, options) => search(options, (source) => source.searchKeywords(terms, options)),
     async readPassages<C extends Candidate>(candidates: readonly C[]) {

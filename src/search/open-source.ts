@@ -45,6 +45,7 @@ function tableSource(tables: LanceTables, table: Table, withSlot: LimitFunction)
     return found;
   };
   return {
+    isInMemory: false,
     searchVectors: async (vector, options) =>
       remember(await withSlot(() => tables.mapErrors(searchVectors(table, vector, options)))),
     searchKeywords: async (terms, options) =>

@@ -11,6 +11,7 @@ import {
   findLiveDocuments,
   type IndexTable,
   isFiltered,
+  type LiveDocument,
   listLiveDocumentIds,
   originOf,
 } from './index-store.ts';
@@ -32,6 +33,8 @@ const PREFILTER_DOCUMENTS_MAX = 1_000;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 
+/** Candidates that are looked at in memory for each one that a filter may leave. */
+const FILTERED_FACTOR = 4;
 /** Passages that are read beyond those wanted, in place of near-duplicates. */
 const SPARE_PASSAGES = 8;
 
@@ -83,9 +86,6 @@ async function searchSource(
 ): Promise<Found> {
   const { sql, caller, scope, request, terms, wanted } = search;
   const source = await openSource(search, indexTables);
-  const isNarrowed = isFiltered(scope) || scope.collectionId !== null;
-  let documentIds =
-    source && isNarrowed ? await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX) : null;
   const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, originOf(indexTables))));
   // It is asked while the index is searched, so that it takes no time of its own.
   const hiding = awaitLater(filterHiding(sql, caller, scope.bucketIds));
@@ -93,20 +93,29 @@ async function searchSource(
     const { embedded } = await embedding;
     return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isStale };
   };
-  if (!source || documentIds?.length === 0) return finish([], false);
+  if (!source) return finish([], false);
+  const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>) => {
+    const candidates = { ...legs, live, hiding: await hiding };
+    const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
+    const chunks = await readBest(source, rank(candidates, await preparing), bounds);
+    return { chunks, isStale: hasStaleDocument(candidates) };
+  };
+  const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
+  let documentIds: string[] | null = null;
+  if (isFiltered(scope) || scope.collectionId !== null) {
+    const visible = await searchThenFilter(source, search, preparing, limitMin);
+    const found = visible && (await find(visible.legs, visible.live));
+    if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found.chunks, found.isStale);
+    documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
+    if (documentIds?.length === 0) return finish([], false);
+  }
 
-  for (let limit = Math.max(CANDIDATES_MIN, wanted * 4); ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
+  for (let limit = limitMin; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
-    const found = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
-    const keyword = withinLimit(found.keyword, limit);
-    const vector = withinLimit(found.vector, limit);
-    const ids = new Set([...keyword, ...vector].map((candidate) => candidate.documentId));
-    const live = await findLiveDocuments(sql, caller, scope, [...ids]);
-    const candidates = { keyword, vector, live, hiding: await hiding };
-    const perDocumentMax = request.max_per_document ?? null;
-    const chunks = await readBest(source, rank(candidates, await preparing), { wanted, perDocumentMax });
-    const isStale = hasStaleDocument(candidates);
-    const isExhausted = found.keyword.length <= limit && found.vector.length <= limit;
+    const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
+    const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
+    const { chunks, isStale } = await find(legs, await findLiveDocuments(sql, caller, scope, documentIdsOf(legs)));
+    const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(chunks, isStale);
     }
@@ -120,6 +129,45 @@ async function searchSource(
     }
     if (documentIds.length === 0) return finish([], false);
   }
+}
+
+/** Candidates of both legs, best first. */
+interface Legs {
+  readonly keyword: readonly Candidate[];
+  readonly vector: readonly Candidate[];
+}
+
+/**
+ * Search a source in memory without the filter, and leave out what the filter excludes. A wide filter needs no list of its
+ * documents then, and the result is what a search of that list finds. Null: the source is a table, or a leg may have
+ * more visible candidates than were found.
+ *
+ * @returns `isComplete`: there are no other visible candidates
+ */
+async function searchThenFilter(
+  source: ChunkSource,
+  search: IndexSearch,
+  preparing: Promise<PreparedQuery>,
+  limit: number,
+): Promise<{ legs: Legs; live: ReadonlyMap<string, LiveDocument>; isComplete: boolean } | null> {
+  if (!source.isInMemory) return null;
+  const wide = limit * FILTERED_FACTOR;
+  const rows = await searchLegs(source, search, preparing, { limit: wide + 1, documentIds: null });
+  const live = await findLiveDocuments(search.sql, search.caller, search.scope, documentIdsOf(rows));
+  const isVisible = ({ documentId }: Candidate) => live.has(documentId);
+  const [keyword, vector] = [rows.keyword.filter(isVisible), rows.vector.filter(isVisible)];
+  const isAllFound = (all: readonly Candidate[], visible: readonly Candidate[]) =>
+    all.length <= wide || visible.length > limit;
+  if (!isAllFound(rows.keyword, keyword) || !isAllFound(rows.vector, vector)) return null;
+  return {
+    legs: { keyword: withinLimit(keyword, limit), vector: withinLimit(vector, limit) },
+    live,
+    isComplete: keyword.length <= limit && vector.length <= limit,
+  };
+}
+
+function documentIdsOf({ keyword, vector }: Legs): string[] {
+  return [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
 }
 
 /**
@@ -152,7 +200,7 @@ async function searchLegs(
   { request, terms }: IndexSearch,
   preparing: Promise<PreparedQuery>,
   options: LegOptions,
-): Promise<{ keyword: readonly Candidate[]; vector: readonly Candidate[] }> {
+): Promise<Legs> {
   const searchByTerms = () => source.searchKeywords(terms, options);
   const [keyword, vector] = await Promise.all([
     request.mode === 'vector'

@@ -36,6 +36,7 @@ export function residentSource(indexes: ResidentIndexes, copies: readonly TableC
     });
   };
   return {
+    isInMemory: true,
     searchVectors: async (vector, { limit, documentIds }) =>
       best(
         await search((thread, tables) => thread.call('searchVectors', { tables, documentIds, limit, vector })),
