@@ -25,7 +25,7 @@ async function upload(json: object, bucket = 'default'): Promise<string> {
   const { status, body } = await test.call('POST', `/v1/buckets/${bucket}/documents`, { key, json });
   expect([status, body.detail]).toEqual([202, undefined]);
   const path = `/v1/buckets/${bucket}/documents/${body.id}`;
-  await until(async () => (await test.call('GET', path, { key })).body.status === 'ready');
+  await until(async () => (await test.call('GET', path, { key })).body.status === 'ready', { withinMs: 50_000 });
   return body.id;
 }
 

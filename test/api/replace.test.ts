@@ -3,6 +3,7 @@ import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
 
+const WAIT = { withinMs: 50_000 };
 let test: TestApi;
 let key: string;
 beforeAll(async () => {
@@ -45,7 +46,7 @@ const jobsEnd = () =>
       const [row] = await test.appliance.sql`
         SELECT count(*)::int AS open FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
       return row?.['open'] === 0;
-    }).then(() => undefined),
+    }, WAIT).then(() => undefined),
   );
 
 it('the document of a path gets the new content, and searches find its old text until the new one is ready', async () => {
@@ -66,7 +67,7 @@ it('the document of a path gets the new content, and searches find its old text 
     await until(async () => {
       seen.push(...(await bucket.find('heron')));
       return seen.at(-1) === 'The heron is white.';
-    });
+    }, WAIT);
     expect(new Set(seen.slice(0, -1))).toEqual(new Set(['The heron was grey.']));
   });
   expect(await bucket.list()).toHaveLength(1);

@@ -33,7 +33,9 @@ async function upload(bucket: string, filename: string, text: string, metadata: 
   const json = { filename, text, metadata, privacy_level, chunk_size: 128, chunk_overlap: 0 };
   const high = privacy_level > 5 ? await test.key({ scopes: ['documents:write'], authLevel: 10 }) : key;
   const { body } = await test.call('POST', documents, { key: high, json });
-  await until(async () => (await test.call('GET', `${documents}/${body.id}`, { key: high })).body.status === 'ready');
+  await until(async () => (await test.call('GET', `${documents}/${body.id}`, { key: high })).body.status === 'ready', {
+    withinMs: 50_000,
+  });
   ids[filename] = body.id;
 }
 

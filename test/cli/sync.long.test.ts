@@ -147,9 +147,15 @@ test('a folder that is not there is named, and nothing is deleted', async () => 
 
 test('--watch synchronises after each change until Ctrl-C', async () => {
   const running = startService(['documents', 'sync', folder, '--bucket', bucket, '--watch'], env);
-  await until(async () => running.output().stderr.includes('2 added'), { what: 'the first synchronisation' });
+  await until(async () => running.output().stderr.includes('2 added'), {
+    what: 'the first synchronisation',
+    withinMs: 45_000,
+  });
   write('deep/motor.md', '# Motor\n\nThe motor hums.');
-  await until(async () => running.output().stderr.includes('1 added'), { what: 'the next synchronisation' });
+  await until(async () => running.output().stderr.includes('1 added'), {
+    what: 'the next synchronisation',
+    withinMs: 45_000,
+  });
   running.child.kill('SIGINT');
   expect((await running.finished).code).toBe(130);
   expect(await find('motor hums')).toHaveLength(1);

@@ -170,7 +170,8 @@ describe('what a caller may see', () => {
     const hidden = await uploadDocument(uploads, test.operator, 'port', content, request);
     const open = { bytes: Buffer.from('The lighthouse is open on Sundays.'), fileName: 'open.txt', contentType: null };
     ids.set((await uploadDocument(uploads, test.operator, 'port', open, UploadRequest.parse({}))).id, 'open');
-    await until(async () => (await sql`SELECT 1 FROM documents WHERE status NOT IN ('ready')`).length === 0);
+    const isReady = async () => (await sql`SELECT 1 FROM documents WHERE status NOT IN ('ready')`).length === 0;
+    await until(isReady, { withinMs: 50_000 });
     const [row] = await sql`SELECT chunks_count FROM documents WHERE id = ${hidden.id}`;
     expect(row?.['chunks_count']).toBeGreaterThan(3_200);
     expect((await find('lighthouse keeper log', {}, member())).names).toContain('open');
