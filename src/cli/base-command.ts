@@ -75,7 +75,7 @@ export abstract class BaseCommand extends Command {
   }
 
   override logToStderr(message = ''): void {
-    note(message);
+    if (!this.jsonEnabled()) note(message);
   }
 
   protected override logJson(json: unknown): void {
@@ -103,10 +103,12 @@ export abstract class BaseCommand extends Command {
     return loadConfig({ overrides: { data_dir: flags['data-dir'], ...settings } });
   }
 
-  /** Open the log of a command; it starts at `warn` instead of `info`. */
+  /** Open the log of a command; it starts at `warn` instead of `info`, with lines for people instead of JSON. */
   protected async openCommandLogger(config: Config): Promise<Logger> {
     const { openLogger } = await import('../platform/logger.ts');
-    return openLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
+    if (config.logLevel !== 'info') return openLogger(config.logLevel);
+    const { plainLogLine } = await import('./plain-log-line.ts');
+    return openLogger('warn', { write: (line) => note(plainLogLine(line)) });
   }
 
   /**

@@ -2,8 +2,11 @@ import { pino } from 'pino';
 
 export type Logger = pino.Logger;
 
-/** Open a logger that writes JSON lines to stderr; stdout is left to the output of commands. */
-export function openLogger(level: string): Logger {
+/** Open a logger that writes JSON lines, by default to stderr; stdout is left to the output of commands. */
+export function openLogger(
+  level: string,
+  destination: { write(line: string): void } = pino.destination({ dest: 2, sync: false }),
+): Logger {
   return pino(
     {
       level,
@@ -12,6 +15,6 @@ export function openLogger(level: string): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: ['req.headers.authorization', '*.password', '*.api_key', '*.secret'], censor: '***' },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
 }

@@ -1,0 +1,13 @@
+/** Facts of a log line that a person needs besides its message. */
+const SHOWN = ['reason', 'data_dir', 'redis', 'provider', 'url'];
+
+/** Render a line of the log for people: level, message, what it is about, and the cause. */
+export function plainLogLine(line: string): string {
+  const { level, msg, err, ...rest } = JSON.parse(line) as Readonly<Record<string, unknown>> & {
+    readonly err?: { readonly message?: string };
+  };
+  const facts = SHOWN.flatMap((name) => (rest[name] === undefined ? [] : [String(rest[name])]));
+  const cause = err?.message === undefined ? [] : [err.message];
+  const details = [...facts, ...cause].join(', ').replaceAll('\n', ' ');
+  return `${level === 'warn' ? 'warning' : String(level)}: ${String(msg)}${details === '' ? '' : ` (${details})`}`;
+}
