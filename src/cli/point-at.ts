@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import { textWidth } from './text-width.ts';
 
 /** Cells that stay visible after the column if the line is cut before it. */
 const AFTER_CELLS = 20;
@@ -21,7 +21,7 @@ export function pointAt(text: string, place: { line: number; column: number }, c
 }
 
 function widthOf(characters: readonly string[]): number {
-  return stringWidth(characters.join(''));
+  return textWidth(characters.join(''));
 }
 
 /** Return a character, or a blank for one that a terminal would interpret or not show. */

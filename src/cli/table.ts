@@ -1,6 +1,6 @@
-import stringWidth from 'string-width';
 import { oneLine } from '../platform/printable.ts';
 import { paint, terminalColumns } from './output.ts';
+import { textWidth } from './text-width.ts';
 
 const GAP = '  ';
 /** Width to which a column is cut at most, however narrow the terminal is. */
@@ -27,7 +27,7 @@ export function renderTable<Row>(
   const header = columns.map(([name]) => name.toUpperCase());
   const cells = rows.map((row) => columns.map(([, cell]) => toCell(cell(row))));
   const widths = columns.map((_, index) =>
-    Math.max(...[header, ...cells].map((line) => stringWidth(line[index] as string))),
+    Math.max(...[header, ...cells].map((line) => textWidth(line[index] as string))),
   );
   if (widthMax !== null) {
     const cuttable = columns.flatMap(([, , fit], index) => (fit === undefined ? [] : [index]));
@@ -44,7 +44,7 @@ export function renderTable<Row>(
 /** Render the names and values of one record, one on each line. */
 export function renderFields(fields: Readonly<Record<string, unknown>>): string {
   const names = Object.keys(fields);
-  const width = Math.max(...names.map((name) => stringWidth(name)));
+  const width = Math.max(...names.map((name) => textWidth(name)));
   return names.map((name) => `${paint('bold', pad(name, width))}${GAP}${toText(fields[name])}`.trimEnd()).join('\n');
 }
 
@@ -77,15 +77,15 @@ function shrink(widths: number[], cuttable: readonly number[], cells: number): v
 }
 
 function pad(text: string, cells: number): string {
-  return text + ' '.repeat(Math.max(0, cells - stringWidth(text)));
+  return text + ' '.repeat(Math.max(0, cells - textWidth(text)));
 }
 
 function cut(text: string, cells: number): string {
-  if (stringWidth(text) <= cells) return text;
+  if (textWidth(text) <= cells) return text;
   let kept = '';
   let used = 1; // the ellipsis
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
+    used += textWidth(segment);
     if (used > cells) break;
     kept += segment;
   }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import stringWidth from 'string-width';
 import type { UsageSummary } from '../usage/schema.ts';
+import { textWidth } from './text-width.ts';
 
 const DAY_MS = 86_400_000;
 const GAP = '  ';
@@ -96,13 +96,13 @@ function everyDay({ by_day }: UsageSummary): Tokens[] {
 }
 
 function renderLines(lines: readonly Line[], options: ChartOptions): string[] {
-  const labelCells = Math.max(...lines.map(({ label }) => stringWidth(label)));
+  const labelCells = Math.max(...lines.map(({ label }) => textWidth(label)));
   const figureCells = Math.max(...lines.map(({ figures }) => figures.length));
   const room = options.width === null ? BAR_CELLS_MAX : options.width - labelCells - figureCells - 2 * GAP.length;
   const barCells = room < BAR_CELLS_MIN ? 0 : Math.min(room, BAR_CELLS_MAX);
   const hasBars = barCells > 0 && lines.some(({ share }) => share !== null);
   return lines.map((line) => {
-    const label = line.label + ' '.repeat(labelCells - stringWidth(line.label));
+    const label = line.label + ' '.repeat(labelCells - textWidth(line.label));
     return (hasBars ? [label, renderBar(line, barCells, options), line.figures] : [label, line.figures]).join(GAP);
   });
 }
@@ -115,7 +115,7 @@ function renderBar({ share, hasTrack = false }: Line, cells: number, { width, co
   const eighths = Math.max(smallest, Math.round(Math.min(share, 1) * cells * 8));
   const full = isAscii ? Math.max(smallest, Math.round(eighths / 8)) : Math.floor(eighths / 8);
   const bar = isAscii ? '#'.repeat(full) : '█'.repeat(full) + EIGHTHS[eighths % 8];
-  const track = (hasTrack ? (isAscii ? '.' : '░') : ' ').repeat(cells - stringWidth(bar));
+  const track = (hasTrack ? (isAscii ? '.' : '░') : ' ').repeat(cells - textWidth(bar));
   if (!color) return bar + track;
   const colour = !hasTrack ? 'cyan' : share >= 1 ? 'red' : share >= 0.8 ? 'yellow' : 'green';
   return paint(colour, bar) + (hasTrack ? paint('dim', track) : track);

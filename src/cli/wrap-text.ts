@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import { textWidth } from './text-width.ts';
 
 /**
  * Break a text into lines of at most `cells` terminal cells: at spaces, or inside a word that is longer than a line.
@@ -14,7 +14,7 @@ function wrapLine(line: string, cells: number): string[] {
   let used = 0;
   for (const word of line.split(/\s+/).filter((text) => text !== '')) {
     for (const part of splitWord(word, cells)) {
-      const width = stringWidth(part);
+      const width = textWidth(part);
       if (current !== '' && used + 1 + width > cells) {
         lines.push(current);
         current = '';
@@ -30,12 +30,12 @@ function wrapLine(line: string, cells: number): string[] {
 
 /** Split a word into parts that fit on a line each: one part, unless the word is longer than a line. */
 function splitWord(word: string, cells: number): string[] {
-  if (stringWidth(word) <= cells) return [word];
+  if (textWidth(word) <= cells) return [word];
   const parts: string[] = [];
   let part = '';
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(word)) {
-    const width = stringWidth(segment);
+    const width = textWidth(segment);
     if (part !== '' && used + width > cells) {
       parts.push(part);
       part = '';
