@@ -25,17 +25,16 @@ export default class SourcesSync extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesSync);
-    return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { syncNow } = await import('../../src/memory/sources.ts');
-      const reply = await syncNow(appliance.memory, operator, args.source);
+    return this.withSession(flags, async (session, signal) => {
+      const { reply, hasWorker } = await session.call('sources.sync', { source: args.source });
       if (flags['no-wait']) {
-        const { hasLiveWorker } = await import('../../src/appliance/live-workers.ts');
-        if (!(await hasLiveWorker(appliance, 'sync')))
-          note('no worker is running; start "service serve" to process the job');
+        if (!hasWorker) note('no worker is running; start "service serve" to process the job');
         await this.showFields(reply);
         return reply;
       }
       const { describeCounts, waitForSync } = await import('../../src/cli/wait-for-sync.ts');
+      const appliance = await session.open();
+      const operator = await appliance.access.operator(flags.org);
       const source = await waitForSync(appliance, operator, reply.id, signal);
       if (source.error_message !== null) note(`warning: ${source.error_message}`);
       this.log(`${source.name}: ${describeCounts(source)}`);

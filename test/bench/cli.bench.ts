@@ -1,6 +1,7 @@
 /**
  * Benchmark of the command line, from exec to exit: 20 commands while a server runs (asked at its socket), the same
- * commands without one (each opens the installation), `--version` and `--help`. `RUNS=n` sets the runs of a command.
+ * commands without one (each opens the installation), `--version` and `--help`. `RUNS` sets the runs of each command, and
+ * `COMMANDS` the number of commands.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ const RUNS = Number(process.env['RUNS'] ?? 5);
 const LIMITS_MS = { withServer: 400, withoutServer: 1000, help: 200 };
 const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
 
-const COMMANDS = [
+const ALL = [
   ['buckets', 'list'],
   ['buckets', 'show', 'default'],
   ['orgs', 'list'],
@@ -37,6 +38,7 @@ const COMMANDS = [
   ['jobs', 'reap', '--dry-run'],
 ];
 
+const COMMANDS = ALL.slice(0, Number(process.env['COMMANDS'] ?? ALL.length));
 const { dataDir, remove } = makeDataDir();
 const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], SERVICE_DATA_DIR: dataDir };
 

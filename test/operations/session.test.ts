@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiService, apiService } from '../../server/api-service.ts';
-import { readOperatorAccess } from '../../src/appliance/server-record.ts';
+import { digestSettings, readOperatorAccess } from '../../src/appliance/server-record.ts';
 import { openSession, type SessionOptions } from '../../src/cli/session.ts';
 import { findServers } from '../../src/operations/ask-server.ts';
 import { VERSION } from '../../src/platform/version.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { openTestAppliance } from '../support/appliance.ts';
+import { makeDataDir, openTestAppliance } from '../support/appliance.ts';
 
 let api: TestApi;
 
@@ -121,6 +121,45 @@ test('an operation that a server does not know, and a record of a killed server,
   } finally {
     await dead.close();
   }
+});
+
+test('a server that is killed during an operation leaves the command with an error, and nothing is tried again', async () => {
+  const { dataDir, remove } = makeDataDir();
+  let requests = 0;
+  const killed = createServer((socket) =>
+    socket.once('data', () => {
+      requests++;
+      socket.destroy();
+    }),
+  );
+  const file = path.join(dataDir, 'killed.sock');
+  await new Promise<void>((resolve) => killed.listen(file, resolve));
+  const [access] = readOperatorAccess(api.dataDir);
+  mkdirSync(path.join(dataDir, 'servers'));
+  const operator = { ...access, socket: file, settings: digestSettings(access?.secret as string, {}, dataDir) };
+  writeFileSync(path.join(dataDir, 'servers', '1.json'), JSON.stringify({ operator }));
+  try {
+    const call = session({ dataDir }).call('buckets.create', { name: 'perhaps' });
+    await expect(call).rejects.toMatchObject({ code: 'server_stopped', status: 503 });
+    expect(requests).toBe(1);
+  } finally {
+    killed.close();
+    remove();
+  }
+});
+
+test('an operation ends in the server when its command is interrupted', async () => {
+  const abort = new AbortController();
+  const { sql } = api.appliance;
+  await sql.begin(async (tx) => {
+    // The operation waits for this lock until it is aborted.
+    await tx`LOCK TABLE buckets IN ACCESS EXCLUSIVE MODE`;
+    const call = session({ signal: abort.signal }).call('buckets.list', {});
+    const ended = expect(call).rejects.toThrow('enough');
+    setImmediate(() => abort.abort(new Error('enough')));
+    await ended;
+  });
+  expect(await session().call('buckets.list', {})).toMatchObject({ object: 'list' });
 });
 
 test('a server that stops removes its record and its socket', async () => {

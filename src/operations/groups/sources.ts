@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { findUser } from '../../access/users.ts';
+import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { NewSource } from '../../memory/schema.ts';
-import { createSource, deleteSource, findSource, listSources } from '../../memory/sources.ts';
+import { createSource, deleteSource, findSource, listSources, syncNow } from '../../memory/sources.ts';
 import { forOrganization } from '../operation.ts';
 
 /** Source by its name or id. */
@@ -20,6 +21,12 @@ export const list = forOrganization(
 export const show = forOrganization(Named, ({ source }, { appliance, operator }) =>
   findSource(appliance.sql, operator, source),
 );
+
+/** Queue a synchronisation. The output also says if a worker is there to do it. */
+export const sync = forOrganization(Named, async ({ source }, { appliance, operator }) => {
+  const reply = await syncNow(appliance.memory, operator, source);
+  return { reply, hasWorker: await hasLiveWorker(appliance, 'sync') };
+});
 
 export const remove = forOrganization(
   Named.extend({ keep_documents: z.boolean() }),
