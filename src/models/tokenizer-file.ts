@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Tokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
+import { correctNormalizers } from './normalizers.ts';
+import { type HuggingFaceTokenizer, Tokenizer } from './tokenizers-library.ts';
 import type { CountText } from './tokens.ts';
 
 /**
@@ -27,31 +28,52 @@ const TokenizerFile = z.looseObject({
 });
 
 /**
- * Read a `tokenizer.json` of Hugging Face (https://huggingface.co/docs/tokenizers).
+ * Read a `tokenizer.json` of Hugging Face (https://huggingface.co/docs/tokenizers). It gives the tokens of Python's
+ * `tokenizers` (test/local-models/tokens.test.ts).
+ *
+ * @throws the error of reading or parsing
+ */
+export async function readTokenizerFile(path: string): Promise<HuggingFaceTokenizer> {
+  const tokenizer = new Tokenizer(TokenizerFile.parse(JSON.parse(await readFile(path, 'utf8'))), {});
+  correctNormalizers(tokenizer);
+  // Tokenises once, since the parts of a file that parses may still not match.
+  tokenizer.encode('a');
+  return tokenizer;
+}
+
+/**
+ * Load the counter of a `tokenizer.json`.
  *
  * @returns a function that counts the tokens of a text as the model sees it, with those that the tokenizer adds ([CLS],
  *   </s>). A text of more than 1,024 characters is tokenised in segments, which are cut between words; a segment
  *   without white space is cut within a word, and each such cut counts as one more token, so that a cut never lowers
  *   the count
- * @throws the error of reading or parsing
+ * @throws what `readTokenizerFile` throws
  */
 export async function loadTokenizerFile(path: string): Promise<CountText> {
-  const tokenizer = new Tokenizer(TokenizerFile.parse(JSON.parse(await readFile(path, 'utf8'))), {});
+  const tokenizer = await readTokenizerFile(path);
   const count = (text: string, whole: boolean): number =>
     tokenizer.encode(text, { add_special_tokens: whole }).ids.length;
-  // Tokenises once, since the parts of a file that parses may still not match.
   const specialTokens = count('a', true) - count('a', false);
   return (text, stopAfter) => {
     if (text.length <= SEGMENT_CHARS_MAX) return count(text, true);
     let tokens = specialTokens;
-    for (let at = 0; at < text.length && tokens <= stopAfter; ) {
-      const end = segmentEnd(text, at);
-      tokens += count(text.slice(at, end), false);
-      if (end < text.length && !isSpace(text, end)) tokens++;
-      at = end;
+    for (const { segment, isCut } of segmentsOf(text)) {
+      if (tokens > stopAfter) break;
+      tokens += count(segment, false);
+      if (isCut) tokens++;
     }
     return tokens;
   };
+}
+
+/** Cut a text into segments of bounded length; `isCut`: the cut after the segment is within a word. */
+export function* segmentsOf(text: string): Generator<{ segment: string; isCut: boolean }> {
+  for (let at = 0; at < text.length; ) {
+    const end = segmentEnd(text, at);
+    yield { segment: text.slice(at, end), isCut: end < text.length && !isSpace(text, end) };
+    at = end;
+  }
 }
 
 /**
