@@ -51,11 +51,14 @@ export default class Serve extends BaseCommand {
           ? [api]
           : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
         services.push(ingest.autoCalibration());
+        const { knowsWordsOnly, MEANING_HINT } = await import('../src/cli/meaning-hint.ts');
+        const isWordsOnly = knowsWordsOnly(appliance);
         // The output of a supervised server is kept in a log, where a link that signs in must not be.
         const link = socket === null && !this.jsonEnabled() ? await makeConsoleLink(appliance) : null;
         await runServices(services, {
           logger,
           onReady: () => {
+            if (isWordsOnly) note(MEANING_HINT);
             if (this.jsonEnabled()) {
               printJson({ url: api.url, key_file: adminKeyFile, console_url: consoleUrl(appliance.config, api.url) });
               return;

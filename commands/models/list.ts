@@ -3,7 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class ModelsList extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the models that requests can name.\nWith --json the output is the response of GET /v1/models.';
+    'List the models that requests can name, and those that are installed on this host with their memory.\nWith --json the output is the response of GET /v1/models.';
   static override examples = [
     '<%= config.bin %> models list',
     '<%= config.bin %> models list --json | jq -r ".data[].id"',
@@ -23,6 +23,20 @@ export default class ModelsList extends BaseCommand {
       ['map', (model) => model.map_version ?? '-'],
       ['score', (model) => model.score?.toFixed(3) ?? '-'],
     ]);
+    const installed = await this.call(flags, 'embedding.installed', {});
+    if (installed.length > 0 && !this.jsonEnabled()) {
+      const { describeLocalModels } = await import('../../src/cli/describe-local-models.ts');
+      const { dataDir } = await this.loadSettings(flags);
+      const described = await this.untilDone((signal) => describeLocalModels(installed, dataDir, signal));
+      await this.showTable('local models', described, [
+        ['local model', (model) => model.name],
+        ['kind', (model) => model.kind],
+        ['variant', (model) => model.variant],
+        ['on disk', (model) => model.disk],
+        ['in memory', (model) => model.memory],
+        ['source', (model) => model.source],
+      ]);
+    }
     return list;
   }
 }

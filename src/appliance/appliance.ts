@@ -6,6 +6,7 @@ import type { Documents } from '../documents/open-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { Ingest } from '../ingest/open-ingest.ts';
 import type { Jobs } from '../jobs/open-jobs.ts';
+import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Memory } from '../memory/open-memory.ts';
 import type { Metadata } from '../metadata/open-metadata.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -28,6 +29,7 @@ export interface Appliance extends Stores {
   readonly projections: OpenProjections;
   readonly calibration: Calibration;
   readonly recognition: Recognition;
+  readonly localModels: LocalModels;
   readonly embedding: Embedding;
   readonly search: Search;
   readonly documents: Documents;

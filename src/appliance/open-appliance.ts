@@ -7,6 +7,7 @@ import { jobVisibleTo } from '../documents/visibility.ts';
 import { openEmbedding } from '../embedding/open-embedding.ts';
 import { openIngest } from '../ingest/open-ingest.ts';
 import { openJobs } from '../jobs/open-jobs.ts';
+import { openLocalModels } from '../local-models/open-local-models.ts';
 import { openMemory } from '../memory/open-memory.ts';
 import { openMetadata } from '../metadata/open-metadata.ts';
 import { ballastChore } from '../platform/ballast.ts';
@@ -48,10 +49,11 @@ export async function openAppliance(
     const usage = opened.add(await openUsage(base));
     const projections = opened.add(await openProjections(base));
     const recognition = opened.add(openRecognition(base));
-    const embedding = opened.add(openEmbedding({ ...base, projections, meter: usage.meter }));
+    const localModels = opened.add(await openLocalModels(base));
+    const embedding = opened.add(openEmbedding({ ...base, projections, localModels, meter: usage.meter }));
     const { embedder } = embedding;
     const calibration = openCalibration({ ...base, embedding });
-    const search = opened.add(openSearch({ ...base, embedding }));
+    const search = opened.add(openSearch({ ...base, embedding, localModels }));
     const documents = openDocuments({ ...base, index: search.removal, erase: eraseRunsAbout });
     const bulk = openBulk({ ...base, embedder });
     const pictures = recognition.documents;
@@ -66,7 +68,19 @@ export async function openAppliance(
     const jobs = openJobs({ ...base, visibleTo: jobVisibleTo }, kinds);
     const { installationId } = access;
     const backup = openBackup({ ...base, installationId, migrations: MIGRATIONS });
-    const parts = { access, usage, projections, calibration, recognition, embedding, search, documents, bulk, ingest };
+    const parts = {
+      access,
+      usage,
+      projections,
+      calibration,
+      recognition,
+      localModels,
+      embedding,
+      search,
+      documents,
+      bulk,
+      ingest,
+    };
     const stored = [jobs, documents, search, access, bulk, calibration, ingest, backup];
     const partsWithChores = [...stored, channels, memory, workflows];
     const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);

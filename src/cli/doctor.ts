@@ -3,7 +3,7 @@ import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MIGRATIONS, openDatabase, openObjects } from '../appliance/stores.ts';
 import { openCatalog } from '../embedding/open-embedding.ts';
-import { openLocalProvider } from '../embedding/providers/local-provider.ts';
+import { embedByWords } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
@@ -133,6 +133,8 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
 
 async function tryReranker({ rerank }: Config, logger: Logger): Promise<string> {
   if (rerank === null) throw new Error('no reranker is configured');
+  if (rerank.kind === 'local')
+    return `${rerank.model} runs on this host; "service models test ${rerank.model}" runs it`;
   const reranker = openReranker(rerank, { logger });
   const beganMs = performance.now();
   try {
@@ -306,7 +308,7 @@ async function tryLexicalModel(signal: AbortSignal): Promise<string> {
   try {
     const model = new Catalog().find(LEXICAL_ID);
     const texts = ['Is the model there?'];
-    await openLocalProvider(threads).embed({ model, texts, counts: [5], taskType: null, signal });
+    await embedByWords(threads, { model, texts, counts: [5], taskType: null, signal });
     return `${model.id} answers with ${model.nativeDimension} dimensions`;
   } finally {
     await threads.close();

@@ -42,8 +42,11 @@ export class Backends {
   }
 
   isAvailable(model: Model): boolean {
-    if (model.kind !== 'alias') return this.#providers.has(model.vendor);
-    return Object.values(this.#alias).every((id) => this.#providers.has(this.catalog.find(id).vendor));
+    const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
+    return ids.every((id) => {
+      const { vendor, local } = this.catalog.find(id);
+      return this.#providers.has(vendor) && local?.isInstalled !== false;
+    });
   }
 
   /**
@@ -59,7 +62,8 @@ export class Backends {
   /** @throws AppError `provider_unavailable` (502) if the vendor is not configured */
   providerOf(model: Model): Provider {
     const provider = this.#providers.get(model.vendor);
-    if (provider) return provider;
+    if (provider && model.local?.isInstalled !== false) return provider;
+    if (provider) throw notInstalled(model);
     throw new AppError({
       code: 'provider_unavailable',
       status: 502,
@@ -159,7 +163,11 @@ export class Backends {
   }
 
   #defaultAlias(): AliasSettings {
-    const isServed = (id: string) => this.#providers.has(this.catalog.find(id).vendor);
+    // A local model stands behind the alias only where the settings say so: installing it moves no vectors.
+    const isServed = (id: string) => {
+      const { vendor, local } = this.catalog.find(id);
+      return local === null && this.#providers.has(vendor);
+    };
     const served = this.catalog.list().filter((model) => model.kind === 'semantic' && isServed(model.id));
     const fallback = served[0]?.id ?? LEXICAL_ID;
     const byDefault = isServed(ALIAS_PREFERENCES.default) ? ALIAS_PREFERENCES.default : fallback;
@@ -176,4 +184,14 @@ export class Backends {
       message: `settings are not valid:\n  - alias.${ALIAS_ID}: ${id} ${fault}`,
     });
   }
+}
+
+function notInstalled(model: Model): AppError {
+  return new AppError({
+    code: 'provider_unavailable',
+    status: 502,
+    param: 'model',
+    message: `${model.id} is served by ${model.local?.name}, which is not installed on this host; ask the operator`,
+    details: { provider: 'local', cause: 'not_installed' },
+  });
 }

@@ -175,7 +175,8 @@ class CachedNativeVectors implements NativeVectors {
       const counts = await request.count(sent);
       if (call.signal.aborted) return;
       concerns = 'everyone';
-      const reply = await provider.embed({ model, texts: sent, counts, taskType, signal: call.signal });
+      const isBulk = request.isBulk ?? false;
+      const reply = await provider.embed({ model, texts: sent, counts, taskType, isBulk, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
       if (keys === call.keys) call.reply = reply;
       if (!request.isBulk) this.#redis?.set(vectors);

@@ -1,4 +1,5 @@
-import { ALIAS_ID, Catalog } from '../models/catalog.ts';
+import type { LocalModels } from '../local-models/open-local-models.ts';
+import { ALIAS_ID, Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import { openTokenCounters } from '../models/count-tokens.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
@@ -52,6 +53,7 @@ export interface EmbeddingContext {
   readonly projections: Projections;
   readonly meter: Meter;
   readonly redis: RedisConnection | null;
+  readonly localModels: LocalModels;
 }
 
 /**
@@ -62,8 +64,13 @@ export interface EmbeddingContext {
 export function openEmbedding(context: EmbeddingContext): Embedding {
   const { config, threads, logger, metrics, projections, meter } = context;
   const catalog = openCatalog(config);
+  const unwatch = context.localModels.watch((installed) => {
+    for (const fault of catalog.setInstalled(installed))
+      logger.error({ fault }, 'a local model does not fit the settings');
+  });
   const upstreamMetrics = openUpstreamMetrics(metrics.registry);
-  const providers = openProviders(config.providers, { threads, logger, metrics: upstreamMetrics });
+  const local = openLocalProvider(threads, context.localModels);
+  const providers = openProviders(config.providers, { local, threads, logger, metrics: upstreamMetrics });
   const backends = new Backends({ catalog, providers, projections, alias: config.alias });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
@@ -95,6 +102,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
       return (await provider.embed({ model, texts: sent, counts, taskType, isBackground, signal })).vectors;
     },
     async close() {
+      unwatch();
       await natives.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
@@ -127,9 +135,12 @@ export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'a
 export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
-  new Backends({ catalog, providers: new Map(), projections, alias: config.alias });
+  // Installed models are known once the database is open.
+  const aliases = Object.entries(config.alias ?? {}).filter(([, id]) => id === LEXICAL_ID || !id.startsWith('local/'));
+  const alias = { default: LEXICAL_ID, ...Object.fromEntries(aliases) };
+  new Backends({ catalog, providers: new Map(), projections, alias });
   const served = new Set(['local', ...Object.keys(config.providers)]);
-  for (const [language, id] of Object.entries(config.alias ?? {})) {
+  for (const [language, id] of aliases) {
     const { vendor } = catalog.find(id);
     if (served.has(vendor)) continue;
     throw new AppError({
@@ -142,9 +153,9 @@ export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'provider
 
 function openProviders(
   settings: Config['providers'],
-  { threads, logger, metrics }: { threads: Threads; logger: Logger; metrics: UpstreamMetrics },
+  { local, threads, logger, metrics }: { local: Provider; threads: Threads; logger: Logger; metrics: UpstreamMetrics },
 ): Map<string, Provider> {
-  const providers = new Map<string, Provider>([['local', openLocalProvider(threads)]]);
+  const providers = new Map<string, Provider>([['local', local]]);
   for (const [name, own] of Object.entries(settings)) {
     providers.set(name, openProvider({ name, settings: own, threads, logger, metrics }));
   }

@@ -1,3 +1,4 @@
+import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Model } from '../models/catalog.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Backends } from './backends.ts';
@@ -51,6 +52,23 @@ async function testModel(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { ...UNTESTED, model: model.id, status: 'failed', error: describe(error) };
+  }
+}
+
+/** Test a reranker of this host: it must score the text that answers a question. */
+export async function testReranker(
+  localModels: Pick<LocalModels, 'score'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<ModelTest> {
+  const beganMs = performance.now();
+  try {
+    await localModels.score(name, 'Where does the ferry go?', ['The ferry goes to the island.', 'It rains.'], signal);
+    const latency = Math.round((performance.now() - beganMs) * 10) / 10;
+    return { ...UNTESTED, model: name, status: 'ok', latency_ms: latency, error: null };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { ...UNTESTED, model: name, status: 'failed', error: describe(error) };
   }
 }
 

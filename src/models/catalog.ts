@@ -34,12 +34,28 @@ export interface Model {
   readonly upstreamDimensions: number | null;
   /** Price of a million tokens, in the operator's currency; 0 if unset. */
   readonly pricePerMillion: number;
+  /** Model of this host that serves it; null: a vendor serves it, or it is built in. */
+  readonly local: { readonly name: string; readonly isInstalled: boolean } | null;
+}
+
+/** Embedding model that is installed on this host. */
+export interface InstalledModel {
+  /** Id: `local/NAME`. */
+  readonly name: string;
+  readonly revision: string;
+  readonly dimension: number;
+  readonly maxTokens: number;
+  readonly prefixes: Model['prefixes'];
+  /** Path of its `tokenizer.json`. */
+  readonly tokenizer: string;
 }
 
 /** Operator's settings of a model of their own, or changes to a model of the catalog. */
 export interface ModelSettings {
   readonly id: string;
   readonly vendor?: string | undefined;
+  /** Installed model that serves it: `local/NAME`. */
+  readonly local?: string | undefined;
   readonly dimensions?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly variableDimensions?: boolean | undefined;
@@ -90,6 +106,7 @@ function model(
     tokenizer: { kind: 'estimate' },
     upstreamDimensions: null,
     pricePerMillion: 0,
+    local: null,
     ...more,
   };
 }
@@ -120,7 +137,10 @@ export type ModelView = z.output<typeof ModelView>;
 
 /** All models that a request can name: those of the contract, the built-in one, and the operator's own. */
 export class Catalog {
-  readonly #models: ReadonlyMap<string, Model>;
+  /** Models of the contract and of the settings. */
+  readonly #configured: ReadonlyMap<string, Model>;
+  /** All models, with those that are installed now. */
+  #models: ReadonlyMap<string, Model>;
   readonly #named: ReadonlySet<string>;
 
   /**
@@ -142,8 +162,30 @@ export class Catalog {
         if (name !== withoutVendor(known)) models.set(id, { ...known, revision: `${known.revision}@${name}` });
       }
     }
+    this.#configured = models;
     this.#models = models;
     this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
+  }
+
+  /**
+   * Replace the models that are installed on this host, and serve by them the models whose settings name them.
+   *
+   * @returns sentences about settings that do not fit the installed models
+   */
+  setInstalled(installed: readonly InstalledModel[]): string[] {
+    const faults: string[] = [];
+    const byName = new Map(installed.map((each) => [each.name, each]));
+    const models = new Map(this.#configured);
+    for (const each of installed) models.set(each.name, installedModel(each));
+    for (const known of this.#configured.values()) {
+      const own = known.local && byName.get(known.local.name);
+      if (!own) continue;
+      if (own.dimension !== known.nativeDimension) {
+        faults.push(`${known.id} has ${known.nativeDimension} dimensions, but ${own.name} has ${own.dimension}`);
+      } else models.set(known.id, servedBy(known, own));
+    }
+    this.#models = models;
+    return faults;
   }
 
   /** Return true if the settings of the operator name the model. */
@@ -177,14 +219,36 @@ export class Catalog {
   }
 }
 
+function installedModel(own: InstalledModel): Model {
+  return {
+    ...model(own.name, 'local', own.dimension, own.maxTokens, false, {
+      tokenizer: { kind: 'file', path: own.tokenizer },
+    }),
+    ...{ revision: own.revision, prefixes: own.prefixes, local: { name: own.name, isInstalled: true } },
+  };
+}
+
+/** Serve a model of the settings by an installed one; another revision of that one is another revision of this one. */
+function servedBy(known: Model, own: InstalledModel): Model {
+  return {
+    ...known,
+    revision: `${known.revision}@${own.name}@${own.revision}`,
+    maxTokens: Math.min(known.maxTokens, own.maxTokens),
+    prefixes: { ...own.prefixes, ...known.prefixes },
+    tokenizer: { kind: 'file', path: own.tokenizer },
+    local: { name: own.name, isInstalled: true },
+  };
+}
+
 /** Merge a model of the catalog with the operator's settings. */
 function configured(known: Model | undefined, own: ModelSettings): Model {
-  const vendor = own.vendor ?? known?.vendor;
+  const vendor = own.local === undefined ? (own.vendor ?? known?.vendor) : 'local';
   const dimensions = own.dimensions ?? known?.defaultDimension;
   const maxTokens = own.maxTokens ?? known?.maxTokens;
   if (vendor === undefined || dimensions === undefined || maxTokens === undefined) {
-    throw invalidModel(own.id, 'is not in the catalog, so it needs vendor, dimensions and max_tokens');
+    throw invalidModel(own.id, 'is not in the catalog, so it needs vendor or local, dimensions and max_tokens');
   }
+  if (own.local !== undefined && own.vendor !== undefined) throw invalidModel(own.id, 'has either vendor or local');
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
   // For a model of the catalog, `dimensions` is the default of our answers, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;
@@ -201,6 +265,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
     tokenizer: own.tokenizer === undefined ? base.tokenizer : tokenizerOf(own.tokenizer),
     upstreamDimensions: own.upstreamDimensions ?? null,
     pricePerMillion: own.pricePerMillion ?? base.pricePerMillion,
+    local: own.local === undefined ? null : { name: own.local, isInstalled: false },
   };
 }
 

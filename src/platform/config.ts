@@ -6,6 +6,7 @@ import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
+import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
@@ -110,6 +111,7 @@ export const ConfigFile = z.strictObject({
   ...consoleSettings,
   ...searchSettings,
   ...serverSettings,
+  ...localModelSettings,
   embeddings: z
     .strictObject({
       base64: z
@@ -236,6 +238,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   console: consoleConfigOf(file),
   ...searchConfigOf(file),
   ...serverConfigOf(file),
+  localModels: localModelsConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

@@ -119,6 +119,11 @@ const E5_PREFIXES = Object.fromEntries(
 const OwnModel = z.strictObject({
   id: modelId.describe('id of the model, as requests name it'),
   vendor: name.optional().describe('name of the provider that serves it'),
+  local: z
+    .string()
+    .regex(/^local\/[a-z0-9][a-z0-9._-]{0,63}$/, 'must be the id of an installed model: local/NAME')
+    .optional()
+    .describe('installed model that serves it'),
   dimensions: z.int().min(1).max(16_384).optional().describe('dimensions of its vectors'),
   max_tokens: z.int().min(1).max(10_000_000).optional().describe('tokens of one text at most'),
   variable_dimensions: z.boolean().optional().describe('the vendor accepts a number of dimensions'),
@@ -136,6 +141,7 @@ function modelOf(model: z.output<typeof OwnModel>) {
   return {
     id: model.id,
     vendor: model.vendor,
+    local: model.local,
     dimensions: model.dimensions,
     maxTokens: model.max_tokens,
     variableDimensions: model.variable_dimensions,
@@ -171,34 +177,55 @@ function visionOf(vision: z.output<typeof Vision>) {
   };
 }
 
+/** Reranker of a vendor, or a model that is installed on this host: `rerank: {model: local/NAME}`. */
 const Rerank = z
   .strictObject({
-    protocol: z.enum(['cohere', 'jina', 'voyage', 'tei']).describe('wire protocol of the API'),
-    base_url: baseUrl.describe('address of the API'),
+    protocol: z
+      .enum(['cohere', 'jina', 'voyage', 'tei'])
+      .optional()
+      .describe('wire protocol of the API; none for a model of this host'),
+    base_url: baseUrl.optional().describe('address of the API'),
     api_key: secret.optional().describe('key of the vendor'),
-    model: z.string().min(1).max(200).optional().describe('name of the model; not needed with tei'),
+    model: z.string().min(1).max(200).optional().describe('name of the model, or local/NAME; not needed with tei'),
     /** Maximum time that a search waits for the reranker. */
     timeout_seconds: z.number().positive().max(60).default(3).describe('time that a search waits for the reranker'),
     concurrency_max: z.int().min(1).max(256).default(16).describe('calls at the same time'),
     /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */
     items_max: z.int().min(1).max(1000).optional().describe('texts in one call, if fewer than the protocol allows'),
   })
-  .refine((rerank) => rerank.protocol === 'tei' || rerank.model !== undefined, {
-    path: ['model'],
-    error: 'is needed by this protocol',
+  .superRefine((rerank, context) => {
+    const fault = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
+    if (rerank.model?.startsWith('local/')) {
+      if (rerank.protocol !== undefined) fault('protocol', 'is not for a model of this host; remove it');
+      if (rerank.base_url !== undefined) fault('base_url', 'is not for a model of this host; remove it');
+      return;
+    }
+    if (rerank.protocol === undefined) fault('protocol', 'is needed, unless model is local/NAME');
+    if (rerank.base_url === undefined) fault('base_url', 'is needed, unless model is local/NAME');
+    if (rerank.protocol !== 'tei' && rerank.model === undefined) fault('model', 'is needed by this protocol');
   });
 export type RerankSettings = ReturnType<typeof rerankOf>;
+/** Settings of a reranker behind HTTP. */
+export type RemoteRerankSettings = Extract<RerankSettings, { readonly kind: 'remote' }>;
+/** Settings of a reranker of this host. */
+export type LocalRerankSettings = Extract<RerankSettings, { readonly kind: 'local' }>;
 
 function rerankOf(rerank: z.output<typeof Rerank>) {
+  const { protocol, base_url: baseUrl, model } = rerank;
+  const timeoutMs = rerank.timeout_seconds * 1000;
+  if (protocol === undefined || baseUrl === undefined) {
+    return { kind: 'local', model: model as string, timeoutMs } as const;
+  }
   return {
-    protocol: rerank.protocol,
-    baseUrl: rerank.base_url.replace(/\/+$/, ''),
+    kind: 'remote',
+    protocol,
+    baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey: rerank.api_key ?? null,
-    model: rerank.model ?? null,
-    timeoutMs: rerank.timeout_seconds * 1000,
+    model: model ?? null,
+    timeoutMs,
     concurrencyMax: rerank.concurrency_max,
     itemsMax: rerank.items_max ?? null,
-  };
+  } as const;
 }
 
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;

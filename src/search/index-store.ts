@@ -9,6 +9,7 @@ import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
 import { type Filter, filterSql } from './filter.ts';
+import type { LegWeights } from './fuse.ts';
 import { isRunAlive } from './reindex-store.ts';
 
 /** Record of a bucket's LanceDB table in PostgreSQL. */
@@ -17,6 +18,8 @@ export interface IndexTable {
   readonly version: number;
   /** Model and latent space of its vectors; null while it is empty. */
   readonly origin: VectorOrigin | null;
+  /** Weights of the legs that were tuned for these vectors; null: those of the kind of the model. */
+  readonly weights: LegWeights | null;
 }
 
 /** A bucket and its index table; the table is null if nothing was ever written into it. */
@@ -42,7 +45,7 @@ export function originOf(tables: readonly (IndexTable | null)[]): VectorOrigin |
 
 export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
   const [row] = await sql`
-    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
+    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights FROM index_tables
     WHERE bucket_id = ${bucketId}`;
   return row ? toIndexTable(row) : null;
 }
@@ -50,6 +53,7 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
 function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
   const space = row['space'] as string | null;
   const model = row['model'] as string | null;
+  const tuned = row['leg_weights'] as (LegWeights & { readonly space: string }) | null;
   return {
     name: row['name'] as string,
     version: Number(row['version']),
@@ -58,6 +62,8 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
       space === null
         ? null
         : { model: model ?? modelOfSpace(space) ?? LEXICAL_ID, revision: row['revision'] as string | null, space },
+    // Vectors of another model want weights of their own.
+    weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
   };
 }
 
@@ -68,7 +74,7 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
  */
 export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
   const [row] = await sql`
-    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, model, revision, space
+    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights
     FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
@@ -83,7 +89,7 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
 export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
   const wanted = sql.array([...refs]);
   const rows = await sql`
-    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, bucket_id) AS name, version, model, revision, space
+    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights
     FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
     WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
       AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
@@ -95,6 +101,14 @@ export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly 
     byId.set(bucketId, { bucketId, indexTable: row['name'] === null ? null : toIndexTable(row) });
   }
   return [...byId.values()];
+}
+
+/** Keep the weights of the legs for the present vectors of a bucket; null: those of the kind of the model. */
+export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegWeights | null): Promise<void> {
+  await sql`
+    UPDATE index_tables SET leg_weights = CASE WHEN ${weights === null} THEN NULL ELSE jsonb_build_object(
+      'space', space, 'keyword', ${weights?.keyword ?? 0}::float8, 'vector', ${weights?.vector ?? 0}::float8) END
+    WHERE bucket_id = ${bucketId}`;
 }
 
 /**
@@ -127,7 +141,7 @@ export async function lockIndexName(tx: Sql, bucketId: string, name: string): Pr
  */
 export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
   const [row] = await sql`
-    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space FROM index_tables
+    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights FROM index_tables
     WHERE bucket_id = ${bucketId} AND EXISTS (
       SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
       WHERE documents.bucket_id = ${bucketId} AND documents.status <> 'deleting' AND NOT documents.keyword_only)`;

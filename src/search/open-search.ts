@@ -1,5 +1,6 @@
 import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
+import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
@@ -13,7 +14,7 @@ import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { IndexWriter } from './index-writer.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
-import { openReranker } from './rerank/reranker.ts';
+import { openAnyReranker } from './rerank/open-any-reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
@@ -38,15 +39,17 @@ export function openSearch(context: {
   readonly metrics: Metrics;
   readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
   readonly queryShares: FairGate;
+  readonly localModels: Pick<LocalModels, 'score'>;
 }): Search {
-  const { config, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
+  const { config, sql, direct, objects, logger, metrics, embedding, queryShares, localModels } = context;
   const tables = openTables(config);
   const resident = openResidentIndexes(config.search, { logger, metrics });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },
     onPublished: (name, version) => resident?.refresh(name, version, () => tables.openForReading(name, version)),
   });
-  const reranker = config.rerank && openReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics });
+  const reranker =
+    config.rerank && openAnyReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics, localModels });
   return {
     ...{
       sql,

@@ -4,6 +4,7 @@ import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
 import { type LegWeights, weightsFor } from './fuse.ts';
+import type { IndexTable } from './index-store.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Outcome of embedding a query. */
@@ -26,16 +27,17 @@ export interface PreparedQuery {
  * space than the bucket's vectors; `warnings` then has a line about it.
  *
  * @param terms of the query, analysed
- * @param origin model and latent space of the bucket's vectors; null while it has none
+ * @param table index of the bucket; null while it has none
  */
 export function prepareQuery(
   request: SearchRequest,
   terms: readonly WeightedTerms[],
   { embedded, warnings }: QueryVector,
-  origin: VectorOrigin | null,
+  table: Pick<IndexTable, 'origin' | 'weights'> | null,
 ): PreparedQuery {
+  const origin = table?.origin ?? null;
   if (embedded === null) return { mode: 'keyword', vector: null, weights: weightsFor('lexical'), warnings };
-  const weights = weightsFor(embedded.kind);
+  const weights = table?.weights ?? weightsFor(embedded.kind);
   if (origin !== null && origin.space !== embedded.space) {
     const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, weights, warnings: [...warnings, warning] };

@@ -79,6 +79,11 @@ export async function searchIndex(
   }
 }
 
+/** Describe tables that are searched in one pass. Only a bucket that is searched alone has weights of its own. */
+function asOne(tables: readonly IndexTable[]): Pick<IndexTable, 'origin' | 'weights'> {
+  return { origin: originOf(tables), weights: tables.length === 1 ? (tables[0]?.weights ?? null) : null };
+}
+
 async function searchSource(
   search: IndexSearch,
   indexTables: readonly IndexTable[],
@@ -86,7 +91,7 @@ async function searchSource(
 ): Promise<Found> {
   const { sql, caller, scope, request, terms, wanted } = search;
   const source = await openSource(search, indexTables);
-  const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, originOf(indexTables))));
+  const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
   // It is asked while the index is searched, so that it takes no time of its own.
   const hiding = awaitLater(filterHiding(sql, caller, scope.bucketIds));
   const finish = async (chunks: readonly FoundChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {

@@ -1,25 +1,42 @@
+import type { LocalModels } from '../../local-models/open-local-models.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { embedLexical, embedLexicalPassages } from './local.ts';
-import type { Provider } from './provider.ts';
+import type { Provider, ProviderCall, ProviderReply } from './provider.ts';
 
 /** Texts of more characters than this are hashed on a thread, so that they do not block the event loop. */
 const INLINE_CHARS_MAX = 32_768;
 
-/** Open the built-in model as a provider. It runs in this process and costs less than a cache lookup. */
-export function openLocalProvider(threads: Threads): Provider {
+/**
+ * Open the models of this host as a provider: the built-in one, which runs in this process and costs less than a cache
+ * lookup, and the installed ones, which run in processes of their own.
+ */
+export function openLocalProvider(threads: Threads, localModels: Pick<LocalModels, 'embed'>): Provider {
   return {
     name: 'local',
-    async embed({ texts, counts, taskType, signal }) {
-      const passages = taskType === 'retrieval_document';
-      let chars = 0;
-      for (const text of texts) chars += text.length;
-      if (chars <= INLINE_CHARS_MAX) {
-        return { vectors: passages ? embedLexicalPassages(texts) : embedLexical(texts), tokens: counts };
-      }
-      const name = passages ? 'embedLexicalPassages' : 'embedLexical';
-      const vectors = await threads.run<Float32Array>(new URL('./local.ts', import.meta.url), name, texts, { signal });
+    async embed(call) {
+      if (call.model.local === null) return embedByWords(threads, call);
+      const { model, texts, counts, taskType, signal } = call;
+      // Passages belong to documents that are being read: nobody waits for one of them.
+      const isBackground = call.isBackground || call.isBulk || taskType === 'retrieval_document';
+      const vectors = await localModels.embed(model.local?.name ?? model.id, texts, { isBackground }, signal);
       return { vectors, tokens: counts };
     },
     async close() {},
   };
+}
+
+/** Embed by the built-in model, on a thread if the texts are long. */
+export async function embedByWords(
+  threads: Threads,
+  { texts, counts, taskType, signal }: ProviderCall,
+): Promise<ProviderReply> {
+  const passages = taskType === 'retrieval_document';
+  let chars = 0;
+  for (const text of texts) chars += text.length;
+  if (chars <= INLINE_CHARS_MAX) {
+    return { vectors: passages ? embedLexicalPassages(texts) : embedLexical(texts), tokens: counts };
+  }
+  const name = passages ? 'embedLexicalPassages' : 'embedLexical';
+  const vectors = await threads.run<Float32Array>(new URL('./local.ts', import.meta.url), name, texts, { signal });
+  return { vectors, tokens: counts };
 }

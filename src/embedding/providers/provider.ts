@@ -14,6 +14,8 @@ export interface ProviderCall {
   readonly taskType: TaskType | null;
   /** Send it only while no other call waits, and leave one of the concurrent calls free. */
   readonly isBackground?: boolean;
+  /** The call is part of a job that nobody waits for. */
+  readonly isBulk?: boolean;
   /** Aborts the call, and the upstream calls that no other call needs. */
   readonly signal: AbortSignal;
 }

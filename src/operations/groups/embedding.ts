@@ -3,7 +3,8 @@ import { axisOf } from '../../embedding/embedder.ts';
 import { listModels } from '../../embedding/list-models.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
 import { EmbeddingsRequest } from '../../embedding/schema.ts';
-import { type ModelTest, testModels } from '../../embedding/test-models.ts';
+import { type ModelTest, testModels, testReranker } from '../../embedding/test-models.ts';
+import type { LocalModel } from '../../local-models/schema.ts';
 import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
 import { forInstallation, forOrganization } from '../operation.ts';
@@ -24,14 +25,18 @@ export const models = forInstallation(z.object({}), (_, { appliance: { embedding
   data: listModels({ backends: embedding.backends, projections }),
 }));
 
+/** List the models that are installed on this host. */
+export const installed = forInstallation(z.object({}), (_, { appliance }) => [...appliance.localModels.list()]);
+
 /** List the ids of models to test: those that are named, all of which must exist, or else all that have a provider. */
 export const testable = forInstallation(
   z.object({ ids: z.array(z.string()) }),
-  ({ ids }, { appliance: { embedding } }) => {
+  ({ ids }, { appliance: { embedding, localModels } }) => {
     const { catalog } = embedding.backends;
-    const available = () => catalog.list().filter((model) => embedding.backends.isAvailable(model));
-    const models = ids.length > 0 ? ids.map((id) => catalog.find(id)) : available();
-    return models.map(({ id }) => id);
+    const rerankers = localModels.list().flatMap(({ spec }) => (spec.kind === 'reranker' ? [spec.name] : []));
+    if (ids.length > 0) return ids.map((id) => (rerankers.includes(id) ? id : catalog.find(id).id));
+    const available = catalog.list().filter((model) => embedding.backends.isAvailable(model));
+    return [...rerankers, ...available.map(({ id }) => id)];
   },
 );
 
@@ -40,6 +45,8 @@ export const test = forOrganization(
   z.object({ model: z.string() }),
   async ({ model }, { appliance, operator, signal }): Promise<ModelTest> => {
     const { embedder, backends } = appliance.embedding;
+    const isReranker = ({ spec }: LocalModel) => spec.kind === 'reranker' && spec.name === model;
+    if (appliance.localModels.list().some(isReranker)) return testReranker(appliance.localModels, model, signal);
     const found = [backends.catalog.find(model)];
     for await (const outcome of testModels(embedder, backends, found, { orgId: operator.orgId, signal }))
       return outcome;

@@ -1,4 +1,4 @@
-import type { RerankSettings } from '../../platform/provider-settings.ts';
+import type { RemoteRerankSettings } from '../../platform/provider-settings.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { faultsOf } from '../../platform/upstream/classify.ts';
 import { badReply, field } from '../../platform/upstream/parse-json.ts';
@@ -60,9 +60,9 @@ const tei: RerankProtocol = {
   faultOf: faultsOf(),
 };
 
-const PROTOCOLS: Readonly<Record<RerankSettings['protocol'], RerankProtocol>> = { cohere, jina, voyage, tei };
+const PROTOCOLS: Readonly<Record<RemoteRerankSettings['protocol'], RerankProtocol>> = { cohere, jina, voyage, tei };
 
-export function rerankProtocolOf(name: RerankSettings['protocol']): RerankProtocol {
+export function rerankProtocolOf(name: RemoteRerankSettings['protocol']): RerankProtocol {
   return PROTOCOLS[name];
 }
 

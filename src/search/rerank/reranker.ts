@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
-import type { RerankSettings } from '../../platform/provider-settings.ts';
+import type { RemoteRerankSettings } from '../../platform/provider-settings.ts';
 import { Breaker } from '../../platform/upstream/breaker.ts';
 import { parseJson } from '../../platform/upstream/parse-json.ts';
 import { HttpUpstream } from '../../platform/upstream/transport.ts';
@@ -29,7 +29,7 @@ const REPLY_BYTES_MAX = 4 * 1024 * 1024;
  * of a search, and a circuit breaker spares searches the wait for a reranker that is down.
  */
 export function openReranker(
-  settings: RerankSettings,
+  settings: RemoteRerankSettings,
   { logger, metrics }: { logger: Logger; metrics?: Pick<UpstreamMetrics, 'attempted'> },
 ): Reranker {
   const protocol = rerankProtocolOf(settings.protocol);

@@ -23,6 +23,7 @@ export function modelOf(fields: Partial<Model> = {}): Model {
     tokenizer: { kind: 'estimate' },
     upstreamDimensions: null,
     pricePerMillion: 0,
+    local: null,
     ...fields,
   };
 }

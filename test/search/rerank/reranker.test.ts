@@ -19,7 +19,7 @@ async function open(protocol: Protocol, more: object = {}): Promise<{ fake: Fake
     rerank: { protocol, base_url: fake.url, model: 'ranker', api_key: 'canary-key', timeout_seconds: 0.5, ...more },
   });
   const settings = embeddingConfigOf(file).rerank;
-  if (!settings) throw new Error('no settings');
+  if (settings?.kind !== 'remote') throw new Error('no settings');
   const reranker = openReranker(settings, { logger: openLogger('silent') });
   closing.push(() => reranker.close(), fake.close);
   return { fake, reranker };

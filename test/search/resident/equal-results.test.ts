@@ -39,7 +39,7 @@ let version: number;
 let fromTable: ChunkSource;
 
 const openedAt = (at: number, indexes: ResidentIndexes | null) =>
-  openSource({ tables, resident: indexes }, [{ name: NAME, version: at, origin: null }]) as Promise<ChunkSource>;
+  openSource({ tables, resident: indexes }, [{ name: NAME, version: at, origin: null, weights: null }]) as Promise<ChunkSource>;
 
 beforeAll(async () => {
   const directory = path.join(dataDir, 'index');
@@ -126,7 +126,7 @@ it('results in memory do not depend on settling, nor on rows that were removed',
   const write = await tables.openForWriting(name);
   const openAt = async (indexes: ResidentIndexes) =>
     openSource({ tables, resident: indexes }, [
-      { name, version: await write.version(), origin: null },
+      { name, version: await write.version(), origin: null, weights: null },
     ]) as Promise<ChunkSource>;
   const search = async (source: ChunkSource) => {
     const found = [];

@@ -1,0 +1,46 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+
+export default class IndexTune extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Find the weights of keywords and vectors that rank judged documents of a bucket highest.\n' +
+    'Each line of the file is {"query": "…", "relevant": ["file.pdf", "doc_…"]}, or with gains {"file.pdf": 2}. ' +
+    'The weights are kept only with --apply, for the vectors that the bucket has now.';
+  static override examples = [
+    '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl',
+    '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl --apply --json',
+  ];
+  static override flags = {
+    bucket: bucketFlag,
+    queries: Flags.string({ description: 'file of judged queries', required: true, env: 'SERVICE_QUERIES' }),
+    org: orgFlag,
+    apply: Flags.boolean({ description: 'keep the weights that did best', env: 'SERVICE_APPLY' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(IndexTune);
+    const { readJudgedQueries } = await import('../../src/cli/judged-queries.ts');
+    const judged = await readJudgedQueries(flags.queries);
+    return this.withOperator(flags, async ({ search }, operator, signal) => {
+      const { tuneWeights } = await import('../../src/search/tune-weights.ts');
+      const { openProgress } = await import('../../src/cli/progress.ts');
+      const progress = await openProgress();
+      progress.begin('searching', judged.length);
+      const options = { apply: flags.apply ?? false, signal, onQuery: (done: number) => progress.update(done) };
+      const tuned = await tuneWeights(search, operator, flags.bucket, judged, options).finally(() => progress.close());
+      const describe = ({ keyword, vector, ndcg }: (typeof tuned)['best']) =>
+        `keywords ${keyword}, vectors ${vector}: nDCG@10 ${ndcg.toFixed(4)}`;
+      await this.showFields({
+        queries: tuned.queries,
+        present: describe(tuned.present),
+        best: describe(tuned.best),
+        'gain on unseen queries': tuned.held_out_gain.toFixed(4),
+        applied: tuned.applied,
+      });
+      if (!tuned.applied) this.logToStderr('nothing was changed; keep the best weights with --apply');
+      return tuned;
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class ModelsInstall extends BaseCommand {
+  static override description =
+    'Install a model that runs on this host: embedding by meaning without a vendor.\n' +
+    'SOURCE is a folder, a tar archive, or an id at the hub (organization/name). Only the files that are needed are ' +
+    'fetched, and each is checked. The first model can become the primary model, and the buckets are then embedded by ' +
+    'it; with --yes both is done.';
+  static override examples = [
+    '<%= config.bin %> models install intfloat/multilingual-e5-small --prompts e5 --yes',
+    '<%= config.bin %> models install ./bge-reranker --reranker --as local/bge-reranker --json',
+  ];
+  static override args = {
+    source: Args.string({
+      description: 'folder, tar archive or hub id of the model',
+      required: true,
+      ignoreStdin: true,
+    }),
+  };
+  static override flags = {
+    as: Flags.string({ description: 'name of the model: local/NAME (default: made of the source)', env: 'SERVICE_AS' }),
+    revision: Flags.string({
+      description: 'branch, tag or commit at the hub (default: main)',
+      env: 'SERVICE_REVISION',
+    }),
+    variant: Flags.string({
+      description: 'precision of the weights; int8 is smaller and faster, and its vectors differ a little',
+      options: ['fp32', 'fp16', 'int8'],
+      default: 'fp32',
+      env: 'SERVICE_VARIANT',
+    }),
+    reranker: Flags.boolean({ description: 'install a cross-encoder, which scores results', env: 'SERVICE_RERANKER' }),
+    pooling: Flags.string({
+      description: 'how one vector is made of those of the tokens, if the source does not say it',
+      options: ['mean', 'cls', 'last'],
+      env: 'SERVICE_POOLING',
+    }),
+    'max-tokens': Flags.integer({ description: 'tokens that a text may have', min: 8, env: 'SERVICE_MAX_TOKENS' }),
+    prompts: Flags.string({
+      description: 'text put in front of inputs: none, e5, or a JSON file with prompts by name (query, document)',
+      env: 'SERVICE_PROMPTS',
+    }),
+    primary: Flags.boolean({
+      description: 'make it the primary model and embed the buckets by it (default: ask for the first model)',
+      allowNo: true,
+      env: 'SERVICE_PRIMARY',
+    }),
+    org: orgFlag,
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ModelsInstall);
+    const { chooseName } = await import('../../src/local-models/install/open-source.ts');
+    const { installRequest, runInstall } = await import('../../src/cli/install-model.ts');
+    const request = { ...installRequest(flags), name: chooseName(args.source, flags.as) };
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { actor } = operator;
+      const from = { source: args.source, revision: flags.revision, yes: flags.yes, actor, signal };
+      const installed = await runInstall(appliance, from, request);
+      const { adoptModel } = await import('../../src/cli/adopt-model.ts');
+      const adopted = await adoptModel(appliance, operator, installed, { ...flags, signal });
+      const { spec, revision } = installed;
+      const { name, kind, variant, dimension, pooling } = spec;
+      const bytes = spec.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      const view = { name, kind, revision, variant, dimension, max_tokens: spec.maxTokens, pooling, bytes };
+      await this.showFields(view);
+      return { ...view, prefixes: spec.prefixes, ...adopted };
+    });
+  }
+}

@@ -1,0 +1,33 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { yesFlag } from '../../src/cli/flags.ts';
+
+export default class ModelsRemove extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Remove an installed model and its files. Buckets that it embedded cannot be searched by vectors until it is ' +
+    'installed again, or until they are embedded by another model.';
+  static override examples = [
+    '<%= config.bin %> models remove local/multilingual-e5-small',
+    '<%= config.bin %> models remove local/bge-reranker --yes --json',
+  ];
+  static override args = {
+    model: Args.string({ description: 'name of the model: local/NAME', required: true, ignoreStdin: true }),
+  };
+  static override flags = { yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ModelsRemove);
+    return this.withOperator({ ...flags, org: 'default' }, async (appliance, { actor }, signal) => {
+      const { selectLocalModel } = await import('../../src/local-models/store.ts');
+      const { removeModel } = await import('../../src/local-models/remove-model.ts');
+      if (await selectLocalModel(appliance.sql, args.model)) {
+        await confirm(`Remove ${args.model} and its files?`, flags.yes, signal);
+      }
+      await removeModel(appliance, { name: args.model, actor }, signal);
+      this.log(`${args.model} is removed`);
+      return { removed: true, name: args.model };
+    });
+  }
+}

@@ -1,0 +1,79 @@
+import type { Caller } from '../access/caller.ts';
+import type { Appliance } from '../appliance/appliance.ts';
+import { listBuckets } from '../documents/buckets.ts';
+import { queueReembed } from '../ingest/reindex/reembed-job.ts';
+import type { Installed } from '../local-models/install/install-model.ts';
+import { AppError } from '../platform/errors.ts';
+import { canAsk, confirm } from './confirm.ts';
+import { note } from './output.ts';
+
+interface Adopted {
+  /** True if it is the primary model of the organization now. */
+  readonly primary: boolean;
+  /** Jobs that embed buckets by it. */
+  readonly jobs: readonly string[];
+}
+
+const NOTHING: Adopted = { primary: false, jobs: [] };
+
+/**
+ * Make an installed model the primary one, and embed the buckets by it. Without a flag it is offered for the first model
+ * with meaning only: a choice that somebody made stays.
+ */
+export async function adoptModel(
+  appliance: Appliance,
+  operator: Caller,
+  { spec }: Installed,
+  options: { primary?: boolean | undefined; yes: boolean; org: string; signal: AbortSignal },
+): Promise<Adopted> {
+  if (spec.kind !== 'embedding' || options.primary === false) return NOTHING;
+  if (options.primary !== true) {
+    if (!(await isFirst(appliance, operator))) return NOTHING;
+    const question = `Make ${spec.name} the primary model of organization ${options.org}, and embed its buckets by it?`;
+    if (!options.yes && !canAsk()) {
+      note(
+        `${spec.name} is installed; use it with: service routing set ${spec.name}, then service index reembed --bucket B`,
+      );
+      return NOTHING;
+    }
+    try {
+      await confirm(question, options.yes, options.signal);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'not_confirmed') return NOTHING;
+      throw error;
+    }
+  }
+  await appliance.embedding.routing.set(operator, { primary: spec.name, fallback: undefined, mode: 'single' });
+  note(`${spec.name} is the primary model of organization ${options.org}`);
+  return { primary: true, jobs: await reembedAll(appliance, operator, spec.name) };
+}
+
+/** Return true if requests without a model match words only, so that any model with meaning is better. */
+async function isFirst({ embedding }: Appliance, { orgId }: Caller): Promise<boolean> {
+  const { backends, routing } = embedding;
+  const primary = backends.catalog.get((await routing.of(orgId)).primary);
+  if (primary === undefined) return true;
+  return backends.indexModelsOf(primary).models.every(({ kind }) => kind === 'lexical');
+}
+
+async function reembedAll(appliance: Appliance, operator: Caller, model: string): Promise<string[]> {
+  const jobs: string[] = [];
+  for (const bucket of await listBuckets(appliance.sql, operator)) {
+    try {
+      const reply = await queueReembed(
+        appliance.ingest.reembed,
+        operator,
+        { bucket: bucket.id, model },
+        { dryRun: false },
+      );
+      if (reply.job_id === null) continue;
+      jobs.push(reply.job_id);
+      note(`bucket ${bucket.name}: ${reply.chunks} chunks will be embedded by ${model} (job ${reply.job_id})`);
+    } catch (error) {
+      // One bucket that cannot be embedded now keeps its vectors; the others go on.
+      if (!(error instanceof AppError)) throw error;
+      note(`bucket ${bucket.name} keeps its vectors: ${error.message}`);
+    }
+  }
+  return jobs;
+}

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { recordAudit } from '../../access/audit.ts';
+import type { Config } from '../../platform/config.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import { storageFull } from '../../platform/objects/objects.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import { folderOf, makeIncoming, modelsFolder, placeFolder, removeFolders, shareFiles } from '../model-folders.ts';
+import { argumentOf } from '../open-local-models.ts';
+import { ModelFault, ModelProcess } from '../runtime/model-process.ts';
+import type { ModelFile, ModelSpec } from '../schema.ts';
+import { selectLocalModel, upsertLocalModel } from '../store.ts';
+import { type InstallOptions, inspectModel } from './inspect-model.ts';
+import { notAModel } from './install-errors.ts';
+import { checkPath, checkSize, isNeeded, isWeights, modelFileOf } from './model-paths.ts';
+import { readOnnxOutline } from './onnx-outline.ts';
+import type { ModelSource, SourceFile } from './source.ts';
+
+export interface InstallContext {
+  readonly config: Pick<Config, 'dataDir' | 'objects' | 'localModels'>;
+  readonly sql: Sql;
+  readonly objects: Objects;
+}
+
+export interface InstallRequest extends InstallOptions {
+  /** Id of the model: `local/NAME`. */
+  readonly name: string;
+  readonly source: ModelSource;
+  /** Who installs it, for the audit log. */
+  readonly actor: string;
+  /** Ask before anything large is fetched; it throws to end the installation. */
+  readonly confirm: (plan: InstallPlan) => Promise<void>;
+  readonly onProgress: (progress: InstallProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Files that will be fetched, and the space for them. */
+export interface InstallPlan {
+  readonly files: number;
+  readonly bytes: number;
+  readonly freeBytes: number;
+}
+
+export interface InstallProgress {
+  readonly phase: 'fetching' | 'testing' | 'sharing';
+  readonly doneBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface Installed {
+  readonly spec: ModelSpec;
+  readonly revision: string;
+  /** True if it replaces another revision of the name. */
+  readonly isUpdate: boolean;
+}
+
+const TEST_TEXT = 'The service checks with this sentence that the model runs.';
+const START_MS_MAX = 300_000;
+const MIB = 1024 * 1024;
+
+/**
+ * Install a model: fetch its files, read its settings, run one text, and put it in place at once. A failure leaves
+ * nothing, apart from a download that broke off, which the next installation of the same source continues.
+ *
+ * @throws AppError `model_invalid`, `model_setting_missing`, `model_source_unsafe`, `model_unusable` (400),
+ *   `model_dimension_differs` (409), `storage_full` (503), and those of the source
+ */
+export async function installModel(context: InstallContext, request: InstallRequest): Promise<Installed> {
+  const { source, signal } = request;
+  const listed = await listNeeded(source, signal);
+  const modelFile = modelFileOf(new Set(listed.map((file) => file.path)), request.variant);
+  const wanted = listed.filter(({ path: file }) => isNeeded(file) || file === modelFile || isBeside(file, modelFile));
+  const plan = await planOf(context.config.dataDir, wanted);
+  await request.confirm(plan);
+  const incoming = await openIncoming(context.config.dataDir, source);
+  try {
+    await fetchAll(request, incoming, wanted, plan.bytes);
+    const extra = externalFiles(incoming, modelFile, listed).filter((file) => !wanted.includes(file));
+    await fetchAll(request, incoming, extra, plan.bytes);
+    const draft = inspectModel(incoming, modelFile, request);
+    const named = { ...draft, name: request.name, source: source.label };
+    request.onProgress({ phase: 'testing', doneBytes: plan.bytes, totalBytes: plan.bytes });
+    const dimension = await runOnce(named, incoming, context.config.localModels, signal);
+    const spec: ModelSpec = {
+      ...named,
+      dimension,
+      files: await describeFiles(incoming, [...wanted, ...extra], signal),
+    };
+    return await finish(context, request, spec, incoming);
+  } catch (error) {
+    if (!isInterruption(error, signal) || source.resumeKey === null) {
+      await rm(incoming, { recursive: true, force: true });
+    }
+    throw error;
+  }
+}
+
+async function listNeeded(source: ModelSource, signal: AbortSignal): Promise<readonly SourceFile[]> {
+  const all = await source.list(signal);
+  // One bad name is enough: its author means no good.
+  for (const { path: file } of all) checkPath(file);
+  const listed = all.filter(({ path: file }) => isNeeded(file) || isWeights(file));
+  for (const { path: file, sizeBytes } of listed) checkSize(file, sizeBytes);
+  return listed;
+}
+
+/** Return true if the file holds weights of the model by its name. */
+function isBeside(file: string, modelFile: string): boolean {
+  return file === `${modelFile}_data` || file === `${modelFile}.data`;
+}
+
+async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<InstallPlan> {
+  const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  await mkdir(modelsFolder(dataDir), { recursive: true });
+  const { bavail, bsize } = await statfs(dataDir);
+  const freeBytes = bavail * bsize;
+  if (bytes > freeBytes) {
+    throw new AppError({
+      code: 'storage_full',
+      status: 503,
+      message: `the model takes ${Math.ceil(bytes / MIB)} MiB, but ${dataDir} has ${Math.floor(freeBytes / MIB)} MiB free; free some space`,
+    });
+  }
+  return { files: files.length, bytes, freeBytes };
+}
+
+/** Open the folder to fetch into; that of an interrupted fetch of the same source is used again. */
+async function openIncoming(dataDir: string, { resumeKey }: ModelSource): Promise<string> {
+  if (resumeKey === null) return makeIncoming(dataDir);
+  const digest = createHash('sha256').update(resumeKey).digest('hex').slice(0, 24);
+  const folder = path.join(modelsFolder(dataDir), `.incoming-${digest}`);
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+async function fetchAll(
+  { source, signal, onProgress }: InstallRequest,
+  incoming: string,
+  files: readonly SourceFile[],
+  totalBytes: number,
+): Promise<void> {
+  let doneBytes = 0;
+  for (const file of files) {
+    const target = path.join(incoming, file.path);
+    await mkdir(path.dirname(target), { recursive: true });
+    const onBytes = (bytes: number) => {
+      doneBytes += bytes;
+      onProgress({ phase: 'fetching', doneBytes, totalBytes });
+    };
+    try {
+      await source.fetch(file, target, onBytes, signal);
+    } catch (error) {
+      throw isFull(error) ? storageFull(error) : error;
+    }
+  }
+}
+
+/** Find the files that hold the weights of a model beside it. @throws AppError `model_source_unsafe`, `model_invalid` */
+function externalFiles(incoming: string, modelFile: string, listed: readonly SourceFile[]): SourceFile[] {
+  let locations: readonly string[];
+  try {
+    locations = readOnnxOutline(path.join(incoming, modelFile)).externalFiles;
+  } catch (error) {
+    throw notAModel(`${modelFile} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return locations.map((location) => {
+    checkPath(location);
+    const file = path.posix.join(path.posix.dirname(modelFile), location);
+    const found = listed.find((each) => each.path === file);
+    if (found === undefined) throw notAModel(`the source lacks ${file}, which holds weights of ${modelFile}`);
+    return found;
+  });
+}
+
+/** Load the model and run one text. @returns the length of its vectors @throws AppError `model_unusable` (400) */
+async function runOnce(
+  spec: Omit<ModelSpec, 'dimension' | 'files'>,
+  folder: string,
+  settings: Config['localModels'],
+  signal: AbortSignal,
+): Promise<number> {
+  let process: ModelProcess | null = null;
+  try {
+    process = await ModelProcess.start(argumentOf(spec, folder, settings), START_MS_MAX);
+    const query = spec.kind === 'reranker' ? TEST_TEXT : null;
+    const values = await process.run({ texts: [TEST_TEXT], query, isBackground: false }, signal);
+    if (values.length !== process.dimension || !values.every(Number.isFinite)) {
+      throw new ModelFault('its result is not made of finite numbers', { isFinal: true });
+    }
+    return process.dimension;
+  } catch (error) {
+    if (error instanceof ModelFault) throw notAModel(`the model does not run here: ${error.message}`, 'model_unusable');
+    throw error;
+  } finally {
+    await process?.stop();
+  }
+}
+
+async function describeFiles(
+  incoming: string,
+  files: readonly SourceFile[],
+  signal: AbortSignal,
+): Promise<ModelFile[]> {
+  const described: ModelFile[] = [];
+  for (const { path: file } of files) {
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    await pipeline(
+      createReadStream(path.join(incoming, file)),
+      async (chunks: AsyncIterable<Buffer>) => {
+        for await (const chunk of chunks) {
+          sizeBytes += chunk.length;
+          hash.update(chunk);
+        }
+      },
+      { signal },
+    );
+    described.push({ path: file, sizeBytes, sha256: hash.digest('hex') });
+  }
+  return described;
+}
+
+async function finish(
+  { config, sql, objects }: InstallContext,
+  { signal, onProgress, actor }: InstallRequest,
+  spec: ModelSpec,
+  incoming: string,
+): Promise<Installed> {
+  const before = await selectLocalModel(sql, spec.name);
+  if (before && (before.spec.dimension !== spec.dimension || before.spec.kind !== spec.kind)) {
+    throw conflict(
+      `${spec.name} is installed with ${before.spec.dimension} dimensions (${before.spec.kind}), and this model has ${spec.dimension} (${spec.kind}); install it under another name with --as`,
+      'model_dimension_differs',
+    );
+  }
+  const revision = revisionOf(spec);
+  await writeFile(path.join(incoming, 'model.json'), `${JSON.stringify({ ...spec, revision }, null, 2)}\n`);
+  const folder = folderOf(config.dataDir, spec.name, revision);
+  await placeFolder(incoming, folder);
+  if (config.objects !== null) {
+    const total = spec.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    onProgress({ phase: 'sharing', doneBytes: 0, totalBytes: total });
+    await shareFiles(objects, folder, { spec, revision }, signal);
+  }
+  await inTransaction(sql, async (tx) => {
+    await upsertLocalModel(tx, { spec, revision });
+    const detail = { revision, source: spec.source, variant: spec.variant };
+    await recordAudit(tx, { orgId: null, actor, action: 'model.install', target: spec.name, detail });
+  });
+  await removeFolders(config.dataDir, spec.name, revision);
+  return { spec, revision, isUpdate: before !== null && before.revision !== revision };
+}
+
+/** Digest of everything that decides on the vectors. */
+function revisionOf({ files, pooling, prefixes, maxTokens, modelFile, padId }: ModelSpec): string {
+  const facts = {
+    files: files.map(({ path: file, sha256 }) => [file, sha256]),
+    pooling,
+    prefixes,
+    maxTokens,
+    modelFile,
+    padId,
+  };
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
+}
+
+/** Return true if a fetch broke off, so that the next one can go on where it ended. */
+function isInterruption(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted || (error instanceof AppError && error.code === 'hub_unavailable');
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises';
+import type { Config } from '../../platform/config.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import { LocalName } from '../schema.ts';
+import { openFolder } from './folder-source.ts';
+import type { ModelSource } from './source.ts';
+
+/** Ids at a hub: organization and name. */
+const HUB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}\/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
+/** Name of the built-in model. */
+const RESERVED = 'local/lexical-1';
+
+/**
+ * Open the source of a model: a folder, a tar archive, or an id at the hub.
+ *
+ * @param context.temporary folder for what must be unpacked
+ * @throws AppError `invalid_request` (400) if there is no such source, and those of each source
+ */
+export async function openSource(
+  source: string,
+  context: { settings: Config['localModels']; revision: string | undefined; dataDir: string; signal: AbortSignal },
+): Promise<ModelSource> {
+  const info = await stat(source).catch(() => null);
+  if (info?.isDirectory()) return openFolder(source);
+  if (info?.isFile()) {
+    const { openArchive } = await import('./archive-source.ts');
+    return openArchive(source, context);
+  }
+  if (HUB_ID.test(source)) {
+    const { openHub } = await import('./hub-source.ts');
+    return openHub(source, context);
+  }
+  throw invalidRequest(`${source} is no folder, no tar archive and no hub id (organization/name)`, 'source');
+}
+
+/**
+ * Choose the name of a model: the one that was asked for, else the last part of its source.
+ *
+ * @throws AppError `invalid_request` (400)
+ */
+export function chooseName(source: string, asked: string | undefined): string {
+  const last = source.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const derived = last
+    .replace(/\.(tar|tgz|tar\.gz)$/, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 64);
+  const name = asked ?? `local/${derived}`;
+  const parsed = LocalName.safeParse(name);
+  if (!parsed.success) throw invalidRequest(`--as: ${name} ${parsed.error.issues[0]?.message}`, 'as');
+  if (name === RESERVED) throw invalidRequest(`--as: ${RESERVED} is the built-in model; choose another name`, 'as');
+  return name;
+}

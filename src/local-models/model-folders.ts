@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { LocalModel } from './schema.ts';
+
+/** Prefix of folders that are being filled; they are renamed once they are complete. */
+const INCOMING = '.incoming-';
+/** Age after which a folder that was never completed belongs to a process that died. */
+const ABANDONED_MS = 24 * 3_600_000;
+
+/** Folder that holds the files of all local models of this host. */
+export function modelsFolder(dataDir: string): string {
+  return path.join(dataDir, 'models');
+}
+
+/** Folder of one revision of a model; it is complete if it exists. */
+export function folderOf(dataDir: string, name: string, revision: string): string {
+  return path.join(modelsFolder(dataDir), name.slice('local/'.length), revision);
+}
+
+/** Make a folder to collect the files of a model in, on the file system where they will stay. */
+export async function makeIncoming(dataDir: string): Promise<string> {
+  await mkdir(modelsFolder(dataDir), { recursive: true });
+  const folder = await mkdtemp(path.join(modelsFolder(dataDir), INCOMING));
+  // The service may run as another user than the command that installs a model.
+  await chmod(folder, 0o755);
+  return folder;
+}
+
+/** Put a complete folder in its place. A folder of the same revision has the same files and is kept. */
+export async function placeFolder(incoming: string, folder: string): Promise<void> {
+  await mkdir(path.dirname(folder), { recursive: true });
+  if (existsSync(folder)) await rm(incoming, { recursive: true, force: true });
+  else await rename(incoming, folder);
+}
+
+/** Delete the folders of a model, apart from one revision. */
+export async function removeFolders(dataDir: string, name: string, keptRevision: string | null): Promise<void> {
+  const parent = path.dirname(folderOf(dataDir, name, 'any'));
+  for (const revision of await readdir(parent).catch(() => [])) {
+    if (revision !== keptRevision) await rm(path.join(parent, revision), { recursive: true, force: true });
+  }
+  if (keptRevision === null) await rm(parent, { recursive: true, force: true });
+}
+
+/** Delete folders that a process left when it died while it filled them. */
+export async function sweepIncoming(dataDir: string): Promise<void> {
+  const parent = modelsFolder(dataDir);
+  for (const name of await readdir(parent).catch(() => [])) {
+    if (!name.startsWith(INCOMING)) continue;
+    const folder = path.join(parent, name);
+    const info = await stat(folder).catch(() => null);
+    if (info && Date.now() - info.mtimeMs > ABANDONED_MS) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function prefixOf({ spec, revision }: Pick<LocalModel, 'spec' | 'revision'>): string {
+  return `local-models/${spec.name.slice('local/'.length)}/${revision}/`;
+}
+
+/** Store the files of a model where every host finds them. */
+export async function shareFiles(
+  objects: Objects,
+  folder: string,
+  model: Pick<LocalModel, 'spec' | 'revision'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { path: file, sha256 } of model.spec.files) {
+    await objects.put(prefixOf(model) + sha256, createReadStream(path.join(folder, file)), { signal });
+  }
+}
+
+export async function deleteSharedFiles(
+  objects: Objects,
+  model: Pick<LocalModel, 'spec' | 'revision'>,
+  signal: AbortSignal,
+): Promise<void> {
+  await objects.deletePrefix(prefixOf(model), { signal });
+}
+
+/**
+ * Bring the files of a model to this host, unless they are here.
+ *
+ * @param objects storage that all hosts share; null if the installation has one host
+ * @throws AppError `model_files_missing` (503), `model_file_corrupt` (500), and those of the storage
+ */
+export async function ensureFiles(
+  dataDir: string,
+  objects: Objects | null,
+  model: LocalModel,
+  signal: AbortSignal,
+): Promise<string> {
+  const { spec, revision } = model;
+  const folder = folderOf(dataDir, spec.name, revision);
+  if (existsSync(folder)) return folder;
+  if (objects === null) {
+    throw new AppError({
+      code: 'model_files_missing',
+      status: 503,
+      message: `the files of ${spec.name} are not in ${folder}; install it again, or remove it (service models remove ${spec.name})`,
+    });
+  }
+  const incoming = await makeIncoming(dataDir);
+  try {
+    for (const { path: file, sha256 } of spec.files) {
+      const target = path.join(incoming, file);
+      await mkdir(path.dirname(target), { recursive: true });
+      const hash = createHash('sha256');
+      const source = objects.stream(prefixOf(model) + sha256, { signal });
+      source.on('data', (chunk: Buffer) => hash.update(chunk));
+      await pipeline(source, createWriteStream(target), { signal });
+      if (hash.digest('hex') !== sha256) throw corrupt(spec.name, file);
+    }
+    await placeFolder(incoming, folder);
+  } catch (error) {
+    await rm(incoming, { recursive: true, force: true });
+    throw error;
+  }
+  return folder;
+}
+
+function corrupt(name: string, file: string): AppError {
+  return new AppError({
+    code: 'model_file_corrupt',
+    status: 500,
+    message: `the stored file ${file} of ${name} was changed; install the model again`,
+  });
+}

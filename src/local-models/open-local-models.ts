@@ -1,0 +1,226 @@
+import { existsSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { InstalledModel } from '../models/catalog.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { repeatingTask } from '../platform/repeating-task.ts';
+import { ensureFiles, folderOf, sweepIncoming } from './model-folders.ts';
+import { openRunnerMetrics } from './runner-metrics.ts';
+import { findLibrary } from './runtime/find-library.ts';
+import { ModelRunner, type RunnerState } from './runtime/model-runner.ts';
+import type { ModelArgument } from './runtime/protocol.ts';
+import type { LocalModel, ModelSpec } from './schema.ts';
+import { selectLocalModels } from './store.ts';
+
+/** Interval of refreshes: a model that another process installed can be used after it. */
+const REFRESH_MS = 5_000;
+/** Bound of the tokens of a batch, padding included. */
+const BATCH_TOKENS_MAX = 2048;
+
+/** Models that are installed on this host, each in a process of its own while it is needed. */
+export interface LocalModels {
+  /**
+   * Embed texts by an installed model.
+   *
+   * @returns Float32Array [n x dimension], row-major, rows of unit length
+   * @throws AppError `provider_unavailable` (503): it is not installed, its process died or cannot start, or it has too
+   *   much to do; the signal's reason once it is aborted
+   */
+  embed(
+    name: string,
+    texts: readonly string[],
+    options: { readonly isBackground: boolean },
+    signal: AbortSignal,
+  ): Promise<Float32Array>;
+  /** Score how well each text answers a query, from 0 to 1. @throws AppError as `embed` does */
+  score(name: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
+  /** Installed models whose files are on this host. */
+  list(): readonly LocalModel[];
+  /** Processes of models. */
+  states(): readonly RunnerState[];
+  /** Call `listener` with the embedding models now and after every change. @returns a function that ends this */
+  watch(listener: (installed: readonly InstalledModel[]) => void): () => void;
+  /** Read which models are installed. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LocalModelsContext {
+  readonly config: Pick<Config, 'dataDir' | 'objects' | 'localModels'>;
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export async function openLocalModels(context: LocalModelsContext): Promise<LocalModels> {
+  const registry = new Registry(context);
+  await registry.refresh();
+  const unregister = openRunnerMetrics(context.metrics.registry, () => registry.states());
+  const service = repeatingTask('refresh of local models', REFRESH_MS, context.logger, () => registry.refresh());
+  await service.start(new AbortController().signal);
+  await sweepIncoming(context.config.dataDir);
+  return {
+    embed: (name, texts, { isBackground }, signal) => registry.run(name, { texts, query: null, isBackground }, signal),
+    async score(name, query, texts, signal) {
+      return [...(await registry.run(name, { texts, query, isBackground: false }, signal))];
+    },
+    list: () => registry.list(),
+    states: () => registry.states(),
+    watch: (listener) => registry.watch(listener),
+    refresh: () => registry.refresh(),
+    async close() {
+      unregister();
+      await service.stop();
+      await registry.close();
+    },
+  };
+}
+
+/** Make the argument of the process of a model. @throws AppError `model_runtime_missing` (503) */
+export function argumentOf(
+  spec: Omit<ModelSpec, 'dimension' | 'files'>,
+  folder: string,
+  settings: Config['localModels'],
+): ModelArgument {
+  return {
+    library: findLibrary(settings.runtimeLibrary),
+    model: path.join(folder, spec.modelFile),
+    tokenizer: path.join(folder, 'tokenizer.json'),
+    kind: spec.kind,
+    pooling: spec.pooling,
+    maxTokens: spec.maxTokens,
+    padId: spec.padId,
+    threads: Math.min(settings.threads ?? Number.POSITIVE_INFINITY, os.availableParallelism()),
+    batchTokensMax: BATCH_TOKENS_MAX,
+  };
+}
+
+type Listener = (installed: readonly InstalledModel[]) => void;
+
+/** Installed models and the processes that run them. */
+class Registry {
+  readonly #context: LocalModelsContext;
+  readonly #runners = new Map<string, { readonly revision: string; readonly runner: ModelRunner }>();
+  readonly #listeners = new Set<Listener>();
+  readonly #closing = new AbortController();
+  /** Revisions whose files are being brought here, or could not be. */
+  readonly #fetched = new Map<string, Promise<void>>();
+  #models: readonly LocalModel[] = [];
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(context: LocalModelsContext) {
+    this.#context = context;
+  }
+
+  list(): readonly LocalModel[] {
+    return this.#models;
+  }
+
+  states(): readonly RunnerState[] {
+    return [...this.#runners.values()].map(({ runner }) => runner.state);
+  }
+
+  /** Read the models; readings run one after the other, so that an older one never replaces a newer one. */
+  refresh(): Promise<void> {
+    this.#last = this.#last.catch(() => undefined).then(() => this.#read());
+    return this.#last;
+  }
+
+  watch(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    listener(this.#installed());
+    return () => this.#listeners.delete(listener);
+  }
+
+  run(
+    name: string,
+    task: { texts: readonly string[]; query: string | null; isBackground: boolean },
+    signal: AbortSignal,
+  ): Promise<Float32Array> {
+    return this.#runnerOf(name).run(task, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#fetched.values());
+    await this.#last.catch(() => undefined);
+    await Promise.all([...this.#runners.values()].map(({ runner }) => runner.close()));
+  }
+
+  async #read(): Promise<void> {
+    const { sql, config } = this.#context;
+    const found: LocalModel[] = [];
+    for (const model of await selectLocalModels(sql)) {
+      if (existsSync(folderOf(config.dataDir, model.spec.name, model.revision))) found.push(model);
+      else this.#fetch(model);
+    }
+    const isSame = found.length === this.#models.length && found.every((model) => this.#isKnown(model));
+    this.#models = found;
+    if (isSame) return;
+    for (const [name, { revision, runner }] of this.#runners) {
+      if (found.some((model) => model.spec.name === name && model.revision === revision)) continue;
+      this.#runners.delete(name);
+      void runner.close();
+    }
+    for (const listener of this.#listeners) listener(this.#installed());
+  }
+
+  /** Bring the files of a model to this host in the background, once; a large model takes minutes. */
+  #fetch(model: LocalModel): void {
+    const { config, objects, logger } = this.#context;
+    const key = `${model.spec.name}@${model.revision}`;
+    if (this.#fetched.has(key)) return;
+    const shared = config.objects === null ? null : objects;
+    const fetched = ensureFiles(config.dataDir, shared, model, this.#closing.signal).then(
+      () => void this.refresh(),
+      (error: unknown) => {
+        if (this.#closing.signal.aborted) return;
+        logger.error({ err: error, model: model.spec.name }, 'a local model cannot be used on this host');
+      },
+    );
+    this.#fetched.set(key, fetched);
+  }
+
+  #isKnown({ spec, revision }: LocalModel): boolean {
+    return this.#models.some((known) => known.spec.name === spec.name && known.revision === revision);
+  }
+
+  #installed(): InstalledModel[] {
+    const { dataDir } = this.#context.config;
+    return this.#models.flatMap(({ spec, revision }) => {
+      if (spec.kind !== 'embedding') return [];
+      const tokenizer = path.join(folderOf(dataDir, spec.name, revision), 'tokenizer.json');
+      const { name, dimension, maxTokens, prefixes } = spec;
+      return [{ name, revision, dimension, maxTokens, prefixes, tokenizer }];
+    });
+  }
+
+  #runnerOf(name: string): ModelRunner {
+    const model = this.#models.find(({ spec }) => spec.name === name);
+    if (model === undefined) throw notInstalled(name);
+    const known = this.#runners.get(name);
+    if (known) return known.runner;
+    const { config, logger } = this.#context;
+    const argument = argumentOf(model.spec, folderOf(config.dataDir, name, model.revision), config.localModels);
+    const runner = new ModelRunner({ name, argument, idleMs: config.localModels.idleMs, logger });
+    this.#runners.set(name, { revision: model.revision, runner });
+    return runner;
+  }
+}
+
+function notInstalled(name: string): AppError {
+  return new AppError({
+    code: 'provider_unavailable',
+    status: 503,
+    message: `${name} is not installed on this host; "service models list" shows the models`,
+    details: { provider: 'local', cause: 'not_installed' },
+    retryable: true,
+    retryAfterSeconds: REFRESH_MS / 1000,
+  });
+}

@@ -1,0 +1,28 @@
+import { recordAudit } from '../access/audit.ts';
+import { notFound } from '../platform/errors.ts';
+import { inTransaction } from '../platform/postgres.ts';
+import type { InstallContext } from './install/install-model.ts';
+import { deleteSharedFiles, removeFolders } from './model-folders.ts';
+import { deleteLocalModel, selectLocalModel } from './store.ts';
+
+/**
+ * Remove an installed model from the installation and its files from this host. Other hosts stop using it within
+ * seconds.
+ *
+ * @throws AppError `model_not_found` (404)
+ */
+export async function removeModel(
+  context: InstallContext,
+  { name, actor }: { readonly name: string; readonly actor: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { sql, config, objects } = context;
+  const model = await selectLocalModel(sql, name);
+  if (model === null) throw notFound('model', name);
+  await inTransaction(sql, async (tx) => {
+    await deleteLocalModel(tx, name);
+    await recordAudit(tx, { orgId: null, actor, action: 'model.remove', target: name });
+  });
+  if (config.objects !== null) await deleteSharedFiles(objects, model, signal);
+  await removeFolders(config.dataDir, name, null);
+}

@@ -1,0 +1,92 @@
+import { readTokenizerFile, segmentsOf } from '../../models/tokenizer-file.ts';
+import type { HuggingFaceTokenizer } from '../../models/tokenizers-library.ts';
+
+/** Tokens of one text, or of a query and a text. */
+export interface EncodedText {
+  readonly ids: readonly number[];
+  /** Tokens from this position on are of the second type, which is that of the text of a pair. */
+  readonly secondFrom: number;
+}
+
+/** Texts of more characters are tokenised in segments, since the time of some tokenizers is quadratic. */
+const WHOLE_CHARS_MAX = 8192;
+
+/** Tokens that a tokenizer puts before, between and after texts. */
+interface Template {
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+}
+
+/** Turns texts into the tokens of a model, with its special tokens, cut to its length. */
+export class TextEncoder {
+  readonly #tokenizer: HuggingFaceTokenizer;
+  readonly #maxTokens: number;
+  readonly #padId: number;
+  readonly #single: Template;
+  readonly #pair: Template & { readonly between: readonly number[] };
+  /** Special tokens between the texts of a pair that are of the first type. */
+  readonly #firstBetween: number;
+
+  private constructor(tokenizer: HuggingFaceTokenizer, maxTokens: number, padId: number) {
+    this.#tokenizer = tokenizer;
+    this.#maxTokens = maxTokens;
+    this.#padId = padId;
+    const probe = this.#tokensOf('a');
+    const { ids } = tokenizer.encode('a');
+    const at = find(ids, probe, 0);
+    this.#single = { before: ids.slice(0, at), after: ids.slice(at + probe.length) };
+    const pair = tokenizer.encode('a', { text_pair: 'a', return_token_type_ids: true });
+    const first = find(pair.ids, probe, 0);
+    const second = find(pair.ids, probe, first + probe.length);
+    const between = pair.ids.slice(first + probe.length, second);
+    this.#pair = { before: pair.ids.slice(0, first), between, after: pair.ids.slice(second + probe.length) };
+    const types = pair.token_type_ids ?? [];
+    const firsts = types.slice(first + probe.length, second).filter((type) => type === 0);
+    this.#firstBetween = types[second] === 1 ? firsts.length : Number.POSITIVE_INFINITY;
+  }
+
+  /** @throws the error of reading or parsing */
+  static async open(options: { tokenizer: string; maxTokens: number; padId: number }): Promise<TextEncoder> {
+    return new TextEncoder(await readTokenizerFile(options.tokenizer), options.maxTokens, options.padId);
+  }
+
+  encode(text: string): EncodedText {
+    const { before, after } = this.#single;
+    const room = Math.max(0, this.#maxTokens - before.length - after.length);
+    const ids = [...before, ...this.#tokensOf(text).slice(0, room), ...after];
+    return { ids: ids.length === 0 ? [this.#padId] : ids, secondFrom: Number.POSITIVE_INFINITY };
+  }
+
+  /** Encode a query once for all texts that it is compared with. The text is cut first, the query to half the length. */
+  encodePairs(query: string): (text: string) => EncodedText {
+    const { before, between, after } = this.#pair;
+    const room = Math.max(2, this.#maxTokens - before.length - between.length - after.length);
+    const head = [...before, ...this.#tokensOf(query).slice(0, Math.floor(room / 2)), ...between];
+    const textRoom = room - (head.length - before.length - between.length);
+    return (text) => ({
+      ids: [...head, ...this.#tokensOf(text).slice(0, textRoom), ...after],
+      secondFrom: head.length - between.length + this.#firstBetween,
+    });
+  }
+
+  /** Tokens of a text without special ones. A lone surrogate is the replacement character, as in UTF-8. */
+  #tokensOf(text: string): number[] {
+    const whole = text.toWellFormed();
+    const encode = (part: string) => this.#tokenizer.encode(part, { add_special_tokens: false }).ids;
+    if (whole.length <= WHOLE_CHARS_MAX) return encode(whole);
+    const ids: number[] = [];
+    for (const { segment } of segmentsOf(whole)) {
+      ids.push(...encode(segment));
+      if (ids.length >= this.#maxTokens) break;
+    }
+    return ids;
+  }
+}
+
+/** @returns the position of `part` in `ids`, or the end if it is not there */
+function find(ids: readonly number[], part: readonly number[], from: number): number {
+  for (let at = from; at + part.length <= ids.length; at++) {
+    if (part.every((id, nth) => ids[at + nth] === id)) return at;
+  }
+  return ids.length;
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { TaskType } from '../models/task-types.ts';
+import { POOLINGS } from './runtime/protocol.ts';
+
+/** Id of a local model: `local/NAME`. */
+export const LocalName = z
+  .string()
+  .regex(/^local\/[a-z0-9][a-z0-9._-]{0,63}$/, 'must be local/NAME: lower-case letters, digits, ".", "_" and "-"');
+
+export const VARIANTS = ['fp32', 'fp16', 'int8'] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** File of an installed model; its path is relative to the folder of the model. */
+export const ModelFile = z.object({ path: z.string(), sizeBytes: z.int(), sha256 });
+export type ModelFile = z.output<typeof ModelFile>;
+
+/** Everything that is needed to run an installed model, apart from its files. */
+export const ModelSpec = z.object({
+  name: LocalName,
+  kind: z.enum(['embedding', 'reranker']),
+  /** Folder, archive or id at the hub that it came from, for people. */
+  source: z.string(),
+  variant: z.enum(VARIANTS),
+  /** Path of the model in ONNX. */
+  modelFile: z.string(),
+  /** Length of its vectors; 1 for a reranker. */
+  dimension: z.int().min(1),
+  maxTokens: z.int().min(1),
+  pooling: z.enum(POOLINGS),
+  padId: z.int().min(0),
+  /** Text put in front of an input, by task type. */
+  prefixes: z.partialRecord(TaskType, z.string()),
+  files: z.array(ModelFile).min(1),
+});
+export type ModelSpec = z.output<typeof ModelSpec>;
+
+/** Installed model. */
+export interface LocalModel {
+  readonly spec: ModelSpec;
+  /** Digest of the files and of the settings that decide on its vectors. */
+  readonly revision: string;
+  readonly installedAt: Date;
+}

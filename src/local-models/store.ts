@@ -1,0 +1,36 @@
+import type { Sql } from '../platform/postgres.ts';
+import { type LocalModel, ModelSpec } from './schema.ts';
+
+interface Row {
+  readonly revision: string;
+  readonly spec: unknown;
+  readonly installed_at: Date;
+}
+
+/** List the installed models of this installation, which belong to no organization. */
+export async function selectLocalModels(sql: Sql): Promise<LocalModel[]> {
+  const rows = await sql<Row[]>`SELECT revision, spec, installed_at FROM local_models ORDER BY name`;
+  return rows.map(toModel);
+}
+
+export async function selectLocalModel(sql: Sql, name: string): Promise<LocalModel | null> {
+  const rows = await sql<Row[]>`SELECT revision, spec, installed_at FROM local_models WHERE name = ${name}`;
+  return rows[0] ? toModel(rows[0]) : null;
+}
+
+/** Record a model, in place of an earlier revision of that name. */
+export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalModel, 'installedAt'>): Promise<void> {
+  const value = JSON.stringify(spec);
+  await sql`
+    INSERT INTO local_models (name, revision, spec) VALUES (${spec.name}, ${revision}, ${value}::text::jsonb)
+    ON CONFLICT (name) DO UPDATE SET revision = EXCLUDED.revision, spec = EXCLUDED.spec, installed_at = now()`;
+}
+
+/** @returns false if there was none */
+export async function deleteLocalModel(sql: Sql, name: string): Promise<boolean> {
+  return (await sql`DELETE FROM local_models WHERE name = ${name}`).count > 0;
+}
+
+function toModel({ revision, spec, installed_at }: Row): LocalModel {
+  return { spec: ModelSpec.parse(spec), revision, installedAt: installed_at };
+}

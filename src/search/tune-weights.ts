@@ -1,0 +1,173 @@
+import { recordAudit } from '../access/audit.ts';
+import { type Caller, requireScope } from '../access/caller.ts';
+import { conflict, invalidRequest } from '../platform/errors.ts';
+import { inTransaction } from '../platform/postgres.ts';
+import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
+import { findBucketIndex, updateLegWeights } from './index-store.ts';
+import { SearchRequest, type SearchResult } from './schema.ts';
+import { type SearchContext, searchBucket } from './search.ts';
+
+/** Query with the documents that answer it: ids or file names, with their gains. */
+export interface JudgedQuery {
+  readonly query: string;
+  readonly relevant: ReadonlyMap<string, number>;
+}
+
+/** Outcome of trying weights on judged queries. */
+export interface TunedWeights {
+  readonly bucket_id: string;
+  readonly queries: number;
+  /** Weights in use, and their mean nDCG@10 over all queries. */
+  readonly present: LegWeights & { readonly ndcg: number };
+  /** Weights that did best. */
+  readonly best: LegWeights & { readonly ndcg: number };
+  /**
+   * Gain of tuning on queries that it did not see: the mean over two halves, each tuned on the other. It is what new
+   * queries can expect.
+   */
+  readonly held_out_gain: number;
+  readonly applied: boolean;
+}
+
+/** Weights of the vector leg that are tried beside a keyword leg of 1; the last is a search by vectors alone. */
+const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10];
+const CANDIDATES: readonly LegWeights[] = [
+  ...VECTOR_WEIGHTS.map((vector) => ({ keyword: 1, vector })),
+  { keyword: 0, vector: 1 },
+];
+/** Chunks of each leg that are fused, as a search does. */
+const DEPTH = 60;
+const CUT = 10;
+/** Fewer queries say nothing. */
+const QUERIES_MIN = 10;
+const QUERIES_MAX = 10_000;
+
+/** Chunks that the legs found for a query, with the names of their documents. */
+interface Legs {
+  readonly keyword: readonly string[];
+  readonly vector: readonly string[];
+  readonly documents: ReadonlyMap<string, string>;
+  readonly relevant: ReadonlyMap<string, number>;
+}
+
+/**
+ * Find the weights of the legs that rank judged documents highest in a bucket, and keep them with `apply`.
+ *
+ * @throws AppError `bucket_not_found` (404), `scope_missing` (403), `invalid_request` (400), `bucket_empty` (409)
+ */
+export async function tuneWeights(
+  context: SearchContext,
+  caller: Caller,
+  bucketRef: string,
+  judged: readonly JudgedQuery[],
+  options: { readonly apply: boolean; readonly signal: AbortSignal; readonly onQuery?: (done: number) => void },
+): Promise<TunedWeights> {
+  requireScope(caller, 'buckets:manage');
+  if (judged.length < QUERIES_MIN || judged.length > QUERIES_MAX) {
+    throw invalidRequest(`give ${QUERIES_MIN} to ${QUERIES_MAX} judged queries; there are ${judged.length}`, 'queries');
+  }
+  const { bucketId, indexTable } = await findBucketIndex(context.sql, caller.orgId, bucketRef);
+  if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');
+  const legs: Legs[] = [];
+  let kind: 'lexical' | 'semantic' = 'semantic';
+  for (const each of judged) {
+    const found = await searchLegs(context, caller, bucketRef, each, options.signal);
+    kind = found.kind ?? kind;
+    legs.push(found.legs);
+    options.onQuery?.(legs.length);
+  }
+  if (!legs.some(({ documents, relevant }) => [...documents.values()].some((name) => relevant.has(name)))) {
+    throw invalidRequest(
+      'no search found a document that is judged relevant; name documents by id or file name',
+      'queries',
+    );
+  }
+  const present = indexTable.weights ?? weightsFor(kind);
+  const best = bestOf(legs, present);
+  if (options.apply) await keep(context, caller, bucketId, present, best);
+  return {
+    ...{ bucket_id: bucketId, queries: legs.length, applied: options.apply },
+    present: { ...present, ndcg: round(meanNdcg(legs, present)) },
+    best: { ...best, ndcg: round(meanNdcg(legs, best)) },
+    held_out_gain: round(heldOutGain(legs, present)),
+  };
+}
+
+async function keep(
+  context: SearchContext,
+  { orgId, actor }: Caller,
+  bucketId: string,
+  before: LegWeights,
+  after: LegWeights,
+): Promise<void> {
+  await inTransaction(context.sql, async (tx) => {
+    await updateLegWeights(tx, bucketId, after);
+    await recordAudit(tx, { orgId, actor, action: 'index.tune', target: bucketId, detail: { before, after } });
+  });
+}
+
+async function searchLegs(
+  context: SearchContext,
+  caller: Caller,
+  bucketRef: string,
+  { query, relevant }: JudgedQuery,
+  signal: AbortSignal,
+): Promise<{ legs: Legs; kind: 'lexical' | 'semantic' | null }> {
+  const search = async (mode: 'keyword' | 'vector') =>
+    searchBucket(context, caller, bucketRef, SearchRequest.parse({ query, mode, top_k: DEPTH }), signal);
+  const [keyword, vector] = [await search('keyword'), await search('vector')];
+  if (vector.model === null) {
+    throw conflict(`the queries cannot be embedded (${vector.warnings[0] ?? 'no model'}); tune later`, 'not_embedded');
+  }
+  const results = [...keyword.results, ...vector.results];
+  const documents = new Map(results.map((result) => [result.id, nameOf(result, relevant)]));
+  const ids = (found: typeof keyword) => found.results.map(({ id }) => id);
+  const kind = vector.model.startsWith('local/lexical') ? 'lexical' : 'semantic';
+  return { legs: { keyword: ids(keyword), vector: ids(vector), documents, relevant }, kind };
+}
+
+/** Name of a document as the judgements use it: its file name or its id. */
+function nameOf({ document_id, citation }: SearchResult, relevant: ReadonlyMap<string, number>): string {
+  return relevant.has(citation.file_name) ? citation.file_name : document_id;
+}
+
+/** Choose the best weights; of equal ones those nearest to the present. */
+function bestOf(legs: readonly Legs[], present: LegWeights): LegWeights {
+  let best = present;
+  let score = meanNdcg(legs, present);
+  for (const weights of CANDIDATES) {
+    const own = meanNdcg(legs, weights);
+    if (own > score + 1e-9) [best, score] = [weights, own];
+  }
+  return best;
+}
+
+function heldOutGain(legs: readonly Legs[], present: LegWeights): number {
+  const halves = [0, 1].map((half) => legs.filter((_, at) => at % 2 === half));
+  const gains = halves.map((half, at) => {
+    const tuned = bestOf(halves[1 - at] as Legs[], present);
+    return meanNdcg(half, tuned) - meanNdcg(half, present);
+  });
+  return gains.reduce((sum, gain) => sum + gain, 0) / gains.length;
+}
+
+function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
+  return legs.reduce((sum, each) => sum + ndcg(each, weights), 0) / legs.length;
+}
+
+/** nDCG@10 of the documents of the fused chunks, each document at its first chunk (Järvelin and Kekäläinen, 2002). */
+function ndcg({ keyword, vector, documents, relevant }: Legs, weights: LegWeights): number {
+  const fused = fuseRankings({ keyword, vector }, weights, 'hybrid').filter(({ rrf }) => rrf > 0);
+  const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);
+  const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);
+  const reached = ranked.reduce((sum, name, at) => sum + gainAt(relevant.get(name) ?? 0, at), 0);
+  const ideal = [...relevant.values()]
+    .toSorted((a, b) => b - a)
+    .slice(0, CUT)
+    .reduce((sum, gain, at) => sum + gainAt(gain, at), 0);
+  return ideal === 0 ? 0 : reached / ideal;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
+}
