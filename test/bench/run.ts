@@ -29,6 +29,7 @@ const BENCHMARKS = [
   'memory',
   'attacks',
   'lists',
+  'local',
 ];
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !BENCHMARKS.includes(name));
