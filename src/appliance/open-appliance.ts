@@ -57,7 +57,9 @@ export async function openAppliance(
     const documents = openDocuments({ ...base, index: search.removal, erase: eraseRunsAbout });
     const bulk = openBulk({ ...base, embedder });
     const pictures = recognition.documents;
-    const ingest = opened.add(openIngest({ ...base, embedding, calibration, projections, pictures, search }));
+    const ingest = opened.add(
+      openIngest({ ...base, embedding, calibration, projections, localModels, pictures, search }),
+    );
     const metadata = openMetadata({ ...base, removal: documents.removal });
     const channels = opened.add(openChannels({ ...base, search }));
     const { sending } = channels;

@@ -193,5 +193,6 @@ function notInstalled(model: Model): AppError {
     param: 'model',
     message: `${model.id} is served by ${model.local?.name}, which is not installed on this host; ask the operator`,
     details: { provider: 'local', cause: 'not_installed' },
+    retryable: true,
   });
 }

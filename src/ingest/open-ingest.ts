@@ -51,6 +51,7 @@ export function openIngest(context: {
   readonly embedding: Pick<Embedding, 'embedder' | 'backends' | 'routing'>;
   readonly calibration: ProjectionContext;
   readonly projections: Projections & { refresh(): Promise<void> };
+  readonly localModels: { refresh(): Promise<void> };
   readonly pictures: DocumentImages;
   readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
 }): Ingest {
@@ -62,6 +63,10 @@ export function openIngest(context: {
     ...{ sql, objects, threads, embedder, index, pictures, children },
     limits: config.limits,
   });
+  const refreshModels = async () => {
+    await projections.refresh();
+    await context.localModels.refresh();
+  };
   const reindex = { ...context.calibration, direct, tables, index, projections, embedder };
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
@@ -70,7 +75,7 @@ export function openIngest(context: {
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },
       {
-        ...reembedHandler({ ...reindex, ...reembed, refreshMaps: () => projections.refresh() }),
+        ...reembedHandler({ ...reindex, ...reembed, refreshModels }),
         ...reembedOperations(),
         worker: 'ingest',
         concurrency: 1,

@@ -112,6 +112,9 @@ class Registry {
   /** Revisions whose files are being brought here, or could not be. */
   readonly #fetched = new Map<string, Promise<void>>();
   #models: readonly LocalModel[] = [];
+  /** Installed models whose files are not here, or not yet. */
+  #absent: readonly LocalModel[] = [];
+  #absentKey = '';
   #last: Promise<void> = Promise.resolve();
 
   constructor(context: LocalModelsContext) {
@@ -155,13 +158,18 @@ class Registry {
 
   async #read(): Promise<void> {
     const { sql, config } = this.#context;
-    const found: LocalModel[] = [];
-    for (const model of await selectLocalModels(sql)) {
-      if (existsSync(folderOf(config.dataDir, model.spec.name, model.revision))) found.push(model);
-      else this.#fetch(model);
-    }
-    const isSame = found.length === this.#models.length && found.every((model) => this.#isKnown(model));
+    const all = await selectLocalModels(sql);
+    const isHere = ({ spec, revision }: LocalModel) => existsSync(folderOf(config.dataDir, spec.name, revision));
+    const found = all.filter(isHere);
+    this.#absent = all.filter((model) => !found.includes(model));
+    for (const model of this.#absent) this.#fetch(model);
+    const absentKey = this.#absent.map(({ spec, revision }) => `${spec.name}@${revision}`).join();
+    const isSame =
+      absentKey === this.#absentKey &&
+      found.length === this.#models.length &&
+      found.every((model) => this.#isKnown(model));
     this.#models = found;
+    this.#absentKey = absentKey;
     if (isSame) return;
     for (const [name, { revision, runner }] of this.#runners) {
       if (found.some((model) => model.spec.name === name && model.revision === revision)) continue;
@@ -193,11 +201,12 @@ class Registry {
 
   #installed(): InstalledModel[] {
     const { dataDir } = this.#context.config;
-    return this.#models.flatMap(({ spec, revision }) => {
+    return [...this.#models, ...this.#absent].flatMap((model) => {
+      const { spec, revision } = model;
       if (spec.kind !== 'embedding') return [];
       const tokenizer = path.join(folderOf(dataDir, spec.name, revision), 'tokenizer.json');
       const { name, dimension, maxTokens, prefixes } = spec;
-      return [{ name, revision, dimension, maxTokens, prefixes, tokenizer }];
+      return [{ name, revision, dimension, maxTokens, prefixes, tokenizer, isHere: this.#models.includes(model) }];
     });
   }
 

@@ -48,6 +48,8 @@ export interface InstalledModel {
   readonly prefixes: Model['prefixes'];
   /** Path of its `tokenizer.json`. */
   readonly tokenizer: string;
+  /** False while its files are being brought to this host. */
+  readonly isHere: boolean;
 }
 
 /** Operator's settings of a model of their own, or changes to a model of the catalog. */
@@ -224,7 +226,7 @@ function installedModel(own: InstalledModel): Model {
     ...model(own.name, 'local', own.dimension, own.maxTokens, false, {
       tokenizer: { kind: 'file', path: own.tokenizer },
     }),
-    ...{ revision: own.revision, prefixes: own.prefixes, local: { name: own.name, isInstalled: true } },
+    ...{ revision: own.revision, prefixes: own.prefixes, local: { name: own.name, isInstalled: own.isHere } },
   };
 }
 
@@ -236,7 +238,7 @@ function servedBy(known: Model, own: InstalledModel): Model {
     maxTokens: Math.min(known.maxTokens, own.maxTokens),
     prefixes: { ...own.prefixes, ...known.prefixes },
     tokenizer: { kind: 'file', path: own.tokenizer },
-    local: { name: own.name, isInstalled: true },
+    local: { name: own.name, isInstalled: own.isHere },
   };
 }
 

@@ -11,8 +11,8 @@ import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 const CRASHES_MAX = 20;
 
 export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
-  /** Have this process use the maps that are active now. */
-  readonly refreshMaps: () => Promise<void>;
+  /** Have this process use the maps that are active and the local models that are installed now. */
+  readonly refreshModels: () => Promise<void>;
 }
 
 /**
@@ -34,8 +34,8 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   const { request, actor } = requestOfJob(job);
   const caller = { orgId: job.orgId, actor };
   try {
-    // The job was queued because the model has a new map, which this process may not have read yet.
-    if (request.storedOnly) await context.refreshMaps();
+    // The job may have been queued because of a new map or a new model, which this process has not read yet.
+    await context.refreshModels();
     const { plan, result } = await reindexBucket(context, caller, () => planReembed(context, caller, request), {
       signal,
       jobId: job.id,

@@ -19,6 +19,8 @@ type RunRequest = Extract<ModelRequest, { type: 'run' }>;
 async function main(): Promise<void> {
   const argument = JSON.parse(process.argv[2] ?? '') as ModelArgument;
   process.on('disconnect', () => process.exit(0));
+  // A signal to the whole group is for the parent, which may still need results while it ends.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   try {
     const model = await Model.load(argument);
     reply({ type: 'ready', dimension: model.dimension, residentBytes: process.memoryUsage.rss() });
