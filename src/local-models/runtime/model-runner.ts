@@ -26,7 +26,7 @@ export interface RunnerState {
 /** Texts that may wait for a model; each of them takes memory here and there. */
 const QUEUED_TEXTS_MAX = 20_000;
 const START_MS_MAX = 300_000;
-/** Time before the next start after a start that failed. */
+/** Time before the next start of a model that cannot be loaded. A process that was killed is started again at once. */
 const FAILED_START_PAUSE_MS = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 
@@ -138,7 +138,8 @@ export class ModelRunner {
       this.#process = null;
       const why = error instanceof Error ? error.message : String(error);
       const failure = this.#unavailable('not_loaded', why, error);
-      this.#failedStart = { atMs: performance.now(), error: failure };
+      const isFinal = !(error instanceof ModelFault) || error.isFinal;
+      this.#failedStart = isFinal ? { atMs: performance.now(), error: failure } : null;
       logger.error({ model: name, err: error }, 'a local model cannot be loaded');
       throw failure;
     }
