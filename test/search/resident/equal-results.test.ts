@@ -39,7 +39,9 @@ let version: number;
 let fromTable: ChunkSource;
 
 const openedAt = (at: number, indexes: ResidentIndexes | null) =>
-  openSource({ tables, resident: indexes }, [{ name: NAME, version: at, origin: null, weights: null }]) as Promise<ChunkSource>;
+  openSource({ tables, resident: indexes }, [
+    { name: NAME, version: at, origin: null, weights: null },
+  ]) as Promise<ChunkSource>;
 
 beforeAll(async () => {
   const directory = path.join(dataDir, 'index');

@@ -66,7 +66,9 @@ it('a table that was searched just now does not make room, so the other one is s
   expect(await find(indexes, one)).not.toBeNull();
   expect(await find(indexes, two)).toBeNull();
   expect(indexes.totals.tables).toBe(1);
-  const source = await openSource({ tables, resident: indexes }, [{ name: two, version: 1, origin: null, weights: null }]);
+  const source = await openSource({ tables, resident: indexes }, [
+    { name: two, version: 1, origin: null, weights: null },
+  ]);
   const found = await source?.searchVectors(embedLexical(['term1x']), { limit: 5, documentIds: null });
   expect(found?.length).toBeGreaterThan(0);
 });
