@@ -5,11 +5,6 @@ import { findNearest } from './nearest-word.ts';
 import { keysAt } from './settings-schema.ts';
 import { mostTelling } from './zod-faults.ts';
 
-/** Longest text of a setting that is shown as what was found. */
-const SHOWN_CHARS = 16;
-/** Names of settings whose texts are secrets, or hold them. */
-const SECRET = /key|secret|password|token|credential|url|user/i;
-
 /** service.yaml as a document that knows where each setting stands. */
 export interface SettingsText {
   readonly document: Document;
@@ -68,7 +63,8 @@ function describeIssue(issue: z.core.$ZodIssue, sources: FaultSources): string[]
     });
   }
   // Other faults are about several settings, of which this one may be right.
-  const found = issue.code === 'custom' ? null : foundAt(keys, sources);
+  const allowed = issue.code === 'invalid_value' ? issue.values.map(String) : [];
+  const found = issue.code === 'custom' ? null : foundAt(keys, allowed, sources);
   return [`${placeOf(keys, sources)}: ${message}${found === null ? '' : `; found ${found}`}`];
 }
 
@@ -105,14 +101,22 @@ function offsetOf(document: Document, keys: readonly string[]): number {
   return 0;
 }
 
-/** Describe what stands at a setting of service.yaml, as it stands there, so that no variable is shown. */
-function foundAt(keys: readonly string[], { text, isFromFile }: FaultSources): string | null {
+/**
+ * Describe what stands at a setting of service.yaml, as it stands there, so that no variable is shown. A text may be a
+ * secret at the wrong place: it is shown only if it is a typing error of an allowed one.
+ */
+function foundAt(
+  keys: readonly string[],
+  allowed: readonly string[],
+  { text, isFromFile }: FaultSources,
+): string | null {
   if (text === null || keys.length === 0 || !isFromFile(keys)) return null;
   const node = text.document.getIn(keys, true);
   if (node === undefined) return null;
   if (!isScalar(node)) return isMap(node) ? 'a mapping' : 'a list';
   const { value } = node;
   if (typeof value !== 'string') return String(value);
-  const isHidden = keys.some((key) => SECRET.test(key)) || value.length > SHOWN_CHARS;
-  return isHidden ? `a text of ${value.length} characters` : JSON.stringify(value);
+  const nearest = findNearest(value, allowed);
+  if (nearest === null) return `a text of ${value.length} characters`;
+  return `${JSON.stringify(value)}; did you mean ${nearest}?`;
 }
