@@ -32,6 +32,9 @@ export function renderTable<Row>(
   if (widthMax !== null) {
     const cuttable = columns.flatMap(([, , fit], index) => (fit === undefined ? [] : [index]));
     shrink(widths, cuttable, widthMax - GAP.length * (widths.length - 1));
+    const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+    // Lines that the terminal breaks cannot be read as columns, so each row becomes a block.
+    if (total > widthMax) return renderBlocks(rows, columns);
   }
   const format = (line: readonly string[]) =>
     line
@@ -39,6 +42,12 @@ export function renderTable<Row>(
       .join(GAP)
       .trimEnd();
   return [paint('bold', format(header)), ...cells.map(format)].join('\n');
+}
+
+function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  return rows
+    .map((row) => renderFields(Object.fromEntries(columns.map(([name, cell]) => [name, cell(row)]))))
+    .join('\n\n');
 }
 
 /** Render the names and values of one record, one on each line. */

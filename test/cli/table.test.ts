@@ -37,6 +37,19 @@ test('only columns that may be cut are cut to fit a terminal', () => {
   expect(renderTable(rows, columns, null)).toContain(rows[0]?.name);
 });
 
+test('a table that does not fit however much is cut becomes a block for each row', () => {
+  const wide = renderTable(
+    [
+      { id: 'doc_0123456789abcdef', name: 'a' },
+      { id: 'doc_1', name: 'b' },
+    ],
+    columns,
+    20,
+  );
+  expect(wide.split('\n\n')).toHaveLength(2);
+  expect(wide).toMatch(/^id +doc_0123456789abcdef$/m);
+});
+
 test('a missing value is a dash, and control characters are replaced', () => {
   const table = renderTable([{ id: 'a\u001b[31mb\nc', name: null }], columns, null);
   expect(table.split('\n')[1]).toBe('a [31mb c  -     end');

@@ -240,21 +240,21 @@ describe('top', () => {
     },
   );
 
-  test.skipIf(!CAN_MAKE_TERMINAL)('a list fits a terminal of 60 columns, and uses 160', async () => {
-    await addJob(`${'long-'.repeat(16)}name.md`);
-    for (const columns of [60, 160]) {
-      const terminal = startOnTerminal(['jobs', 'list'], { ...env, NO_COLOR: '1' }, { columns, rows: 24 });
-      expect(await terminal.code).toBe(0);
-      const lines = terminal
-        .raw()
-        .split(/\r?\n/)
-        .filter((line) => /^(ID|job_)/.test(line));
-      expect(lines).toHaveLength(2);
-      const longest = Math.max(...lines.map((line) => stringWidth(line)));
-      expect(longest).toBeLessThanOrEqual(columns);
-      if (columns === 160) expect(longest).toBeGreaterThan(100);
-    }
-  });
+  test.skipIf(!CAN_MAKE_TERMINAL)(
+    'a list is a block for each row on a terminal of 60 columns, and a table on one of 160',
+    async () => {
+      await addJob(`${'long-'.repeat(16)}name.md`);
+      const linesAt = async (columns: number) => {
+        const terminal = startOnTerminal(['jobs', 'list'], { ...env, NO_COLOR: '1' }, { columns, rows: 24 });
+        expect(await terminal.code).toBe(0);
+        return terminal.raw().split(/\r?\n/);
+      };
+      expect(await linesAt(60)).toEqual(expect.arrayContaining([expect.stringMatching(/^id +job_\S+$/)]));
+      const wide = (await linesAt(160)).filter((line) => /^(ID|job_)/.test(line));
+      const longest = Math.max(...wide.map((line) => stringWidth(line)));
+      expect([wide.length, longest > 100, longest <= 160]).toEqual([2, true, true]);
+    },
+  );
 
   test('top reports that no server answers, which is no failure', async () => {
     const finished = await runCommand(['top', '--url', 'http://127.0.0.1:1'], env);
