@@ -87,19 +87,18 @@ case "$hinted" in "search "*" --bucket default") ;; *) fail "the hint was: $hint
 expect 'owl.md'
 
 step 'add a vendor'
-# "service init" asks for the vendor, tests it and writes this file; until it is there, the file is written by hand.
 mkfifo "$work/vendor.in"
 bin/../node_modules/.bin/node test/support/first-hour-vendor-child.ts <"$work/vendor.in" >"$work/vendor.out" &
 vendor=$!
 exec 9>"$work/vendor.in"
 for _ in $(seq 300); do [ -s "$work/vendor.out" ] && break; sleep 0.1; done
-cat >"$SERVICE_DATA_DIR/service.yaml" <<YAML
-providers:
-  vendor-a: {protocol: openai, base_url: '$(cat "$work/vendor.out")', api_key: first-hour-key}
 # The calibration has tests of its own; here it would only take the vendor's time.
-projections: {auto: 'off'}
-YAML
+printf "projections: {auto: 'off'}\n" >"$SERVICE_DATA_DIR/service.yaml"
 chmod o-rwx "$SERVICE_DATA_DIR/service.yaml"
+VENDOR_KEY=first-hour-key
+export VENDOR_KEY
+run bin/service init --vendor vendor-a --protocol openai --url "$(cat "$work/vendor.out")" \
+  --key-variable VENDOR_KEY --model text-embedding-3-small
 run bin/service config check
 expect 'vendor-a'
 stop
