@@ -93,7 +93,7 @@ export default class MetadataExec extends BaseCommand {
         if (affectedMax > 0) return this.#showChange(await run({ limit: Math.min(limit, STATEMENT_ROWS_MAX) }));
       }
       await this.#showPreview(session, preview);
-      if (preview.items.length === 0) return preview;
+      if (preview.matched === preview.skipped) return preview;
       const confirmation = await askToChange(isHardDelete, preview, flags.bucket, signal);
       return this.#showChange(await run(confirmation));
     });
@@ -113,7 +113,7 @@ export default class MetadataExec extends BaseCommand {
     const items = preview.items.slice(0, PREVIEWED);
     const names = await fileNamesOf(session, { ...preview, items });
     const more = preview.items.length - items.length;
-    if (items.length === 0) note('nothing to change');
+    if (preview.matched === preview.skipped) note('nothing to change');
     else note(renderTable(items, itemColumns(names), terminalColumns(process.stderr)));
     if (more > 0) note(`and ${more} more`);
     for (const warning of preview.warnings) note(`warning: ${warning}`);

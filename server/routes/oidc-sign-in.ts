@@ -13,7 +13,8 @@ const MethodsView = z
   .object({ methods: z.array(z.enum(['credential', 'link', 'oidc'])) })
   .meta({ id: 'SignInMethods' });
 
-const parameter = z.string().max(8_192).optional();
+// All of them together fit into the headers of a request.
+const parameter = z.string().max(2_048).optional();
 
 /** Routes by which people sign in to the console at an OIDC issuer. */
 export function oidcSignInRoutes({ sessions, oidcSignIn }: Pick<Access, 'sessions' | 'oidcSignIn'>): Route[] {

@@ -130,16 +130,16 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     new Array(101).fill('a'),
   ],
 };
-/** Wrong values of each member. For an optional, nullable member null means "not given". */
+/** Wrong values of each member. For an optional member null means "not given". */
 const FIELDS: readonly (readonly [Target, string, readonly unknown[]])[] = [
   [EMBEDDINGS, 'input', [...(WRONG['texts'] as unknown[]), '']],
-  [EMBEDDINGS, 'model', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none', 'constructor', '../x', 'a\u0000b']],
+  [EMBEDDINGS, 'model', [...(WRONG['string'] as unknown[]), 'vendor-z/none', 'constructor', '../x', 'a\u0000b']],
   [EMBEDDINGS, 'dimensions', WRONG['optionalInteger'] as unknown[]],
   [EMBEDDINGS, 'task_type', WRONG['task'] as unknown[]],
   [EMBEDDINGS, 'encoding_format', [7, true, [], {}, 'x'.repeat(33)]],
   [EMBEDDINGS, 'user', [7, true, [], {}]],
   [BATCH, 'texts', [...(WRONG['texts'] as unknown[]), 'a', '']],
-  [BATCH, 'model', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none']],
+  [BATCH, 'model', [...(WRONG['string'] as unknown[]), 'vendor-z/none']],
   [BATCH, 'dimensions', WRONG['optionalInteger'] as unknown[]],
   [BATCH, 'task_type', WRONG['task'] as unknown[]],
   [
@@ -147,11 +147,11 @@ const FIELDS: readonly (readonly [Target, string, readonly unknown[]])[] = [
     'images',
     [null, 7, true, {}, PNG, [], [null], [7], [[PNG]], [''], ['!'], [PNG, 'bm90IGFuIGltYWdl'], new Array(21).fill(PNG)],
   ],
-  [IMAGE, 'model', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none']],
+  [IMAGE, 'model', [...(WRONG['string'] as unknown[]), 'vendor-z/none']],
   [IMAGE, 'dimensions', WRONG['optionalInteger'] as unknown[]],
   [ROUTING, 'primary', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none', KOREAN]],
   [ROUTING, 'fallback', [...(WRONG['string'] as unknown[]), null, 'vendor-z/none', SMALL]],
-  [ROUTING, 'mode', [7, true, [], {}, '', 'random', null]],
+  [ROUTING, 'mode', [7, true, [], {}, '', 'random']],
 ];
 
 describe('requests with wrong values', () => {

@@ -176,7 +176,6 @@ describe('upload, search, delete over HTTP', () => {
     ['a long value', { filename: 'a.txt', text: 'a', metadata: { a: 'x'.repeat(513) } }],
     ['a control character', { filename: 'a.txt', text: 'a', metadata: { a: 'x\u0007' } }],
     ['a privacy level that is no number', { filename: 'a.txt', text: 'a', privacy_level: true }],
-    ['null as overlap', { filename: 'a.txt', text: 'a', chunk_overlap: null }],
     ['a bad privacy level', { filename: 'a.txt', text: 'a', privacy_level: 11 }],
   ])('an upload with %s is refused with 400', async (_label, json) => {
     const { status, body } = await upload(json);

@@ -104,6 +104,9 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDocuments: [listedBy(idOf, DOCUMENTS), listedBy(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
+  findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
+  getDocumentChunks: [openedBy(({ id }) => `/v1/documents/${id}/chunks`)],
+  getBucketMap: [listedBy(idOf, '/v1/buckets/default/map')],
   listJobs: [listedBy(({ word }) => word, '/v1/jobs'), listedBy(idOf, '/v1/jobs?bucket_id=default&status=ready')],
   getJob: [openedBy(({ job }) => `/v1/jobs/${job}`)],
   listJobFiles: [openedBy(({ job }) => `/v1/jobs/${job}/files`)],
@@ -116,6 +119,10 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
     listedBy(idOf, '/v2/buckets/default/search', (document) =>
       query(document, { filter: { type: 'ne', key: 'word', value: 'x' }, top_k: 1 }),
     ),
+  ],
+  searchBuckets: [
+    listedBy(idOf, '/v2/search', (document) => query(document, { buckets: ['default'], top_k: 100 })),
+    listedBy(idOf, '/v2/search', (document) => query(document, { buckets: ['default'], group_by: 'document' })),
   ],
   searchVectorStore: [listedBy(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
   searchMemory: [
@@ -153,6 +160,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
 /** Other operations on a bucket or a job, with the reason why they show no document. */
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
   showDocument: 'opened by a signed link only, which carries the rights of the caller whose search made it',
+  getDocumentHistory: 'for people who see every document, by the matrix of routes and callers',
   reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
   ...{
     createBucket: 'no documents yet',

@@ -84,7 +84,8 @@ describe('service metadata exec', () => {
     const item = { id, searchable: true, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
     const counts = { bucket_id: bucketId, matched: 1, skipped: 0, reindex_queued: 0, indexed_vectors_deleted: 0 };
     expect(await execJson(UPDATE, '--dry-run')).toEqual({
-      ...{ ...counts, updated: 0, dry_run: true, items: [{ ...item, metadata: { team: 'a' } }], warnings: [] },
+      ...{ ...counts, updated: 0, dry_run: true, items: [{ ...item, metadata: { team: 'a', tag: 'x' } }] },
+      warnings: [],
     });
     expect(await metadataOf(id)).toEqual({ team: 'a' });
     expect(await execJson(UPDATE, '--yes', '--no-reindex')).toEqual({
