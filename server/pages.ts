@@ -6,6 +6,7 @@ export const PageQuery = z.object({
   cursor: z
     .string()
     .max(128)
+    .regex(/^[\w-]*$/, 'must be the next_cursor of an earlier page')
     .optional()
     .describe('next_cursor of the page before')
     .transform((cursor) => cursor || undefined),

@@ -88,7 +88,12 @@ export type JobView = z.infer<typeof JobView>;
 export const ListJobsQuery = z.object({
   bucket_id: z.string().max(128).optional().describe('id or name'),
   document_id: z.string().max(128).optional(),
-  cursor: z.string().max(128).optional().describe('id of the last job of the page before'),
+  cursor: z
+    .string()
+    .max(128)
+    .regex(/^(?:job_\w+)?$/, 'must be the next_cursor of an earlier page')
+    .optional()
+    .describe('next_cursor of the page before'),
   status: JobStatus.optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
