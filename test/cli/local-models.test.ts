@@ -89,7 +89,7 @@ describe('the commands of local models', () => {
       (await service('models', 'install', path.join(FIXTURES, 'reranker'), '--reranker', '--as', 'local/ranker')).code,
     ).toBe(0);
     const tested = (await service('models', 'test', 'local/small', 'local/ranker', '--json')).json();
-    expect(tested.map(({ status }: { status: string }) => status)).toEqual(['ok', 'ok']);
+    expect(tested.data.map(({ status }: { status: string }) => status)).toEqual(['ok', 'ok']);
   });
 
   it('index tune prints what it found, and keeps it only with --apply', async () => {
