@@ -56,7 +56,7 @@ async function calibrate(...tests: readonly TestAppliance[]): Promise<void> {
 
 /** Select active maps and states of what is not calibrated, by model. */
 async function statesOf(sql: Sql): Promise<Record<string, string>> {
-  const maps = await sql`SELECT model FROM projections WHERE status = 'active'`;
+  const maps = await sql`SELECT model FROM projection_maps WHERE status = 'active'`;
   const states = await sql`SELECT model, state FROM model_calibrations`;
   return {
     ...Object.fromEntries(states.map((row) => [row['model'], row['state']])),
@@ -84,7 +84,7 @@ it('two processes that calibrate at once pay for each text of each model once', 
     expect(texts.length).toBeLessThanOrEqual(TEXTS_MAX);
     expect(new Set(texts).size).toBe(texts.length);
   }
-  expect(await sql`SELECT model FROM projections ORDER BY model`).toHaveLength(2);
+  expect(await sql`SELECT model FROM projection_maps ORDER BY model`).toHaveLength(2);
 }, 300_000);
 
 it('texts of buckets are sent to the vendors only if from_buckets is set', async () => {
@@ -115,7 +115,7 @@ it('a model whose map does not pass the gate stays apart, and is not due again f
   await until(async () => (await statesOf(sql))[BETA] === 'apart', { ...CALIBRATED_WITHIN, what: 'the failed gate' });
   const [state] = await sql`SELECT score, retry_at > now() + interval '23 hours' AS waits FROM model_calibrations`;
   expect(state).toMatchObject({ waits: true, score: expect.any(Number) });
-  const [map] = await sql`SELECT status FROM projections WHERE model = ${BETA}`;
+  const [map] = await sql`SELECT status FROM projection_maps WHERE model = ${BETA}`;
   expect(map).toMatchObject({ status: 'inactive' });
   const model = test.appliance.embedding.backends.catalog.find(BETA);
   expect(await selectDue({ sql, isServed: () => true }, [model])).toEqual([]);
