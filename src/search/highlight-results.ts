@@ -10,13 +10,13 @@ const RESULTS_AT_ONCE = 10;
  *
  * @param terms analysed terms of the query
  */
-export async function highlightResults(
-  results: readonly SearchResult[],
+export async function highlightResults<R extends SearchResult>(
+  results: readonly R[],
   terms: ReadonlySet<string>,
   { highlights }: Pick<SearchRequest, 'highlights'>,
-): Promise<SearchResult[]> {
+): Promise<R[]> {
   if (!highlights) return [...results];
-  const highlighted: SearchResult[] = [];
+  const highlighted: R[] = [];
   for (const result of results) {
     if (highlighted.length > 0 && highlighted.length % RESULTS_AT_ONCE === 0) await setImmediate();
     highlighted.push({ ...result, highlights: highlight(result.text, terms) });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { analyse, weighTerms } from '../language/analyser.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
 import { DocumentResult } from './group-documents.ts';
+import { highlightResults } from './highlight-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './schema.ts';
 import type { SearchContext } from './search.ts';
@@ -49,11 +51,13 @@ export async function searchSeveral(
   const search = { ...request, top_k: wantedOf(request) };
   const found = await searchBuckets({ ...context, sql }, caller, request.buckets, search, { signal });
   const warnings = [...found.warnings];
+  const ordered = await orderResults(context.reranker, request, found.results, warnings, signal);
+  const terms = new Set(weighTerms(analyse(request.query)).flatMap((group) => group.terms));
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
-    results: await orderResults(context.reranker, request, found.results, warnings, signal),
+    results: await highlightResults(ordered, terms, request),
     usage: { tokens: found.tokens },
     warnings,
   };

@@ -57,6 +57,15 @@ it('several buckets are searched as one, and each result names its bucket', asyn
   expect(scores).toEqual(scores.toSorted((a: number, b: number) => b - a));
 });
 
+it('the sentences with words of the query are shown over several buckets, where highlights are asked for', async () => {
+  const { body } = await search({ query: 'harbour', buckets: ['birds', 'boats'], highlights: true });
+  const [first] = body.results;
+  const matched = first.highlights.flatMap(({ parts }: { parts: { text: string; match: boolean }[] }) =>
+    parts.filter(({ match }) => match).map(({ text }) => text.toLowerCase()),
+  );
+  expect(matched).toContain('harbour');
+});
+
 it('one of several buckets gives the results of a search of that bucket alone', async () => {
   const json = { query: 'the heron in the harbour', top_k: 5 };
   const alone = await test.call('POST', '/v2/buckets/birds/search', { key, json });
