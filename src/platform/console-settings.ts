@@ -4,14 +4,22 @@ import { z } from 'zod';
 export const consoleSettings = {
   console: z
     .strictObject({
-      /** Time after which a session ends in any case. */
-      session_hours: z.number().min(0.1).max(720).default(12),
-      /** Time without a request after which a session ends. */
-      session_idle_minutes: z.number().min(2).max(1_440).default(60),
-      /** Time for which a one-time link of the operator can be used. */
-      sign_in_link_minutes: z.number().min(1).max(1_440).default(15),
+      session_hours: z.number().min(0.1).max(720).default(12).describe('time after which a session ends in any case'),
+      session_idle_minutes: z
+        .number()
+        .min(2)
+        .max(1_440)
+        .default(60)
+        .describe('time without a request after which a session ends'),
+      sign_in_link_minutes: z
+        .number()
+        .min(1)
+        .max(1_440)
+        .default(15)
+        .describe('time for which a one-time link of the operator can be used'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('the web console'),
 };
 
 export interface SessionSettings {

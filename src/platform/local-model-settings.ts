@@ -5,24 +5,37 @@ import { Secret } from './secret.ts';
 export const localModelSettings = {
   local_models: z
     .strictObject({
-      /** Bound of the threads that one model computes with; by default all processors. */
-      threads: z.int().min(1).max(1024).optional(),
-      /** Time without a request after which a model is unloaded; 0 keeps it. */
-      idle_minutes: z.number().min(0).max(10_080).default(30),
-      /** Address of the hub, or of a mirror of it. */
+      threads: z
+        .int()
+        .min(1)
+        .max(1024)
+        .optional()
+        .describe('threads that one model computes with at most (default: all processors)'),
+      idle_minutes: z
+        .number()
+        .min(0)
+        .max(10_080)
+        .default(30)
+        .describe('time without a request after which a model is unloaded; 0 keeps it'),
       hub_url: z
         .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
         .default('https://huggingface.co')
+        .describe('address of the hub, or of a mirror of it')
         .transform((url) => url.replace(/\/+$/, '')),
       hub_token: z
         .string()
         .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
         .transform((value) => new Secret(value))
-        .optional(),
-      /** Path of a library of ONNX Runtime to use in place of the one that npm installs. */
-      runtime_library: z.string().min(1).optional(),
+        .optional()
+        .describe('token of the hub'),
+      runtime_library: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('path of a library of ONNX Runtime to use in place of the one that npm installs'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('models that run on this host'),
 };
 
 const LocalModelSettings = z.object(localModelSettings);

@@ -13,7 +13,8 @@ export const searchSettings = {
         .default(512)
         .describe('memory for copies of the search indexes that are in use; 0: none'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('searches'),
 };
 
 type SearchFile = z.output<z.ZodObject<typeof searchSettings>>;

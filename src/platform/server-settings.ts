@@ -4,7 +4,6 @@ import { z } from 'zod';
 export const serverSettings = {
   server: z
     .strictObject({
-      /** Origins whose pages may call the API from a browser; `*` stands for all. */
       cors_origins: z
         .array(
           z
@@ -14,9 +13,11 @@ export const serverSettings = {
               'must be an origin such as https://app.example.com, in lower case and without a path, or *',
             ),
         )
-        .default([]),
+        .default([])
+        .describe('origins whose pages may call the API from a browser; * stands for all'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('the HTTP server'),
 };
 
 interface ServerFile {

@@ -109,6 +109,7 @@ function layout(page: SitePage, pages: readonly SitePage[]): string {
   const groups: readonly (readonly [string, (source: string) => boolean])[] = [
     ['Project', (source) => !source.includes('/')],
     ['Guides', (source) => /^docs\/[^/]+$/.test(source)],
+    ['Clients', (source) => source.startsWith('docs/clients/')],
     ['Commands', (source) => source.startsWith('docs/cli/')],
     ['Decisions', (source) => source.startsWith('docs/decisions/')],
   ];
