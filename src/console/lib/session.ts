@@ -8,7 +8,7 @@ export type SessionState =
   | { readonly kind: 'active'; readonly me: CallerDescription; readonly csrfToken: string }
   | { readonly kind: 'expired'; readonly me: CallerDescription; readonly csrfToken: string };
 
-/** Why nobody is signed in, if a person should know. */
+/** Reason that nobody is signed in, if a person should know. */
 export type SignedOutReason = 'link' | 'oidc' | 'unreachable';
 
 /** Answer to a sign-in. */

@@ -30,7 +30,7 @@ export interface InstallRequest extends InstallOptions {
   /** Id of the model: `local/NAME`. */
   readonly name: string;
   readonly source: ModelSource;
-  /** Who installs it, for the audit log. */
+  /** Actor of the installation in the audit log. */
   readonly actor: string;
   /** Ask before anything large is fetched; it throws to end the installation. */
   readonly confirm: (plan: InstallPlan) => Promise<void>;
