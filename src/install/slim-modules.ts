@@ -21,12 +21,23 @@ const FOLDERS_UNUSED = [
   ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
   // The pages of the console are built.
   ...['esbuild', '@esbuild', 'preact', 'uplot'],
+  // Sources of what is compiled, and editions of a standard that no package asks for.
+  ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
+  ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
+  // Only the index of `es-toolkit/compat` is loaded.
+  ...['compat', 'dist/fp', 'dist/server'].map((folder) => `es-toolkit/${folder}`),
 ];
+
+const ONNX_RUNTIME = /^(package\.json|README\.md|libonnxruntime\.(so|dylib))$/;
 
 /** Folders of which only the named files are kept. */
 const KEPT_FILES: Readonly<Record<string, RegExp>> = {
   'gpt-tokenizer/data': /^cl100k_base\.tiktoken$/,
   'pdfjs-dist/legacy/build': /^pdf(\.worker)?\.min\.mjs$/,
+  'eld/src/ngrams': /^extrasmall\.js$/,
+  'sherpa-onnx-darwin-arm64': ONNX_RUNTIME,
+  'sherpa-onnx-linux-arm64': ONNX_RUNTIME,
+  'sherpa-onnx-linux-x64': ONNX_RUNTIME,
   'swagger-ui-dist': /^(package\.json|LICENSE|NOTICE|swagger-ui\.css|swagger-ui-bundle\.js)$/,
   'tesseract.js-core': /^(package\.json|LICENSE|tesseract-core-(simd-|relaxedsimd-)?lstm\.(js|wasm))$/,
   '@tesseract.js-data/eng': /^(package\.json|LICENSE.*|4\.0\.0_best_int)$/,

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
+import { loadLanguageDetector } from '../../src/language/detect-language.ts';
+import { findLibrary } from '../../src/local-models/runtime/find-library.ts';
 import { loadCl100k } from '../../src/models/cl100k.ts';
 import { decodeImage } from '../../src/recognition/decode-images.ts';
 import { openOcr } from '../../src/recognition/ocr.ts';
@@ -27,5 +29,9 @@ for (const file of process.argv.slice(2)) {
   texts[fileName] = document.text;
 }
 await ocr.close();
+// Packages of which parts are removed are loaded: queues, the terminal, the index, schemas, languages, ONNX Runtime.
+for (const name of ['bee-queue', 'ink', '@lancedb/lancedb', 'apache-arrow', 'zod', 'koffi']) await import(name);
+await loadLanguageDetector();
+findLibrary(null);
 const countTokens = await loadCl100k();
 process.stdout.write(JSON.stringify({ ...texts, tokens: countTokens('hello world', 100) }));
