@@ -60,11 +60,15 @@ export default class Serve extends BaseCommand {
           onReady: () => {
             if (isWordsOnly) note(MEANING_HINT);
             if (this.jsonEnabled()) {
-              printJson({ url: api.url, key_file: adminKeyFile, console_url: consoleUrl(appliance.config, api.url) });
+              printJson({
+                url: api.url,
+                key_file: adminKeyFile,
+                console_url: consoleUrl(appliance.config.baseUrl ?? api.url),
+              });
               return;
             }
             const first = firstRequest(api.url, adminKeyFile);
-            const console = describeConsole(consoleUrl(appliance.config, api.url), link);
+            const console = describeConsole(consoleUrl(appliance.config.baseUrl ?? api.url), link);
             this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${first}\n${console}`);
           },
         });

@@ -29,7 +29,7 @@ export default class ConsoleLink extends BaseCommand {
       const server = url ?? config.baseUrl ?? (await findOwnServer(config.dataDir));
       if (server === null) throw noServer(config.dataDir);
       const link = await makeConsoleLink({ access }, flags.org);
-      const address = signInUrl(consoleUrl({ baseUrl: null }, server), link);
+      const address = signInUrl(consoleUrl(server), link);
       this.log(address);
       this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
       return { url: address, expires_at: link.expires_at };

@@ -16,9 +16,9 @@ export async function makeConsoleLink(
   return { token: token.reveal(), expires_at: expiresAt.toISOString() };
 }
 
-/** Return the address of the web console. */
-export function consoleUrl({ baseUrl }: { readonly baseUrl: string | null }, serverUrl: string): string {
-  return `${(baseUrl ?? serverUrl).replace(/\/+$/, '')}/console`;
+/** Return the address of the web console of a server. */
+export function consoleUrl(serverUrl: string): string {
+  return `${serverUrl.replace(/\/+$/, '')}/console`;
 }
 
 /** Add the token to the address, behind the `#`, which browsers send to no server. */

@@ -1,22 +1,14 @@
-import { setImmediate } from 'node:timers/promises';
 import { analyse } from '../language/analyser.ts';
 import { segmentSentences } from '../language/sentences.ts';
+import { mapYielding } from '../platform/map-yielding.ts';
 import type { ChunkPlace, Locator, SearchResult } from './schema.ts';
 
-/** Results after which the event loop is yielded to: each takes up to half a millisecond. */
-const RESULTS_AT_ONCE = 10;
+/** Results whose texts are read at once: each takes up to half a millisecond. */
+export const RESULTS_AT_ONCE = 10;
 
 /** Apply `citePlace` to each result. */
-export async function citePlaces<R extends SearchResult>(
-  results: readonly R[],
-  terms: ReadonlySet<string>,
-): Promise<R[]> {
-  const cited: R[] = [];
-  for (const result of results) {
-    if (cited.length > 0 && cited.length % RESULTS_AT_ONCE === 0) await setImmediate();
-    cited.push(citePlace(result, terms));
-  }
-  return cited;
+export function citePlaces<R extends SearchResult>(results: readonly R[], terms: ReadonlySet<string>): Promise<R[]> {
+  return mapYielding(results, RESULTS_AT_ONCE, (result) => citePlace(result, terms));
 }
 
 /**

@@ -17,6 +17,8 @@ export interface BucketsResult {
   /** Models of the query, joined by `+`; null if it was searched by keyword only. */
   readonly model: string | null;
   readonly results: readonly BucketResult[];
+  /** Analysed terms of the query. */
+  readonly terms: ReadonlySet<string>;
   readonly tokens: number;
   readonly warnings: readonly string[];
 }
@@ -71,6 +73,7 @@ export async function searchBuckets(
     bucketIds: indexes.map(({ bucketId }) => bucketId),
     model: [...new Set(vectors.map(({ model }) => model))].join('+') || null,
     results: await citePlaces(asResults, terms),
+    terms,
     tokens: vectors.reduce((sum, { tokens }) => sum + tokens, 0),
     warnings: [...new Set(found.flatMap(({ warnings }) => warnings))],
   };

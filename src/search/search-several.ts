@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { analyse, weighTerms } from '../language/analyser.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
 import { DocumentResult } from './group-documents.ts';
 import { highlightResults } from './highlight-results.ts';
@@ -52,12 +51,11 @@ export async function searchSeveral(
   const found = await searchBuckets({ ...context, sql }, caller, request.buckets, search, { signal });
   const warnings = [...found.warnings];
   const ordered = await orderResults(context.reranker, request, found.results, warnings, signal);
-  const terms = new Set(weighTerms(analyse(request.query)).flatMap((group) => group.terms));
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
-    results: await highlightResults(ordered, terms, request),
+    results: await highlightResults(ordered, found.terms, request),
     usage: { tokens: found.tokens },
     warnings,
   };

@@ -1,12 +1,8 @@
 /**
  * Compiler of `kernel.as.ts` to the two committed modules, with and without relaxed SIMD: `node
- * src/projection/kernel/build.ts`. It is a development tool (`assemblyscript` is a devDependency) that the service does
- * not import.
+ * src/projection/kernel/build.ts`. The service does not import it.
  */
-import { readFile, writeFile } from 'node:fs/promises';
-import asc from 'assemblyscript/asc';
-
-const SOURCE = 'kernel.as.ts';
+import { compileAssembly, writeModule } from '../../platform/compile-assembly.ts';
 
 /** Features of the engine that each committed module needs, by name of the module. */
 export const BUILDS = {
@@ -17,42 +13,18 @@ export const BUILDS = {
 /** Bound of the memory of a module in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
 const MEMORY_PAGES_MAX = 65_536;
 
-/**
- * Compile one module. @returns its bytes, which depend only on the source and the compiler version
- * @throws Error with the compiler's diagnostics
- */
-export async function compileKernel(name: keyof typeof BUILDS): Promise<Uint8Array> {
-  const source = await readFile(new URL(SOURCE, import.meta.url), 'utf8');
-  let binary: Uint8Array | undefined;
-  const { error, stderr } = await asc.main(
-    [
-      ...[SOURCE, '--outFile', name],
-      ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
-      ...BUILDS[name].flatMap((feature) => ['--enable', feature]),
-      // No heap, hence no garbage collector and no imports except the memory.
-      ...['--runtime', 'stub', '--use', 'abort='],
-      // Shared memory, so that all threads use one copy of the weights.
-      ...['--importMemory', '--noExportMemory', '--sharedMemory'],
-      ...['--initialMemory', '1', '--maximumMemory', String(MEMORY_PAGES_MAX)],
-    ],
-    {
-      readFile: (file) => (file === SOURCE ? source : null),
-      writeFile: (file, contents) => {
-        if (file === name && typeof contents !== 'string') binary = contents;
-      },
-      listFiles: () => [],
-    },
-  );
-  if (error !== null || binary === undefined) {
-    throw new Error(`${SOURCE} does not compile:\n${stderr.toString()}`, { cause: error });
-  }
-  return binary;
+/** Compile one module. @throws Error with the compiler's diagnostics */
+export function compileKernel(name: keyof typeof BUILDS): Promise<Uint8Array> {
+  return compileAssembly(new URL('kernel.as.ts', import.meta.url), [
+    ...BUILDS[name].flatMap((feature) => ['--enable', feature]),
+    // Shared memory, so that all threads use one copy of the weights.
+    ...['--importMemory', '--noExportMemory', '--sharedMemory'],
+    ...['--initialMemory', '1', '--maximumMemory', String(MEMORY_PAGES_MAX)],
+  ]);
 }
 
 if (import.meta.main) {
   for (const name of Object.keys(BUILDS) as (keyof typeof BUILDS)[]) {
-    const binary = await compileKernel(name);
-    await writeFile(new URL(name, import.meta.url), binary);
-    process.stdout.write(`${name}: ${binary.length} bytes\n`);
+    await writeModule(new URL(name, import.meta.url), await compileKernel(name));
   }
 }

@@ -1,0 +1,42 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import asc from 'assemblyscript/asc';
+
+/**
+ * Compile AssemblyScript without a heap, hence without a garbage collector. It is a development tool (`assemblyscript` is
+ * a devDependency), which the service does not load.
+ *
+ * @param source file whose name ends with `.as.ts`
+ * @param options of the compiler: features and memory
+ * @returns bytes of the module, which depend only on the source, the options and the compiler version
+ * @throws Error with the compiler's diagnostics
+ */
+export async function compileAssembly(source: URL, options: readonly string[]): Promise<Uint8Array> {
+  const name = path.basename(source.pathname);
+  const text = await readFile(source, 'utf8');
+  let binary: Uint8Array | undefined;
+  const { error, stderr } = await asc.main(
+    [
+      ...[name, '--outFile', 'module.wasm'],
+      ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--converge', '--noAssert'],
+      ...['--runtime', 'stub', '--use', 'abort=', ...options],
+    ],
+    {
+      readFile: (file) => (file === name ? text : null),
+      writeFile: (_file, contents) => {
+        if (typeof contents !== 'string') binary = contents;
+      },
+      listFiles: () => [],
+    },
+  );
+  if (error !== null || binary === undefined) {
+    throw new Error(`${name} does not compile:\n${stderr.toString()}`, { cause: error });
+  }
+  return binary;
+}
+
+/** Write a compiled module to its place, and print its size. */
+export async function writeModule(target: URL, binary: Uint8Array): Promise<void> {
+  await writeFile(target, binary);
+  process.stdout.write(`${path.basename(target.pathname)}: ${binary.length} bytes\n`);
+}

@@ -1,0 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Map items one after the other, and let the event loop do other work after every `atOnce` of them. */
+export async function mapYielding<T, R>(items: readonly T[], atOnce: number, map: (item: T) => R): Promise<R[]> {
+  const mapped: R[] = [];
+  for (const item of items) {
+    if (mapped.length > 0 && mapped.length % atOnce === 0) await setImmediate();
+    mapped.push(map(item));
+  }
+  return mapped;
+}
