@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openOcr } from '../../src/recognition/ocr.ts';
 import type { Transcriber } from '../../src/recognition/transcriber.ts';
-import { encodeGif, encodeJpeg, encodePng, encodeWebp } from '../support/encode-image.ts';
+import { encodeGif, encodeJpeg, encodePng, encodeWebp, rotateLeft } from '../support/encode-image.ts';
 import { keepLogs } from '../support/logs.ts';
-import { english, grey, korean, large, read, small, waves } from './ocr-samples.ts';
+import { english, grey, korean, large, open, read, small, waves } from './ocr-samples.ts';
+
+/** Limits that a busy machine does not exceed. */
+const PATIENT = { imageMs: 120_000, secondPassMs: 120_000 };
 
 let ocr: Transcriber;
 beforeAll(() => {
@@ -50,3 +53,13 @@ it('OCR continues after an image that unpacks to 150 MB', async () => {
   expect(await read(ocr, large())).toBe('');
   expect(await read(ocr, encodePng(english))).toContain('HELLO');
 }, 60_000);
+
+it.each([90, 180, 270])('OCR reads a page that is turned by %i degrees', async (degrees) => {
+  let turned = english;
+  for (let angle = 0; angle < degrees; angle += 90) turned = rotateLeft(turned);
+  expect(await read(open(PATIENT), encodePng(turned))).toBe('HELLO WORLD\nVECTOR SEARCH 2047');
+});
+
+it('OCR reads Korean that is turned upside down', async () => {
+  expect(await read(open(PATIENT), encodePng(rotateLeft(rotateLeft(korean))))).toBe('한국어 문서\n검색 엔진 서울 도시');
+});
