@@ -152,7 +152,7 @@ export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
 export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
-    WHERE id = ${held.id} AND fence = ${held.fence}
+    WHERE id = ${held.id} AND fence = ${held.fence} AND crash_count > 0
       AND ${isInProgress(sql)}`;
 }
 

@@ -7,7 +7,7 @@ import { insertDocument, lockBucketPolicy, type NewDocument, timeOf } from '../d
 import { snapshotOf } from '../ingest/snapshot.ts';
 import { cancelJobsOfDocuments } from '../jobs/document-jobs-store.ts';
 import { LeaseLost } from '../jobs/lease.ts';
-import { enqueueJob, type HeldJob } from '../jobs/store.ts';
+import { enqueueJob, forgetCrashes, type HeldJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -135,6 +135,8 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
     if (oldKey !== null) oldKeys.push(oldKey);
   }
   if (Object.keys(counts).length > 0) await addCounts(tx, source, counts);
+  // With the batch itself: a worker that is killed right after each commit still makes progress.
+  await forgetCrashes(tx, held);
   return oldKeys;
 }
 

@@ -8,11 +8,13 @@ export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 const MIB = 1024 * 1024;
 /** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
 const CODE_RANGE_BYTES = 512 * MIB;
+const NICENESS = 10;
 
 /**
  * Start a module in a process that handles untrusted input. It may read `readable` and nothing else; it can write no
  * file, start no process, load no addon and create no code from strings, and its environment is empty. Where the system
- * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts).
+ * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts). Its priority is
+ * lower than that of this process, so that requests come before documents and images that are being read.
  *
  * @param options.name name in the list of processes
  * @param options.argument the only argument, passed as JSON
@@ -43,7 +45,8 @@ export async function startConfined(options: {
     JSON.stringify(options.argument),
   ];
   const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
-  const script = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; exec "$@" 2>&3 3>&-';
+  const lowerPriority = `command -v nice >/dev/null && set -- nice -n ${NICENESS} "$@"`;
+  const script = `ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; ${lowerPriority}; exec "$@" 2>&3 3>&-`;
   const [command, ...args] =
     process.platform === 'win32'
       ? node

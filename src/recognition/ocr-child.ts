@@ -5,7 +5,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import os from 'node:os';
 import { gunzipSync } from 'node:zlib';
 import type { OcrArgument, OcrLine } from './ocr-protocol.ts';
 
@@ -45,11 +44,9 @@ const SURE_CHARACTERS_MIN = 2;
 const UNSURE_CHARACTERS_MIN = 8;
 const LSTM_ONLY = 1;
 const HEAD_BYTES = 5;
-const NICENESS = 10;
 
 async function main(): Promise<void> {
   const argument = JSON.parse(process.argv[2] ?? '') as OcrArgument;
-  lowerPriority();
   const core = await loadCore(argument.cores);
   const recogniser = openRecogniser(core, argument);
   const nextImage = readImages(argument.imageBytesMax);
@@ -60,15 +57,6 @@ async function main(): Promise<void> {
     const found = await recognise(recogniser, orientation, argument.textCharsMax);
     core.FS.unlink('/input');
     await print(report(found, argument.textCharsMax));
-  }
-}
-
-/** Lower the priority of this process, so that requests which only wait for an embedding come first. */
-function lowerPriority(): void {
-  try {
-    os.setPriority(NICENESS);
-  } catch {
-    // The system does not allow it; recognition works without it.
   }
 }
 

@@ -1,11 +1,15 @@
 /**
  * Benchmark of what other callers notice of an attack. One organization attacks a server with a heap of 1 GiB, in ways
  * that its rights allow; another searches meanwhile, one request at a time. Server, attacker and the other caller's
- * measurements are as real as on one machine: all share its cores.
+ * measurements are as real as on one machine: all share its cores. Each attack begins when the jobs of the one before
+ * have ended.
  *
- * `alone`: p99 of the searches in the seconds before. `meanwhile`: p99 until the attack is over. Goal: at most twice as
- * much, or 20 ms more. `answers`: statuses that the attacker got. An argument selects attacks by a part of their names.
+ * `alone`: p99 of the searches in the seconds before. `floor`: p99 while the same attack goes to a server that only reads
+ * and drops the bodies, in a process of its own: what sharing the cores with the attacker costs. `meanwhile`: p99 until
+ * the attack is over. Goal: at most twice the larger of `alone` and `floor`, or 20 ms more. `answers`: statuses that the
+ * attacker got. An argument selects attacks by a part of their names.
  */
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +21,7 @@ import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import type { Attacked } from './attacks/attacker.ts';
-import { ATTACKS, SEARCH, UPLOAD } from './attacks/attacks.ts';
+import { ATTACKS, ELSEWHERE, SEARCH, UPLOAD } from './attacks/attacks.ts';
 import { LeanClient } from './lean-client.ts';
 
 const ALONE_MS = 4_000;
@@ -25,6 +29,14 @@ const ALONE_MS = 4_000;
 const PAUSE_MS = 10;
 const GOAL_MORE_MS = 20;
 const HEAP_MIB = 1024;
+const JOBS_END_WITHIN_MS = 300_000;
+const ENDED = new Set(['ready', 'failed', 'cancelled']);
+
+/** Times of searches, in milliseconds. */
+interface Times {
+  readonly p50: number;
+  readonly p99: number;
+}
 
 const { dataDir, remove } = makeDataDir();
 const { attacker, other } = await makeKeys();
@@ -32,6 +44,8 @@ const server = await startServiceProcess(['serve', '--port', '0', '--data-dir', 
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
   SERVICE_LOG_LEVEL: 'silent',
 });
+const sink = fork(new URL('./attacks/sink.ts', import.meta.url));
+const [sinkUrl] = (await once(sink, 'message')) as [string];
 try {
   const url = server.ready['url'] as string;
   await fetch(url + UPLOAD, {
@@ -39,10 +53,16 @@ try {
     headers: { Authorization: `Bearer ${other}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ filename: 'a.txt', text: 'The merger of the harbour offices was announced.' }),
   });
+  await fetch(`${url}/v1/buckets`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${other}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: ELSEWHERE }),
+  });
   await measureSearches(url, AbortSignal.timeout(ALONE_MS));
   const wanted = process.argv[2] ?? '';
   for (const name of Object.keys(ATTACKS)) if (name.includes(wanted)) await measure(name, url);
 } finally {
+  sink.kill();
   await server.end('SIGTERM');
   remove();
 }
@@ -64,10 +84,29 @@ async function makeKeys(): Promise<{ attacker: string; other: string }> {
 }
 
 async function measure(name: string, url: string): Promise<void> {
-  const workerData: Attacked = { name, url, key: attacker, other };
+  await jobsEnd(url);
+  const alone = await measureSearches(url, AbortSignal.timeout(ALONE_MS));
+  const floor = (await attackMeanwhile(name, url, sinkUrl)).times;
+  await jobsEnd(url);
+  const { times: meanwhile, answers } = await attackMeanwhile(name, url, url);
+  const base = Math.max(alone.p99, floor.p99);
+  const isGood = meanwhile.p99 <= Math.max(base * 2, base + GOAL_MORE_MS);
+  const statuses = Object.entries(answers)
+    .map(([status, times]) => `${times} x ${status === '0' ? 'closed' : status}`)
+    .join(', ');
+  const show = ({ p50, p99 }: Times) => `${p99.toFixed(1)} ms (p50 ${p50.toFixed(1)})`;
+  console.log(
+    `${name.padEnd(40)} alone ${show(alone)}  floor ${show(floor)}  meanwhile ${show(meanwhile)}` +
+      `  memory at most ${peakMib()} MiB  answers ${statuses}  ${isGood ? 'ok' : 'MISSED'}`,
+  );
+  if (!isGood || server.ended() !== null) process.exitCode = 1;
+}
+
+/** Attack a server from a thread of its own, and measure searches of the service until the attack is over. */
+async function attackMeanwhile(name: string, url: string, attacked: string) {
+  const workerData: Attacked = { name, url: attacked, key: attacker, other };
   const thread = new Worker(new URL('./attacks/attacker.ts', import.meta.url), { workerData });
   await once(thread, 'message');
-  const alone = await measureSearches(url, AbortSignal.timeout(ALONE_MS));
   const ended = new AbortController();
   const answers: Record<string, number> = {};
   thread.once('message', (counts) => {
@@ -75,20 +114,25 @@ async function measure(name: string, url: string): Promise<void> {
     ended.abort();
   });
   thread.postMessage('begin');
-  const meanwhile = await measureSearches(url, ended.signal);
-  const isGood = meanwhile.p99 <= Math.max(alone.p99 * 2, alone.p99 + GOAL_MORE_MS);
-  const statuses = Object.entries(answers)
-    .map(([status, times]) => `${times} x ${status === '0' ? 'closed' : status}`)
-    .join(', ');
-  console.log(
-    `${name.padEnd(40)} alone ${alone.p99.toFixed(1)} ms  meanwhile ${meanwhile.p99.toFixed(1)} ms (p50 ${meanwhile.p50.toFixed(1)})` +
-      `  memory at most ${peakMib()} MiB  answers ${statuses}  ${isGood ? 'ok' : 'MISSED'}`,
-  );
-  if (!isGood || server.ended() !== null) process.exitCode = 1;
+  return { times: await measureSearches(url, ended.signal), answers };
+}
+
+/** Wait until no job of either organization waits or runs, so that one attack is not measured with the work of another. */
+async function jobsEnd(url: string): Promise<void> {
+  const deadlineMs = performance.now() + JOBS_END_WITHIN_MS;
+  const isBusy = async (key: string) => {
+    const reply = await fetch(`${url}/v1/jobs?limit=100`, { headers: { Authorization: `Bearer ${key}` } });
+    const jobs = (await reply.json()) as { status: string }[];
+    return jobs.some(({ status }) => !ENDED.has(status));
+  };
+  while ((await isBusy(attacker)) || (await isBusy(other))) {
+    if (performance.now() > deadlineMs) throw new Error('jobs of the attack before have not ended');
+    await delay(500);
+  }
 }
 
 /** Search one after the other until the signal aborts. Returns times in milliseconds. */
-async function measureSearches(url: string, signal: AbortSignal): Promise<{ p50: number; p99: number }> {
+async function measureSearches(url: string, signal: AbortSignal): Promise<Times> {
   const client = await LeanClient.open(url + SEARCH, { authorization: `Bearer ${other}` });
   const times: number[] = [];
   while (!signal.aborted) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import os, { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -50,6 +50,7 @@ interface Outcome extends ConfinedReport {
   readonly status: string;
   /** True if the child's root folder has the folder of this test, as this process sees it. */
   readonly hasFolder: boolean;
+  readonly niceness: number;
 }
 
 /** Run the child confined, and look at it from outside before it ends. */
@@ -62,10 +63,15 @@ async function runConfined(argument: ConfinedTargets): Promise<Outcome> {
   const [line] = (await once(createInterface(child.stdout), 'line').catch(() => [])) as [string?];
   const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
   const hasFolder = existsSync(`/proc/${child.pid}/root${folder}`);
+  const niceness = os.getPriority(child.pid);
   child.stdin.end();
   expect(await errors).toBe('');
-  return { ...(JSON.parse(line ?? '') as ConfinedReport), status, hasFolder };
+  return { ...(JSON.parse(line ?? '') as ConfinedReport), status, hasFolder, niceness };
 }
+
+it('a confined process has a lower priority than the process that started it', async () => {
+  expect((await runConfined(targets)).niceness).toBe(Math.min(19, os.getPriority() + 10));
+});
 
 async function runFree(argument: ConfinedTargets): Promise<ConfinedReport> {
   const child = spawn(process.execPath, [fileURLToPath(CHILD), JSON.stringify(argument)], { stdio: 'pipe' });

@@ -60,6 +60,9 @@ const uploadOf = (filename: string, bytes: Buffer) =>
 const BULK = '/v1/buckets/default/documents/metadata/bulk';
 export const SEARCH = '/v2/buckets/default/search';
 export const UPLOAD = '/v1/buckets/default/documents';
+const UPLOAD_ELSEWHERE = '/v1/buckets/elsewhere/documents';
+/** Bucket of the other caller that holds what it uploads during an attack. */
+export const ELSEWHERE = 'elsewhere';
 
 /** Makers of attacks by name, in the order of the rules in docs/security.md. */
 export const ATTACKS: Readonly<Record<string, () => Attack>> = {
@@ -96,7 +99,7 @@ function posted(connections: number, path: string, body: Buffer): Attack {
   return repeated(connections, (target) => send(target, 'POST', path, body));
 }
 
-/** Announce large bodies, and send them slowly; meanwhile another large body of any caller must be accepted. */
+/** Announce large bodies, and send them slowly; meanwhile a large body of another caller must be accepted, by a bucket that is not measured. */
 async function slowBodies(target: Target, signal: AbortSignal): Promise<void> {
   const { hostname, port } = new URL(target.url);
   const head = `POST ${UPLOAD} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${target.key}\r\nContent-Type: application/json\r\nContent-Length: ${16 * MIB}\r\n\r\n`;
@@ -107,7 +110,7 @@ async function slowBodies(target: Target, signal: AbortSignal): Promise<void> {
     for (const socket of sockets) socket.write(Buffer.alloc(1600, ' '));
     await delay(1_000);
     const answer = { ...target, key: target.other };
-    await send(answer, 'POST', UPLOAD, JSON.stringify({ filename: 'a.txt', text: 'word '.repeat(200_000) }));
+    await send(answer, 'POST', UPLOAD_ELSEWHERE, JSON.stringify({ filename: 'a.txt', text: 'word '.repeat(200_000) }));
   }
   for (const socket of sockets) socket.destroy();
 }
