@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { bodyTooLarge, clientGone } from '../errors.ts';
 import type { RequestContext } from '../request-state.ts';
 import { announcesBody, checkBodyHeaders, continueIfExpected } from './body-headers.ts';
+import { readLargeBody } from './large-body.ts';
 
 export interface JsonBodySettings {
   /** Bound of the body, counted while it arrives. */
@@ -13,8 +15,11 @@ export interface JsonBodySettings {
   readonly allowsEmpty: boolean;
 }
 
+/** Size up to which koa-body reads a body; it joins all parts at the end. */
+const SMALL_BYTES_MAX = 256 * 1024;
+
 /**
- * Make a reader of JSON bodies for one route. koa-body reads the bytes in its text mode without a decoder, because its
+ * Make a reader of JSON bodies for one route. koa-body reads a small body in its text mode without a decoder, because its
  * JSON mode silently replaces bytes that are not UTF-8.
  *
  * The reader returns the bytes, which are not parsed. It throws AppError 400, 413, 415, 503 if there is no memory for
@@ -35,6 +40,15 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
   return async (ctx) => {
     checkBodyHeaders(ctx.req, { limitBytes, advice });
     continueIfExpected(ctx.req, ctx.res);
+    const bytes = isLarge(ctx.req)
+      ? await readLargeBody(ctx.req, { limitBytes, advice, memory: ctx.state.memory })
+      : await readSmall(ctx);
+    if (bytes !== null && bytes.length > 0) return bytes;
+    if (allowsEmpty) return null;
+    throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
+  };
+
+  async function readSmall(ctx: RequestContext): Promise<Buffer | null> {
     const stopCounting = countArrivals(ctx);
     try {
       await readBytes(ctx, noNext);
@@ -43,10 +57,13 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
     } finally {
       stopCounting();
     }
-    const bytes = takeBytes(ctx);
-    if (bytes !== null || allowsEmpty) return bytes;
-    throw invalidRequest('the body is empty; send a JSON object', null, 'empty_body');
-  };
+    return takeBytes(ctx);
+  }
+}
+
+/** Return true for a body that is announced as large, or whose size is not announced. */
+function isLarge({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES_MAX;
 }
 
 const noNext = () => Promise.resolve();

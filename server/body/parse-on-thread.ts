@@ -59,9 +59,9 @@ export function runParser<Value>(
   bytes: Buffer,
   signal: AbortSignal,
 ): Promise<ParsedOrFault<Value>> {
-  // A large body has an ArrayBuffer of its own.
-  const isWhole = bytes.byteLength === bytes.buffer.byteLength;
-  const transfer = isWhole ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
+  // Only small buffers share an ArrayBuffer.
+  const isAlone = bytes.byteLength > Buffer.poolSize;
+  const transfer = isAlone ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
   return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transfer });
 }
 

@@ -143,6 +143,32 @@ describe('a JSON body', () => {
     ]);
   });
 
+  test('a large JSON body arrives whole, whether its size is announced or not', async () => {
+    const server = await startTestServer([anything], { bodyBytes: 8_000_000 });
+    for (const chars of [262_144, 262_145, 1_048_576, 5_000_000]) {
+      const text = Array.from({ length: Math.ceil(chars / 8) }, (_, nth) => String(nth).padStart(8))
+        .join('')
+        .slice(-chars);
+      const bytes = Buffer.from(JSON.stringify({ text }));
+      const pieces = () =>
+        new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (let at = 0; at < bytes.length; at += 100_003) controller.enqueue(bytes.subarray(at, at + 100_003));
+            controller.close();
+          },
+        });
+      for (const body of [bytes, pieces()]) {
+        const response = await fetch(`${server.url}/v1/embeddings`, {
+          method: 'POST',
+          headers: { Authorization: 'Bearer embed', 'Content-Type': 'application/json' },
+          ...{ body, duplex: 'half' },
+        });
+        const reply = (await response.json()) as { body: { text: string } };
+        expect(reply.body.text === text).toBe(true);
+      }
+    }
+  });
+
   test('a JSON body has the bound of its route if the route has one', async () => {
     const large = defineRoute({
       ...declaration,

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { bodyTooLarge, clientGone } from '../errors.ts';
+import type { BodyReservation } from './body-memory.ts';
+
+/** Memory of a body before its size is known to be more, in bytes. */
+const FIRST_BYTES = 256 * 1024;
+/** Factor by which that memory grows: each growth copies at most a quarter of what the body then may take. */
+const GROWTH = 4;
+
+export interface LargeBodyLimits {
+  /** Bound of the body, counted while it arrives. */
+  readonly limitBytes: number;
+  /** Advice for the sender of a larger body. */
+  readonly advice?: string | undefined;
+  /** Memory that the bytes are counted in as they arrive. */
+  readonly memory: BodyReservation | null;
+}
+
+/**
+ * Read a body of any size. Bytes are copied to their place as they arrive: joining 64 MB at the end would block the
+ * event loop for more than 100 ms. The result has an ArrayBuffer of its own, which may be larger than the result.
+ *
+ * @throws AppError 413, 503 if there is no memory for the body, or `client_gone`
+ */
+export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Promise<Buffer> {
+  const announced = Number(req.headers['content-length'] ?? limits.limitBytes);
+  let bytes = Buffer.allocUnsafeSlow(Math.min(FIRST_BYTES, announced));
+  let length = 0;
+  const add = (chunk: Buffer) => {
+    const needed = length + chunk.length;
+    if (needed > limits.limitBytes) throw bodyTooLarge(limits.limitBytes, limits.advice);
+    limits.memory?.add(chunk.length);
+    if (needed > bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(bytes.length * GROWTH, announced)));
+      bytes.copy(larger, 0, 0, length);
+      bytes = larger;
+    }
+    chunk.copy(bytes, length);
+    length = needed;
+  };
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      req.pause();
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        add(chunk);
+      } catch (error) {
+        stop();
+        reject(error);
+      }
+    };
+    const onEnd = () => {
+      stop();
+      resolve(bytes.subarray(0, length));
+    };
+    const onGone = (error?: Error) => {
+      stop();
+      reject(clientGone(error));
+    };
+    if (req.destroyed) return onGone();
+    req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
