@@ -33,9 +33,11 @@ export default class Reaper extends BaseCommand {
     }
     await this.withAppliance(
       flags,
-      async ({ logger, reaper }) => {
+      async (appliance) => {
+        const { logger, reaper } = appliance;
         const { runServices } = await import('../src/platform/lifecycle.ts');
-        await runServices([reaper({ everyMs })], {
+        const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
+        await runServices([metricsListener(appliance), reaper({ everyMs })], {
           logger,
           onReady: () => {
             if (this.jsonEnabled()) printJson({ every_seconds: everyMs / 1000 });

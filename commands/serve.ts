@@ -40,6 +40,7 @@ export default class Serve extends BaseCommand {
           );
         }
         const { apiService } = await import('../server/api-service.ts');
+        const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
@@ -51,6 +52,7 @@ export default class Serve extends BaseCommand {
           ? [api]
           : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
         services.push(ingest.autoCalibration());
+        services.unshift(metricsListener(appliance));
         const { knowsWordsOnly, MEANING_HINT } = await import('../src/cli/meaning-hint.ts');
         const isWordsOnly = knowsWordsOnly(appliance);
         // The output of a supervised server is kept in a log, where a link that signs in must not be.

@@ -2,21 +2,32 @@ import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../src/platform/logger.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
+import type { Route } from '../route.ts';
 
-export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
+export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpInFlight'>;
+
+/** Labels of all requests that match no route; their methods and paths are not labels, since clients choose them. */
+const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 
 /** Count a request and write it to the access log once its response is closed, finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
   return (ctx, next) => {
+    metrics.httpInFlight.inc();
     ctx.res.on('close', () => {
       const { state } = ctx;
-      const operation = state.route?.operationId ?? 'unmatched';
-      metrics.httpRequests.inc({ operation, status: statusOf(state, ctx.res) });
-      metrics.httpSeconds.observe({ operation }, (performance.now() - state.startedAtMs) / 1000);
+      const labels = labelsOf(state.route);
+      metrics.httpInFlight.dec();
+      metrics.httpRequests.inc({ ...labels, status: statusOf(state, ctx.res) });
+      metrics.httpSeconds.observe(labels, (performance.now() - state.startedAtMs) / 1000);
       logAccess(ctx, logger);
     });
     return next();
   };
+}
+
+function labelsOf(route: Route | null) {
+  if (route === null) return UNMATCHED;
+  return { operation: route.operationId, method: route.method, route: route.path };
 }
 
 /** Return the status to record: 499, as in nginx, for a client that did not wait for its response. */

@@ -14,7 +14,15 @@ import { migrate } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import { guardDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import { checkServer, openPostgres, type PostgresTarget, QUERY_MS, type Sql } from '../platform/postgres.ts';
+import { openPoolMetrics } from '../platform/pool-metrics.ts';
+import {
+  checkServer,
+  type Database,
+  openPostgres,
+  type PostgresTarget,
+  QUERY_MS,
+  type Sql,
+} from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { Secret } from '../platform/secret.ts';
 import {
@@ -29,6 +37,9 @@ import { makeDataDir } from './data-dir.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+/** Connections for LISTEN and for what a command inspects; locks have connections of their own. */
+const DIRECT_POOL_MAX = 2;
 
 /** Stores and shared services that every domain uses. */
 export interface Stores {
@@ -62,7 +73,11 @@ export async function openStores(
   const database = await findDatabase(config, logger, opened);
   const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
   const sql = openSql(database.pooled, pool, opened);
-  const direct = openSql(database.direct, { poolMax: 2, applicationName: 'service/direct', logger }, opened);
+  const direct = openSql(
+    database.direct,
+    { poolMax: DIRECT_POOL_MAX, applicationName: 'service/direct', logger },
+    opened,
+  );
   await checkServers(config, direct, sql);
   await migrate(direct, { directory: MIGRATIONS });
   const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, direct)));
@@ -70,9 +85,15 @@ export async function openStores(
   const threads = opened.add(openThreads());
   const redis = await connectToRedis(config, logger, opened);
   const notifier = await openNotifier({ sql, direct, redis, logger });
+  const metrics = openMetrics();
+  openPoolMetrics(metrics.registry, [
+    { pool: 'postgres', max: poolMax, pending: () => sql.pending() },
+    { pool: 'postgres_direct', max: DIRECT_POOL_MAX, pending: () => direct.pending() },
+    { pool: 'threads', max: threads.load().threadsMax, pending: () => threads.load().pending },
+  ]);
   return {
     logger,
-    metrics: openMetrics(),
+    metrics,
     sql,
     queryShares: sharesOf(poolMax),
     direct,
@@ -130,7 +151,7 @@ export async function openObjects(config: Config, logger: Logger): Promise<Objec
   return openS3Objects(config.objects, logger);
 }
 
-function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres>[1], opened: OpenParts): Sql {
+function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres>[1], opened: OpenParts): Database {
   const sql = openPostgres(target, options);
   opened.add({ close: () => sql.end({ timeout: 5 }) });
   return sql;

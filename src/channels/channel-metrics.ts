@@ -21,7 +21,13 @@ export interface ChannelMetrics {
   notified(channel: string, outcome: 'accepted' | 'failed'): void;
 }
 
-/** Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration. */
+/** Configurations that have samples of their own; those of the others share the label `other`. */
+const CHANNELS_MAX = 100;
+
+/**
+ * Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration, for
+ * the first ones that this process hears of.
+ */
 export function openChannelMetrics(registry: Registry): ChannelMetrics {
   const registers = [registry];
   const deliveries = new Counter({
@@ -55,13 +61,20 @@ export function openChannelMetrics(registry: Registry): ChannelMetrics {
     labelNames: ['channel', 'outcome'],
     registers,
   });
+  const labelled = new Set<string>();
+  const has = (id: string): boolean => {
+    if (labelled.size < CHANNELS_MAX) labelled.add(id);
+    return labelled.has(id);
+  };
+  const labelOf = (id: string) => (has(id) ? id : 'other');
   return {
-    delivered({ id, bot }, outcome, took) {
+    delivered(channel, outcome, took) {
+      const { id, bot } = has(channel.id) ? channel : { id: 'other', bot: 'other' };
       deliveries.inc({ channel: id, bot, outcome });
       seconds.observe({ channel: id, bot }, took);
     },
-    refused: (channel, reason) => refusals.inc({ channel: channel ?? '', reason }),
-    failed: (channel, reason) => faults.inc({ channel, reason }),
-    notified: (channel, outcome) => notifications.inc({ channel, outcome }),
+    refused: (channel, reason) => refusals.inc({ channel: channel === null ? '' : labelOf(channel), reason }),
+    failed: (channel, reason) => faults.inc({ channel: labelOf(channel), reason }),
+    notified: (channel, outcome) => notifications.inc({ channel: labelOf(channel), outcome }),
   };
 }

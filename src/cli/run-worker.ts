@@ -12,10 +12,11 @@ export async function runWorker(
   options: { readonly kind: 'embed' | 'ingest'; readonly json: boolean },
 ): Promise<void> {
   const { runServices } = await import('../platform/lifecycle.ts');
+  const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
   await appliance.embedding.prepare();
-  await runServices([appliance.jobs.recovery(), worker], {
+  await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {
     logger: appliance.logger,
     onReady: () => {
       if (options.json) printJson({ kind: options.kind, concurrency, pid: process.pid });

@@ -128,7 +128,7 @@ export interface EmbedderContext extends ModelContext {
   /** Routing of an organization, used for requests that name no model. */
   readonly routing: { of(orgId: string): Routing | Promise<Routing> };
   readonly meter: Meter;
-  readonly metrics: Pick<Metrics, 'textsEmbedded'>;
+  readonly metrics: Pick<Metrics, 'textsEmbedded' | 'tokensEmbedded'>;
   /** Time limit of a request, with its retries and its fallback. */
   readonly deadlineMs: number;
 }
@@ -163,7 +163,10 @@ export function openEmbedder(context: EmbedderContext): Embedder {
       try {
         const embedded = await embedInStages(context, request, stages, deadline);
         reservation?.settle([...embedded.used]);
-        for (const { model, texts } of embedded.used) context.metrics.textsEmbedded.inc({ model }, texts);
+        for (const { model, texts, tokens } of embedded.used) {
+          context.metrics.textsEmbedded.inc({ model }, texts);
+          context.metrics.tokensEmbedded.inc({ model }, tokens);
+        }
         return embedded;
       } catch (error) {
         await reservation?.release();

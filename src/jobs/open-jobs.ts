@@ -8,6 +8,7 @@ import type { RedisConnection } from '../platform/redis.ts';
 import type { JobDefinition, WorkerName } from './handler.ts';
 import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
+import { openQueueMetrics } from './queue-metrics.ts';
 import { recordReaper } from './reaper-store.ts';
 import { recoverAndNotify } from './recovery.ts';
 import { sweepFinishedJobs } from './sweep-jobs.ts';
@@ -57,6 +58,7 @@ export function openJobs(
     ...{ sql, notifier, logger, visibleTo },
     kinds: new Map(kinds.map((definition) => [definition.kind, definition])),
   };
+  openQueueMetrics(metrics, sql);
   const recovery = (everyMs: number): Chore => ({
     name: 'recovery of jobs',
     everyMs,

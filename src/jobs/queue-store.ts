@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import type { JobKind } from './schema.ts';
+import { JobKind } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
 /** Number of jobs of one kind and priority, of all organizations, at one moment. */
@@ -49,6 +49,31 @@ export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
     in_progress: row['in_progress'] as number,
     oldest_seconds: row['oldest_seconds'] as number | null,
   }));
+}
+
+/** Ages of the leases of one kind of job, in seconds; 0 where there is none. */
+export interface LeaseAges {
+  readonly kind: JobKind;
+  /** Time since the longest running job was claimed first. */
+  readonly oldestSeconds: number;
+  /** Longest time since a running job finished a unit of work. */
+  readonly idleSeconds: number;
+  /** Time since the first expired lease expired. */
+  readonly overdueSeconds: number;
+}
+
+/** Read the ages of the leases of all organizations; each kind has an entry. */
+export async function readLeaseAges(sql: Sql): Promise<LeaseAges[]> {
+  const rows = await sql`
+    SELECT kind, extract(epoch FROM now() - min(started_at))::float8 AS oldest,
+           extract(epoch FROM now() - min(checkpoint_at))::float8 AS idle,
+           extract(epoch FROM now() - min(lease_expires_at))::float8 AS overdue
+    FROM jobs WHERE ${isInProgress(sql)} GROUP BY kind`;
+  return JobKind.options.map((kind) => {
+    const row = rows.find((each) => each['kind'] === kind);
+    const seconds = (name: string) => Math.max(0, (row?.[name] as number | null | undefined) ?? 0);
+    return { kind, oldestSeconds: seconds('oldest'), idleSeconds: seconds('idle'), overdueSeconds: seconds('overdue') };
+  });
 }
 
 export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {

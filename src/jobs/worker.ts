@@ -177,16 +177,23 @@ export class JobWorker implements Service {
 
   async #run(lease: Lease): Promise<void> {
     const { logger, metrics } = this.#context;
+    const { kind } = this.#handler;
     const log = logger.child({ job_id: lease.job.id, org_id: lease.job.orgId });
+    const beganMs = performance.now();
+    const ended = (outcome: string) =>
+      metrics.jobSeconds.observe({ kind, outcome }, (performance.now() - beganMs) / 1000);
+    countWait(metrics, lease.job);
     try {
       await this.#handler.run(lease);
-      metrics.jobsFinished.inc({ kind: this.#handler.kind, status: 'ready' });
+      ended('ready');
+      metrics.jobsFinished.inc({ kind, status: 'ready' });
       log.debug('the job is ready');
     } catch (error) {
       const reason = lease.signal.aborted ? lease.signal.reason : error;
       try {
         const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
-        if (status === 'failed') metrics.jobsFinished.inc({ kind: this.#handler.kind, status });
+        ended(status);
+        if (status === 'failed') metrics.jobsFinished.inc({ kind, status });
         else if (dueMs === 0) await this.#notifyOthers();
         else if (dueMs !== null) this.#wakeIn(dueMs);
       } catch (recordError) {
@@ -266,4 +273,11 @@ export class JobWorker implements Service {
   #anyJobEnds(): Promise<unknown> {
     return Promise.race([...this.#running.values()].map((run) => run.done));
   }
+}
+
+/** Count the time from the creation of a job to its first claim; both times are the database's. */
+function countWait(metrics: Pick<Metrics, 'jobWaitSeconds'>, { kind, retryCount, crashCount, view }: Job): void {
+  if (retryCount > 0 || crashCount > 0 || view.started_at === null) return;
+  const seconds = (Date.parse(view.started_at) - Date.parse(view.created_at)) / 1000;
+  metrics.jobWaitSeconds.observe({ kind }, Math.max(0, seconds));
 }

@@ -12,6 +12,8 @@ export const SETTING_VARIABLES = {
   SERVICE_LOG_LEVEL: ['log_level'],
   SERVICE_SECRET_KEY: ['secret_key'],
   SERVICE_CRON_SECRET: ['cron_secret'],
+  SERVICE_METRICS_HOST: ['metrics', 'host'],
+  SERVICE_METRICS_PORT: ['metrics', 'port'],
   SERVICE_OIDC_ISSUER: ['oidc', 'issuer'],
   SERVICE_OIDC_AUDIENCE: ['oidc', 'audience'],
   DATABASE_URL: ['database_url'],

@@ -18,12 +18,33 @@ export const serverSettings = {
     })
     .prefault({})
     .describe('the HTTP server'),
+  metrics: z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1').describe('address of the port for metrics'),
+      port: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(65535)
+        .optional()
+        .describe(
+          'port where every long-running process serves /metrics, /healthz and /readyz without credentials; keep it inside your network (default: none)',
+        ),
+    })
+    .prefault({})
+    .describe('metrics of this process on a port of their own'),
 };
 
 interface ServerFile {
   readonly server: { readonly cors_origins: readonly string[] };
+  readonly metrics: { readonly host: string; readonly port?: number | undefined };
 }
 
 export function serverConfigOf(file: ServerFile) {
-  return { server: { corsOrigins: file.server.cors_origins } };
+  const { host, port } = file.metrics;
+  return {
+    server: { corsOrigins: file.server.cors_origins },
+    /** Null: metrics have no port of their own. */
+    metricsListener: port === undefined ? null : { host, port },
+  };
 }

@@ -19,9 +19,18 @@ export interface Threads {
   close(): Promise<void>;
 }
 
+/** Load of a pool of threads. */
+export interface ThreadLoad {
+  readonly threadsMax: number;
+  /** Calls in progress, those that wait for a thread included. */
+  readonly pending: number;
+}
+
 /** Open a pool of at most one thread per core, which starts on first use; idle threads end after 30 s. */
-export function openThreads(): Threads {
+export function openThreads(): Threads & { load(): ThreadLoad } {
+  const threadsMax = Math.max(1, availableParallelism());
   let pool: Tinypool | null = null;
+  let pending = 0;
   return {
     run<Result>(
       module: URL,
@@ -32,19 +41,24 @@ export function openThreads(): Threads {
       pool ??= new Tinypool({
         runtime: 'worker_threads',
         minThreads: 0,
-        maxThreads: Math.max(1, availableParallelism()),
+        maxThreads: threadsMax,
         idleTimeout: 30_000,
         maxQueue: 10_000,
         // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
         resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
       });
-      return pool.run(argument, {
+      pending++;
+      const done = pool.run(argument, {
         filename: module.href,
         name,
         ...(options.signal ? { signal: options.signal } : {}),
         ...(options.transfer ? { transferList: options.transfer } : {}),
       }) as Promise<Result>;
+      return done.finally(() => {
+        pending--;
+      });
     },
+    load: () => ({ threadsMax, pending }),
     async close() {
       await pool?.destroy();
       pool = null;

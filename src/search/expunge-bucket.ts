@@ -1,6 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import { type DeletedTextAge, findDeletedText, findDueDeletedText, forgetDeletedText } from './deleted-text-store.ts';
-import { getIndexTable, markSettled, publishVersion } from './index-store.ts';
+import { getIndexTable } from './index-store.ts';
+import { markSettled, publishVersion } from './index-versions-store.ts';
 import { buildTokenIndex, type LanceTables } from './lance.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
 import type { TableContext } from './replace-table.ts';
@@ -64,8 +65,8 @@ async function expungeLocked(
   const own = await getIndexTable(sql, bucketId);
   if (own === null) return;
   await expunge(tables, own.name, checkHeld, async (version) => {
-    await publishVersion(sql, bucketId, { version, origin: null, settled: false });
-    await markSettled(sql, bucketId, version);
+    await publishVersion(sql, bucketId, { version, origin: null, settled: false, shape: null });
+    await markSettled(sql, bucketId, version, null);
   });
 }
 

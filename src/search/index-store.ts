@@ -173,44 +173,6 @@ export async function adoptOrigin(
   return true;
 }
 
-/** Tell readers that a newer version of the table is there. `origin` null: unchanged. */
-export async function publishVersion(
-  sql: Sql,
-  bucketId: string,
-  table: { version: number; origin: VectorOrigin | null; settled: boolean },
-): Promise<void> {
-  await sql`
-    INSERT INTO index_tables (bucket_id, version, model, revision, space, settled)
-    VALUES (${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
-            ${table.origin?.space ?? null}, ${table.settled})
-    ON CONFLICT (bucket_id) DO UPDATE
-      SET version = greatest(index_tables.version, excluded.version),
-          model = CASE WHEN index_tables.space IS NULL THEN excluded.model ELSE index_tables.model END,
-          revision = CASE WHEN index_tables.space IS NULL THEN excluded.revision ELSE index_tables.revision END,
-          space = coalesce(index_tables.space, excluded.space), settled = excluded.settled, updated_at = now()`;
-}
-
-/** Record that the table was merged and cleaned at this version. */
-export async function markSettled(sql: Sql, bucketId: string, version: number): Promise<void> {
-  await sql`
-    UPDATE index_tables SET version = greatest(version, ${version}), settled = true, cleaned_at = now()
-    WHERE bucket_id = ${bucketId}`;
-}
-
-/**
- * Find buckets whose index was left unsettled for `quietMs` (their writer is gone, since a writer settles the index
- * when it pauses), and buckets that were last cleaned before their old versions were old enough to be removed.
- */
-export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: number): Promise<string[]> {
-  const rows = await sql`
-    SELECT bucket_id FROM index_tables
-    WHERE (NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond')
-      OR (cleaned_at < updated_at + ${keepVersionsMs} * interval '1 millisecond'
-          AND now() > updated_at + ${keepVersionsMs + quietMs} * interval '1 millisecond')
-    LIMIT 100`;
-  return rows.map((row) => row['bucket_id'] as string);
-}
-
 /** Conditions of a search on documents, beside the caller's rights. */
 export interface DocumentScope {
   readonly bucketIds: readonly string[];

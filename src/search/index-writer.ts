@@ -7,19 +7,11 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
-import {
-  adoptOrigin,
-  findKnownGenerations,
-  findUnsettled,
-  forgetGenerations,
-  forgetIndex,
-  getIndexTable,
-  markSettled,
-  publishVersion,
-} from './index-store.ts';
+import { adoptOrigin, findKnownGenerations, forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts';
+import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
-import { isDueToSettle, KEEP_VERSIONS_MS, settle } from './settle.ts';
+import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
@@ -228,9 +220,11 @@ export class IndexWriter {
     }
     if (comparable.length === 0) return;
     const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
-    const settled = (await isDueToSettle(table)) && (await this.#settleBetweenCommits(bucketId, table));
+    const written = await readTableShape(table);
+    const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
+    const shape = settled ? await readTableShape(table) : written;
     const version = await table.version();
-    await publishVersion(this.#sql, bucketId, { version, origin, settled });
+    await publishVersion(this.#sql, bucketId, { version, origin, settled, shape });
     this.#onPublished(table.name, version);
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
@@ -316,7 +310,8 @@ export class IndexWriter {
         await this.#tables.mapErrors(table.delete(predicate));
         // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
         // at once by `expungeBucket`.
-        await publishVersion(this.#sql, bucketId, { version: await table.version(), origin: null, settled: false });
+        const version = await table.version();
+        await publishVersion(this.#sql, bucketId, { version, origin: null, settled: false, shape: null });
       }
       if (!(await stillHeld())) throw lockLost();
       await steps.after?.();
@@ -348,7 +343,7 @@ export class IndexWriter {
       if (own === null) return;
       const table = await this.#tables.openForWriting(own.name);
       await settle(this.#tables, table);
-      await markSettled(this.#sql, bucketId, await table.version());
+      await markSettled(this.#sql, bucketId, await table.version(), await readTableShape(table));
     });
   }
 }

@@ -11,6 +11,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { DeletedTextAge } from './deleted-text-store.ts';
 import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
+import { openIndexMetrics } from './index-metrics.ts';
 import { IndexWriter } from './index-writer.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
@@ -43,6 +44,7 @@ export function openSearch(context: {
 }): Search {
   const { config, sql, direct, objects, logger, metrics, embedding, queryShares, localModels } = context;
   const tables = openTables(config);
+  openIndexMetrics(metrics, sql);
   const resident = openResidentIndexes(config.search, { logger, metrics });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },

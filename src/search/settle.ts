@@ -25,12 +25,25 @@ export const KEEP_VERSIONS_MS = 10 * 60_000;
  * statistics, not the number of rows that contain it (0.33 counts rows). Where that sum exceeds the number of all rows,
  * a search for the term does not find its unindexed rows.
  */
-export async function isDueToSettle(table: Table): Promise<boolean> {
+export function isDueToSettle({ fragments, indexedRows, unindexedRows }: TableShape): boolean {
+  const unindexedMax = Math.max(Math.min(indexedRows * UNINDEXED_SHARE_MAX, UNINDEXED_ROWS_MAX), UNINDEXED_ROWS_MIN);
+  return unindexedRows > Math.min(indexedRows, unindexedMax) || fragments > FRAGMENTS_MAX;
+}
+
+/** Files of a table and progress of its full-text index. */
+export interface TableShape {
+  readonly fragments: number;
+  readonly indexedRows: number;
+  readonly unindexedRows: number;
+}
+
+export async function readTableShape(table: Table): Promise<TableShape> {
   const index = await table.indexStats(TOKEN_INDEX_NAME);
-  const indexed = index?.numIndexedRows ?? 0;
-  const unindexedMax = Math.max(Math.min(indexed * UNINDEXED_SHARE_MAX, UNINDEXED_ROWS_MAX), UNINDEXED_ROWS_MIN);
-  if ((index?.numUnindexedRows ?? 0) > Math.min(indexed, unindexedMax)) return true;
-  return (await table.stats()).fragmentStats.numFragments > FRAGMENTS_MAX;
+  return {
+    fragments: (await table.stats()).fragmentStats.numFragments,
+    indexedRows: index?.numIndexedRows ?? 0,
+    unindexedRows: index?.numUnindexedRows ?? 0,
+  };
 }
 
 /**

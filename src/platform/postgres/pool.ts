@@ -31,6 +31,8 @@ export interface Sql extends postgres.ISql<Record<never, never>> {
 }
 
 export interface Database extends Sql {
+  /** Return the number of queries and transactions that are in progress or wait for a connection. */
+  pending(): number;
   /** Close the pool once its queries are done; after `timeout` seconds they are cut off. */
   end(options?: { timeout?: number }): Promise<void>;
 }
@@ -144,6 +146,7 @@ export function openPool(connect: () => Client, defaultLimit: QueryLimit | null 
       },
     );
   return Object.assign(executorOf(defaultLimit), {
+    pending: () => [current, ...retiring].reduce((sum, { pending }) => sum + pending, 0),
     end: (options?: { timeout?: number }): Promise<void> => {
       ended ??= Promise.all([current, ...retiring].map(({ client }) => client.end(options))).then(() => undefined);
       return ended;

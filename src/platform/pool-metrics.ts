@@ -1,0 +1,28 @@
+import { Gauge, type Registry } from 'prom-client';
+
+/** Use of a pool: of connections to PostgreSQL, of threads. */
+export interface PoolLoad {
+  readonly pool: string;
+  readonly max: number;
+  /** Return the pieces of work in progress, those that wait for a place included. */
+  readonly pending: () => number;
+}
+
+/** Define the metrics of the pools of this process. */
+export function openPoolMetrics(registry: Registry, pools: readonly PoolLoad[]): void {
+  const gauge = (name: string, help: string, read: (load: PoolLoad) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['pool'],
+      registers: [registry],
+      collect() {
+        for (const load of pools) this.set({ pool: load.pool }, read(load));
+      },
+    });
+  gauge('service_pool_size', 'Places of a pool of connections or threads.', ({ max }) => max);
+  gauge('service_pool_used', 'Places of a pool that are in use.', ({ max, pending }) => Math.min(max, pending()));
+  gauge('service_pool_waiting', 'Pieces of work that wait for a place of a pool.', ({ max, pending }) =>
+    Math.max(0, pending() - max),
+  );
+}
