@@ -16,7 +16,7 @@ export function channelRecordRoutes(sql: Sql): Route[] {
       ...common,
       path: '/v1/channels/deliveries',
       operationId: 'listDeliveries',
-      summary: 'Verified deliveries of the last ten minutes and their replies, newest first',
+      summary: 'Verified deliveries and their outcome, newest first; replies are shown for ten minutes',
       responses: { 200: { description: 'A page', schema: pageSchema(DeliveryView) } },
       handle: async ({ caller, query, signal }) => ({
         body: await readPage(query, (page) =>

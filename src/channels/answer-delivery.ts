@@ -1,12 +1,12 @@
 import { AppError } from '../platform/errors.ts';
 import type { CallLog } from './call-log.ts';
-import type { ChannelMetrics, DeliveryOutcome } from './channel-metrics.ts';
+import type { ChannelMetrics } from './channel-metrics.ts';
 import { phraseReply, resultsReply } from './compose-reply.ts';
 import { graphemeCut, toOneLine } from './excerpt.ts';
 import { languageOf, type ReplyLanguage } from './phrases.ts';
 import type { ReplyOnce } from './reply-once.ts';
 import { type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
-import type { ChannelReply } from './schema.ts';
+import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
 
 /** Length of the beginning of an utterance that is searched for. */
@@ -40,12 +40,12 @@ export async function answerDelivery(
   const verified = await verifyCounted(context, incoming, signal);
   const { channel, digest } = verified;
   const language = languageOf(verified.delivery.utterance);
-  let outcome: DeliveryOutcome = 'replayed';
+  let outcome: DeliveryOutcome | 'replayed' = 'replayed';
   const waitMs = Math.max(0, startMs + deadlineMs - performance.now());
   const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, async () => {
     const answer = await makeAnswer(context, verified, language, startMs);
     outcome = answer.outcome;
-    return { reply: answer.reply, isKept: answer.outcome !== 'rate_limited' };
+    return { ...answer, isKept: answer.outcome !== 'rate_limited' };
   });
   if (once === null) outcome = 'too_slow';
   metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - startMs) / 1000);

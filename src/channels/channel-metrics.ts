@@ -1,18 +1,13 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-
-/** Outcomes of a verified delivery. */
-export type DeliveryOutcome =
-  | 'answered'
-  | 'nothing_found'
-  | 'no_question'
-  | 'rate_limited'
-  | 'too_slow'
-  | 'unavailable'
-  | 'replayed';
+import type { DeliveryOutcome } from './schema.ts';
 
 export interface ChannelMetrics {
   /** Count a delivery that was answered. */
-  delivered(channel: { readonly id: string; readonly bot: string }, outcome: DeliveryOutcome, seconds: number): void;
+  delivered(
+    channel: { readonly id: string; readonly bot: string },
+    outcome: DeliveryOutcome | 'replayed',
+    seconds: number,
+  ): void;
   /** Count a refused delivery. `channel` is the id of the configuration that it named; null if there is none. */
   refused(channel: string | null, reason: string): void;
   /** Count a fault that was answered by an apology. */

@@ -1,42 +1,68 @@
 import type { Sql } from '../platform/postgres.ts';
+import type { DeliveryOutcome } from './schema.ts';
 
-/** Delivery of the messenger that was verified, and its reply. */
+/** Delivery of the messenger that was verified. */
 export interface DeliveryRow {
   /** SHA-256 of its signature, in hex. */
   readonly id: string;
   readonly configId: string;
   readonly receivedAt: Date;
-  /** JSON of the reply; null until it is known. */
+  /** Null until it has a reply. */
+  readonly outcome: DeliveryOutcome | null;
+  readonly answeredAt: Date | null;
+  /** JSON of the reply, while it is kept. */
   readonly reply: string | null;
-  /** True if it has no reply, and the process that made it has gone. */
-  readonly isAbandoned: boolean;
+  /** True while a process makes the reply. */
+  readonly isClaimed: boolean;
 }
 
 /**
- * List verified deliveries of an organization, newest first. They are kept as long as a repeated one gets the same reply.
+ * List verified deliveries of an organization, newest first.
  *
  * @param page.after id of the delivery before the first one
  */
 export async function selectDeliveries(
   sql: Sql,
   orgId: string,
-  page: { configId: string | undefined; keepMs: number; limit: number; after: string | undefined },
+  page: { configId: string | undefined; limit: number; after: string | undefined },
 ): Promise<DeliveryRow[]> {
-  const { configId, keepMs, limit, after } = page;
+  const { configId, limit, after } = page;
   const rows = await sql`
-    SELECT encode(r.digest, 'hex') AS id, r.config_id, r.reply,
-           r.expires_at - ${keepMs} * interval '1 millisecond' AS received_at,
-           r.reply IS NULL AND r.claimed_until <= now() AS is_abandoned
-    FROM channel_replies r JOIN channel_configs c ON c.id = r.config_id
-    WHERE c.org_id = ${orgId} AND r.expires_at > now()
-      ${configId === undefined ? sql`` : sql`AND r.config_id = ${configId}`}
-      ${after === undefined ? sql`` : sql`AND (r.expires_at, r.digest) < (SELECT a.expires_at, a.digest FROM channel_replies a JOIN channel_configs ac ON ac.id = a.config_id WHERE ac.org_id = ${orgId} AND encode(a.digest, 'hex') = ${after})`}
-    ORDER BY r.expires_at DESC, r.digest DESC LIMIT ${limit}`;
+    SELECT encode(d.digest, 'hex') AS id, d.config_id, d.received_at, d.outcome, d.answered_at, r.reply,
+           coalesce(r.claimed_until > now(), false) AS is_claimed
+    FROM channel_deliveries d
+    LEFT JOIN channel_replies r ON r.config_id = d.config_id AND r.digest = d.digest AND r.expires_at > now()
+    WHERE d.org_id = ${orgId}
+      ${configId === undefined ? sql`` : sql`AND d.config_id = ${configId}`}
+      ${after === undefined ? sql`` : sql`AND (d.received_at, d.digest) < ${placeOf(sql, orgId, after)}`}
+    ORDER BY d.received_at DESC, d.digest DESC LIMIT ${limit}`;
   return rows.map((row) => ({
     id: row['id'] as string,
     configId: row['config_id'] as string,
     receivedAt: row['received_at'] as Date,
+    outcome: row['outcome'] as DeliveryOutcome | null,
+    answeredAt: row['answered_at'] as Date | null,
     reply: row['reply'] as string | null,
-    isAbandoned: row['is_abandoned'] as boolean,
+    isClaimed: row['is_claimed'] as boolean,
   }));
+}
+
+/** Place of a delivery in the list, found by the primary key. */
+function placeOf(sql: Sql, orgId: string, id: string) {
+  return sql`(
+    SELECT a.received_at, a.digest FROM channel_deliveries a
+    WHERE a.org_id = ${orgId} AND a.digest = ${Buffer.from(id, 'hex')}
+      AND a.config_id = ANY(ARRAY(SELECT c.id FROM channel_configs c WHERE c.org_id = ${orgId})) LIMIT 1)`;
+}
+
+/** Delete deliveries of all organizations that are older than `ageMs`, at most `rowsMax`, and return their number. */
+export async function deleteOldDeliveries(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
+  const result = await sql`
+    DELETE FROM channel_deliveries WHERE (config_id, digest) IN (
+      SELECT d.config_id, d.digest FROM channel_deliveries d
+      WHERE d.received_at < now() - ${ageMs}::double precision * interval '1 millisecond'
+        AND NOT EXISTS (SELECT 1 FROM channel_replies r
+                        WHERE r.config_id = d.config_id AND r.digest = d.digest AND r.expires_at > now())
+      ORDER BY d.received_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED)`;
+  return result.count;
 }

@@ -11,6 +11,7 @@ import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
 import type { ConfigContext } from './configs.ts';
+import { deleteOldDeliveries } from './delivery-store.ts';
 import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
@@ -20,7 +21,7 @@ import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
 import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
 
-const REPLIES_SWEPT_MAX = 10_000;
+const ROWS_SWEPT_MAX = 10_000;
 /** Age of a requested notification whose process has died: sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
@@ -47,7 +48,7 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { messenger, replyDeadlineMs } = config.channels;
+  const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
     ...{ search, logger, metrics, deadlineMs: replyDeadlineMs, load: openSearchLoad() },
@@ -66,7 +67,8 @@ export function openChannels(context: {
         name: 'removal of old records of channels',
         everyMs,
         async run() {
-          await deleteExpiredReplies(sql, REPLIES_SWEPT_MAX);
+          await deleteExpiredReplies(sql, ROWS_SWEPT_MAX);
+          await deleteOldDeliveries(sql, deliveriesKeptMs, ROWS_SWEPT_MAX);
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);

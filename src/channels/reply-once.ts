@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply } from './reply-store.ts';
-import type { ChannelReply } from './schema.ts';
+import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 
 /** Time for which a reply is kept. Its delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
-export const KEEP_MS = 10 * 60_000;
+const KEEP_MS = 10 * 60_000;
 /** Time by which a claim outlives the deadline of its reply. */
 const CLAIM_BEYOND_MS = 2_500;
 const POLL_MS = 50;
@@ -14,6 +14,7 @@ export interface MadeReply {
   readonly reply: ChannelReply;
   /** True if a repeated delivery gets this reply; otherwise it is answered again. */
   readonly isKept: boolean;
+  readonly outcome: DeliveryOutcome;
 }
 
 /** Guard that answers each delivery once, also if it is repeated or sent to several processes of the installation. */
@@ -43,8 +44,9 @@ export function openReplyOnce(settings: {
 
   async function makeClaimed(key: DeliveryKey, claim: string, make: () => Promise<MadeReply>): Promise<ChannelReply> {
     try {
-      const { reply, isKept } = await make();
-      await (isKept ? storeReply(sql, key, claim, JSON.stringify(reply)) : deleteClaim(sql, key, claim));
+      const { reply, isKept, outcome } = await make();
+      const made = { reply: JSON.stringify(reply), outcome };
+      await (isKept ? storeReply(sql, key, claim, made) : deleteClaim(sql, key, claim));
       return reply;
     } catch (error) {
       await deleteClaim(sql, key, claim).catch((fault) =>

@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
+import type { DeliveryOutcome } from './schema.ts';
 
 /** Identity of a delivery: its configuration, and the SHA-256 of its signature. */
 export interface DeliveryKey {
@@ -16,13 +17,22 @@ export async function claimDelivery(
   times: { readonly claimMs: number; readonly keepMs: number },
 ): Promise<string | null> {
   const [row] = await sql<{ claimed_until: string }[]>`
-    INSERT INTO channel_replies AS held (config_id, digest, claimed_until, expires_at)
-    VALUES (${key.configId}, ${key.digest}, clock_timestamp() + ${times.claimMs} * interval '1 millisecond',
-            clock_timestamp() + ${times.keepMs} * interval '1 millisecond')
-    ON CONFLICT (config_id, digest) DO UPDATE
-    SET reply = NULL, claimed_until = excluded.claimed_until, expires_at = excluded.expires_at
-    WHERE held.expires_at <= clock_timestamp() OR (held.reply IS NULL AND held.claimed_until <= clock_timestamp())
-    RETURNING claimed_until::text`;
+    WITH claimed AS (
+      INSERT INTO channel_replies AS held (config_id, digest, claimed_until, expires_at)
+      VALUES (${key.configId}, ${key.digest}, clock_timestamp() + ${times.claimMs} * interval '1 millisecond',
+              clock_timestamp() + ${times.keepMs} * interval '1 millisecond')
+      ON CONFLICT (config_id, digest) DO UPDATE
+      SET reply = NULL, claimed_until = excluded.claimed_until, expires_at = excluded.expires_at
+      WHERE held.expires_at <= clock_timestamp() OR (held.reply IS NULL AND held.claimed_until <= clock_timestamp())
+      RETURNING config_id, digest, claimed_until
+    ), recorded AS (
+      INSERT INTO channel_deliveries (config_id, digest, org_id, received_at)
+      SELECT claimed.config_id, claimed.digest, channel_configs.org_id, clock_timestamp()
+      FROM claimed JOIN channel_configs ON channel_configs.id = claimed.config_id
+      ON CONFLICT (config_id, digest) DO UPDATE
+      SET received_at = excluded.received_at, outcome = NULL, answered_at = NULL
+    )
+    SELECT claimed_until::text FROM claimed`;
   return row?.claimed_until ?? null;
 }
 
@@ -34,20 +44,35 @@ export async function selectReply(sql: Sql, key: DeliveryKey): Promise<string | 
   return row?.reply ?? null;
 }
 
-/** Store the reply if the claim is still valid. */
-export async function storeReply(sql: Sql, key: DeliveryKey, claimedUntil: string, reply: string): Promise<void> {
+/** Store the reply and its outcome if the claim is still valid. */
+export async function storeReply(
+  sql: Sql,
+  key: DeliveryKey,
+  claimedUntil: string,
+  made: { readonly reply: string; readonly outcome: DeliveryOutcome },
+): Promise<void> {
   await sql`
-    UPDATE channel_replies SET reply = ${reply}
-    WHERE config_id = ${key.configId} AND digest = ${key.digest}
-      AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz`;
+    WITH stored AS (
+      UPDATE channel_replies SET reply = ${made.reply}
+      WHERE config_id = ${key.configId} AND digest = ${key.digest}
+        AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz
+      RETURNING config_id, digest
+    )
+    UPDATE channel_deliveries SET outcome = ${made.outcome}, answered_at = clock_timestamp()
+    FROM stored WHERE channel_deliveries.config_id = stored.config_id AND channel_deliveries.digest = stored.digest`;
 }
 
-/** Release a claim, so that the delivery is new if it is repeated. */
+/** Release a claim, so that the delivery is new if it is repeated, and remove it from the history. */
 export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: string): Promise<void> {
   await sql`
-    DELETE FROM channel_replies
-    WHERE config_id = ${key.configId} AND digest = ${key.digest}
-      AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz`;
+    WITH released AS (
+      DELETE FROM channel_replies
+      WHERE config_id = ${key.configId} AND digest = ${key.digest}
+        AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz
+      RETURNING config_id, digest
+    )
+    DELETE FROM channel_deliveries USING released
+    WHERE channel_deliveries.config_id = released.config_id AND channel_deliveries.digest = released.digest`;
 }
 
 /** Delete expired replies of all organizations, at most `rowsMax`, and return their number. */

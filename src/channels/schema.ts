@@ -131,3 +131,14 @@ export const NotificationRecord = z.object({
   finished_at: z.iso.datetime().nullable(),
 });
 export type NotificationRecord = z.output<typeof NotificationRecord>;
+
+/** Outcomes of a verified delivery that was answered. */
+export const DeliveryOutcome = z.enum([
+  'answered',
+  'nothing_found',
+  'no_question',
+  'rate_limited',
+  'too_slow',
+  'unavailable',
+]);
+export type DeliveryOutcome = z.output<typeof DeliveryOutcome>;

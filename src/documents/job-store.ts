@@ -15,8 +15,11 @@ export async function findDocumentOfJob(
   return row ? { document: toDocument(row), objectKey: row['object_key'] as string } : null;
 }
 
-/** Condition on a row of `jobs`: it belongs to this bucket, by id (bulk jobs have a placeholder id) or name. */
+/**
+ * Condition on a row of `jobs`: it belongs to this bucket, by name or id (bulk jobs have a placeholder id). It compares one
+ * value, so that an index gives the jobs of the bucket in their order.
+ */
 export function jobInBucket(sql: Sql, orgId: string, ref: string) {
   return sql`
-    jobs.bucket_id = ANY(ARRAY(SELECT id FROM buckets WHERE org_id = ${orgId} AND name = ${ref}) || ${ref}::text)`;
+    jobs.bucket_id = coalesce((SELECT id FROM buckets WHERE org_id = ${orgId} AND name = ${ref}), ${ref})`;
 }

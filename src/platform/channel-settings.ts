@@ -3,6 +3,8 @@ import { z } from 'zod';
 const TIMEOUT_SECONDS_DEFAULT = 10;
 /** Default deadline of a reply; messengers stop waiting after 5 s. */
 const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
+const DELIVERY_DAYS_DEFAULT = 30;
+const DAY_MS = 24 * 3_600_000;
 
 /** Setting `channels.messenger`, the provider of notifications. Without `base_url` they are kept in the local outbox. */
 const Messenger = z
@@ -39,6 +41,12 @@ export const channelSettings = {
         .max(60)
         .default(REPLY_DEADLINE_SECONDS_DEFAULT)
         .describe('time after which a delivery is answered by an apology'),
+      delivery_days: z
+        .number()
+        .min(0)
+        .max(3_650)
+        .default(DELIVERY_DAYS_DEFAULT)
+        .describe('time for which received messages are listed, without their texts; 0: ten minutes'),
     })
     .prefault({})
     .describe('messaging channels'),
@@ -60,12 +68,16 @@ export function channelConfigOf({ channels }: ChannelsFile): {
   messenger: MessengerSettings | null;
   /** Time limit of a reply to a delivery. */
   replyDeadlineMs: number;
+  /** Time for which deliveries are listed. */
+  deliveriesKeptMs: number;
 } {
   const { messenger } = channels;
   const replyDeadlineMs = channels.reply_deadline_seconds * 1000;
-  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs };
+  const deliveriesKeptMs = channels.delivery_days * DAY_MS;
+  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs, deliveriesKeptMs };
   return {
     replyDeadlineMs,
+    deliveriesKeptMs,
     messenger: {
       url: messenger.base_url,
       authScheme: messenger.auth_scheme,

@@ -57,8 +57,8 @@ export async function selectUsageByActor(
     FROM (SELECT actor, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens
           FROM usage_by_actor WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
             ${actor === null ? sql`` : sql`AND actor = ${actor}`}
-          GROUP BY actor) AS sums
-    LEFT JOIN api_keys k ON k.org_id = ${orgId} AND sums.actor = 'key:' || k.id
-    LEFT JOIN users u ON u.org_id = ${orgId} AND sums.actor = 'user:' || u.id
-    ORDER BY sums.tokens DESC, sums.actor LIMIT ${rowsMax}`;
+          GROUP BY actor ORDER BY 3 DESC, 1 LIMIT ${rowsMax}) AS sums
+    LEFT JOIN api_keys k ON k.org_id = ${orgId} AND sums.actor LIKE 'key:%' AND k.id = substr(sums.actor, 5)
+    LEFT JOIN users u ON u.org_id = ${orgId} AND sums.actor LIKE 'user:%' AND u.id = substr(sums.actor, 6)
+    ORDER BY sums.tokens DESC, sums.actor`;
 }

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
+import { deleteOldDeliveries } from '../../src/channels/delivery-store.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { createConfig } from '../support/channels.ts';
+import { createConfig, deliver, PATIENT } from '../support/channels.ts';
 
 let test: TestApi;
 let key: string;
 let config: string;
 beforeAll(async () => {
-  test = await openTestApi({ worker: false });
+  test = await openTestApi({ worker: false, settings: PATIENT });
   key = await test.key({ scopes: [...SCOPES], authLevel: 10 });
   config = await createConfig(test, key);
 });
@@ -16,25 +17,55 @@ afterAll(() => test.close());
 
 const get = (path: string, by = key) => test.call('GET', path, { key: by });
 
-it('deliveries of the last minutes are listed with their replies, page by page, in their organization only', async () => {
+it('deliveries are listed with their replies while these are kept, page by page, in their organization only', async () => {
   const { sql } = test.appliance;
   const reply = JSON.stringify({ version: '2.0', template: { outputs: [{ simpleText: { text: 'Hello' } }] } });
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 4; i++) {
     const digest = createHash('sha256').update(randomBytes(8)).digest();
+    const isAnswered = i !== 0;
+    await sql`
+      INSERT INTO channel_deliveries (config_id, digest, org_id, received_at, outcome, answered_at)
+      SELECT id, ${digest}, org_id, now() - ${4 - i} * interval '1 min', ${isAnswered ? 'answered' : null},
+             CASE WHEN ${isAnswered} THEN now() - ${4 - i} * interval '1 min' + interval '250 ms' END
+      FROM channel_configs WHERE id = ${config}`;
     await sql`
       INSERT INTO channel_replies (config_id, digest, claimed_until, reply, expires_at)
-      VALUES (${config}, ${digest}, now() - interval '1 s', ${i === 0 ? null : reply}, now() + ${i + 1} * interval '1 min')`;
+      VALUES (${config}, ${digest}, now() - interval '1 s', ${isAnswered ? reply : null},
+              now() + ${i === 1 ? -1 : i + 1} * interval '1 min')`;
   }
   const first = await get('/v1/channels/deliveries?limit=2');
-  expect(first.body).toMatchObject({ has_more: true, data: [{ status: 'answered', texts: ['Hello'] }, {}] });
+  const answered = { status: 'answered', outcome: 'answered', duration_ms: 250, texts: ['Hello'] };
+  expect(first.body).toMatchObject({ has_more: true, data: [answered, answered] });
   const second = await get(`/v1/channels/deliveries?limit=2&cursor=${first.body.next_cursor}`);
-  expect(second.body).toMatchObject({ has_more: false, data: [{ status: 'abandoned', texts: [] }] });
-  expect((await get(`/v1/channels/deliveries?config=${config}`)).body.data).toHaveLength(3);
+  const abandoned = { status: 'abandoned', outcome: null, duration_ms: null, texts: [] };
+  expect(second.body).toMatchObject({ has_more: false, data: [{ ...answered, texts: [] }, abandoned] });
+  expect((await get(`/v1/channels/deliveries?config=${config}`)).body.data).toHaveLength(4);
   const foreign = await test.key({ org: 'other', scopes: ['channels:manage'] });
   for (const query of ['', `?config=${config}`, `?cursor=${first.body.next_cursor}`]) {
     expect((await get(`/v1/channels/deliveries${query}`, foreign)).body.data).toEqual([]);
   }
   expect((await get('/v1/channels/deliveries', await test.key())).status).toBe(403);
+});
+
+it('deliveries are removed after the time for which they are listed, but not while their reply is kept', async () => {
+  const { sql } = test.appliance;
+  const listed = async () => (await get('/v1/channels/deliveries')).body.data.length;
+  const before = await listed();
+  expect(await deleteOldDeliveries(sql, 10 * 60_000, 100)).toBe(0);
+  expect(await deleteOldDeliveries(sql, 0, 100)).toBe(1);
+  await sql`UPDATE channel_replies SET expires_at = now() - interval '1 second'`;
+  expect(await deleteOldDeliveries(sql, 0, 1)).toBe(1);
+  expect(await listed()).toBe(before - 2);
+});
+
+it('a delivery that is answered is listed with its outcome, without what the person wrote', async () => {
+  const delivery = { bot_id: 'bot-1', user_id: 'user-of-the-messenger', utterance: 'a question about the harbour' };
+  expect((await deliver(test, delivery)).status).toBe(200);
+  const { body } = await get('/v1/channels/deliveries?limit=1');
+  expect(body.data).toMatchObject([{ status: 'answered', outcome: 'nothing_found', duration_ms: expect.any(Number) }]);
+  const [row] = await test.appliance
+    .sql`SELECT to_jsonb(d)::text AS row FROM channel_deliveries d WHERE outcome = 'nothing_found'`;
+  expect(row?.['row']).not.toMatch(/harbour|user-of/);
 });
 
 it('notifications are listed page by page, newest first, in their organization only', async () => {

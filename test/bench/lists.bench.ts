@@ -30,14 +30,14 @@ async function fill(): Promise<void> {
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
                            status, metadata, privacy_level)
-    SELECT 'doc_' || lpad(n::text, 8, '0'), ${orgId}, ${bucketId}, 'file-' || n || '.txt', 'txt', 1000, '\\x00', 'k',
+    SELECT 'doc_' || lpad(n::text, 26, '0'), ${orgId}, ${bucketId}, 'file-' || n || '.txt', 'txt', 1000, '\\x00', 'k',
            '{}', CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'ready' END, jsonb_build_object('team', 'team-' || n % 30),
            CASE WHEN n % 10 = 0 THEN 9 ELSE 1 END
     FROM generate_series(1, ${DOCUMENTS}::int) n`;
   await sql`
     INSERT INTO jobs (id, kind, org_id, bucket_id, document_id, fair_rank, status, s3_key, file_name, file_size,
                       created_at, completed_at)
-    SELECT 'job_' || lpad(n::text, 8, '0'), 'ingest', ${orgId}, ${bucketId}, 'doc_' || lpad((n * 10)::text, 8, '0'), n,
+    SELECT 'job_' || lpad(n::text, 8, '0'), 'ingest', ${orgId}, ${bucketId}, 'doc_' || lpad((n * 10)::text, 26, '0'), n,
            CASE WHEN n % 20 = 0 THEN 'failed' WHEN n % 3 = 0 THEN 'queued' ELSE 'ready' END, 'k', 'file.txt', 1000,
            now() - n * interval '5 seconds', CASE WHEN n % 20 = 0 OR n % 3 <> 0 THEN now() - n * interval '4 seconds' END
     FROM generate_series(1, ${JOBS}::int) n`;
@@ -49,21 +49,41 @@ async function fill(): Promise<void> {
     INSERT INTO users (id, org_id, email, role, auth_level)
     SELECT 'usr_' || lpad(n::text, 8, '0'), ${orgId}, 'user-' || n || '@example.com', 'member', 1
     FROM generate_series(1, 10000) n`;
+  await sql`
+    INSERT INTO channel_notifications (id, org_id, config_id, actor, phone, template_code, template_args, via, status,
+                                       requested_at)
+    SELECT 'ntf_' || lpad(n::text, 8, '0'), ${orgId}, 'bot', 'bench', '+10000000', 't', '{}', 'outbox', 'accepted',
+           now() - n * interval '1 minute'
+    FROM generate_series(1, 10000) n`;
+  await sql`
+    INSERT INTO channel_configs (id, org_id, name, provider, sealed_config)
+    VALUES ('bench', ${orgId}, 'bench', 'messenger', '\\x00')`;
+  await sql`
+    INSERT INTO channel_deliveries (config_id, digest, org_id, received_at, outcome, answered_at)
+    SELECT 'bench', sha256(n::text::bytea), ${orgId}, now() - n * interval '1 minute', 'answered', now()
+    FROM generate_series(1, 10000) n`;
+  await sql`
+    INSERT INTO usage_by_actor (org_id, day, actor, requests, tokens)
+    SELECT ${orgId}, date_trunc('month', now())::date, 'key:k' || lpad(n::text, 7, '0'), 1, n
+    FROM generate_series(1, 10000) n`;
   await sql`VACUUM ANALYZE`;
 }
 
-const middle = `doc_${String(Math.round(DOCUMENTS / 2)).padStart(8, '0')}`;
+const middle = `doc_${String(Math.round(DOCUMENTS / 2)).padStart(26, '0')}`;
 const LISTS = [
   '/v1/buckets/default/documents?limit=100',
   `/v1/buckets/default/documents?limit=100&cursor=${middle}`,
+  '/v1/buckets/default/documents?limit=100&status=failed',
   '/v1/jobs?limit=200',
   '/v1/jobs?limit=200&status=failed',
+  '/v1/jobs?limit=200&bucket_id=default&status=failed',
   '/v1/keys?limit=200',
   '/v1/users?limit=200',
   '/v1/users?limit=200&cursor=usr_00005000',
   '/v1/orgs?limit=200',
   '/v1/overview',
   '/v1/usage?by=day,model,axis',
+  '/v1/usage/keys',
   '/v1/channels/deliveries?limit=200',
   '/v1/channels/outbox?limit=200',
   '/v1/buckets',

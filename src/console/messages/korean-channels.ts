@@ -19,7 +19,7 @@ export const KOREAN_CHANNELS = {
   'Secret of the webhook': '웹훅 비밀 값',
   'It is stored encrypted and never shown again.': '암호화해 저장하며 다시 표시하지 않습니다.',
   'Answer from public documents only': '공개 문서로만 답하기',
-  'No messages in the last ten minutes': '최근 10분 동안 메시지가 없습니다',
+  'No messages were received': '받은 메시지가 없습니다',
   'What people write is not kept; the replies are kept for ten minutes.':
     '사용자가 쓴 내용은 보관하지 않으며 답변은 10분 동안 보관합니다.',
   Received: '수신',

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
-import { formatTime } from '../../lib/format.ts';
+import { formatDuration, formatTime } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, usePages } from '../../lib/resource.ts';
 import type { ChannelView, DeliveryView, NotificationRecord } from '../../types.ts';
@@ -28,7 +28,7 @@ function useRecords<T>(path: string) {
   return records;
 }
 
-/** Messages that were answered in the last ten minutes. */
+/** Messages that were received, and their replies while these are kept. */
 export function Deliveries({ configs }: Configs) {
   const deliveries = useRecords<DeliveryView>('/v1/channels/deliveries');
   return (
@@ -36,7 +36,7 @@ export function Deliveries({ configs }: Configs) {
       <Loaded of={deliveries}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty title={t('No messages in the last ten minutes')}>
+            <Empty title={t('No messages were received')}>
               {t('What people write is not kept; the replies are kept for ten minutes.')}
             </Empty>
           ) : (
@@ -47,8 +47,14 @@ export function Deliveries({ configs }: Configs) {
                 keyOf={({ id }) => id}
                 columns={[
                   { title: t('Received'), class: 'nowrap', cell: ({ received_at }) => formatTime(received_at) },
-                  { title: t('State'), cell: ({ status }) => <Status of={status} /> },
+                  { title: t('State'), cell: ({ status, outcome }) => <Status of={outcome ?? status} /> },
                   { title: t('Channel'), wide: true, cell: (delivery) => nameOf(configs, delivery.channel_config_id) },
+                  {
+                    title: t('Took'),
+                    numeric: true,
+                    wide: true,
+                    cell: ({ duration_ms }) => (duration_ms === null ? '–' : formatDuration(duration_ms)),
+                  },
                   { title: t('Reply'), cell: ({ texts }) => <span class="result-text">{texts.join('\n')}</span> },
                 ]}
               />
