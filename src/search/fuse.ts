@@ -49,13 +49,14 @@ export function fuseRankings(
   const legs = (mode === 'vector' ? 0 : weights.keyword) + (mode === 'keyword' ? 0 : weights.vector);
   const best = legs / (RRF_K + 1);
   const hits = Array.from(ranks, ([id, rank]) => {
-    const rrf = share(weights.keyword, rank.keyword) + share(weights.vector, rank.vector);
+    const rrf = contributionOf(weights.keyword, rank.keyword) + contributionOf(weights.vector, rank.vector);
     return { id, score: rrf / best, rrf, keywordRank: rank.keyword, vectorRank: rank.vector };
   });
   // The sort is stable, and the map holds the keyword leg first, each leg in its order.
   return hits.sort((a, b) => b.rrf - a.rrf);
 }
 
-function share(weight: number, rank: number | null): number {
+/** Compute the part of a fused score that comes from one leg. */
+export function contributionOf(weight: number, rank: number | null): number {
   return rank === null ? 0 : weight / (RRF_K + rank);
 }

@@ -1,8 +1,9 @@
+import { explainLegs, type Fusion } from './explain-results.ts';
 import { fuseRankings } from './fuse.ts';
 import type { LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
-import type { Locator, SearchResult } from './schema.ts';
+import type { Locator, SearchRequest, SearchResult } from './schema.ts';
 
 /** Chunks that the legs of a search found, and their documents that the caller may see now. */
 export interface Candidates {
@@ -23,6 +24,7 @@ export interface RankedChunk extends Candidate {
   readonly rrf: number;
   readonly bm25: number | null;
   readonly cosine: number | null;
+  readonly fusion: Fusion;
 }
 
 /** A visible chunk with its scores, text and locator. */
@@ -64,19 +66,21 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
     }),
   );
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
-  const ranked = fused.map(({ id, score, rrf }) => {
+  const ranked = fused.map((hit) => {
+    const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
     const share = candidate.isBoilerplate ? BOILERPLATE_SHARE : 1;
     return {
       ...candidate,
       ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
       ...{ bm25: bm25.get(id) ?? null, cosine: byVector.get(id)?.score ?? null },
+      fusion: { hit, weights, mode },
     };
   });
   return ranked.sort((a, b) => b.rrf - a.rrf);
 }
 
-export function toResult(chunk: FoundChunk): SearchResult {
+export function toResult(chunk: FoundChunk, { explain }: Pick<SearchRequest, 'explain'>): SearchResult {
   return {
     id: chunk.chunkId,
     document_id: chunk.documentId,
@@ -84,6 +88,7 @@ export function toResult(chunk: FoundChunk): SearchResult {
     text: chunk.text,
     score: chunk.score,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
+    ...(explain ? { explain: explainLegs(chunk.fusion, chunk.rrf) } : {}),
     metadata: chunk.document.metadata,
     citation: {
       file_name: chunk.document.fileName,

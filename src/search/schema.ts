@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TaskType } from '../models/task-types.ts';
+import { Explanation } from './explanation.ts';
 import { Filter } from './filter.ts';
 import { Highlight } from './highlight.ts';
 
@@ -20,6 +21,7 @@ export const SearchRequest = z.object({
   score_threshold: z.number().min(0).max(1).optional(),
   max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('results of one document at most'),
   highlights: z.boolean().default(false).describe('show the sentences of each result that have words of the query'),
+  explain: z.boolean().optional().describe('show the rank of each result in each leg, and the terms that it matched'),
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
@@ -69,6 +71,7 @@ export const SearchResult = z
       rrf_score: z.number().nullable(),
       rerank_score: z.number().nullable(),
     }),
+    explain: Explanation.optional().describe('with explain: true, reasons why the result is there'),
     metadata: z.record(z.string(), z.string()),
     citation: z.object({
       file_name: z.string(),

@@ -68,7 +68,7 @@ export async function searchBuckets(
     request,
   );
   const terms = new Set(weighTerms(analyse(request.query)).flatMap((group) => group.terms));
-  const asResults = results.map((chunk) => ({ ...toResult(chunk), bucket_id: chunk.document.bucketId }));
+  const asResults = results.map((chunk) => ({ ...toResult(chunk, request), bucket_id: chunk.document.bucketId }));
   return {
     bucketIds: indexes.map(({ bucketId }) => bucketId),
     model: [...new Set(vectors.map(({ model }) => model))].join('+') || null,
@@ -104,8 +104,13 @@ function fuseChunks(
     vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine))),
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical');
-  const fused = fuseRankings(rankings, weights, kinds.length === 0 ? 'keyword' : mode);
-  return fused.slice(0, topK).map(({ id, score, rrf }) => ({ ...(byId.get(id) as BucketChunk), score, rrf }));
+  const searched = kinds.length === 0 ? 'keyword' : mode;
+  return fuseRankings(rankings, weights, searched)
+    .slice(0, topK)
+    .map((hit) => {
+      const { score, rrf } = hit;
+      return { ...(byId.get(hit.id) as BucketChunk), score, rrf, fusion: { hit, weights, mode: searched } };
+    });
 }
 
 /** List ids of the chunks that have a score, best first. */

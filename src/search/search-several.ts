@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
+import { explainTerms } from './explain-results.ts';
 import { DocumentResult } from './group-documents.ts';
 import { highlightResults } from './highlight-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
@@ -55,7 +56,7 @@ export async function searchSeveral(
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
-    results: await highlightResults(ordered, found.terms, request),
+    results: await explainTerms(await highlightResults(ordered, found.terms, request), found.terms),
     usage: { tokens: found.tokens },
     warnings,
   };

@@ -4,6 +4,7 @@ import { QUERY_MS } from '../platform/postgres.ts';
 import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
+import { explainTerms } from './explain-results.ts';
 import { highlightResults } from './highlight-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
@@ -39,14 +40,14 @@ export async function searchBucket(
   const attempt = await beginSearch(input, context.lastSeen);
   const found = await finishAttempt(input, attempt);
   const warnings = [...found.warnings];
-  const fused = found.chunks.map(toResult);
+  const fused = found.chunks.map((chunk) => toResult(chunk, request));
   const returned = await orderResults(context.reranker, request, fused, warnings, signal);
   const terms = new Set(attempt.search.terms.flatMap((group) => group.terms));
   return {
     object: 'list',
     bucket_id: attempt.search.scope.bucketIds[0] as string,
     model: found.embedded?.model ?? null,
-    results: await highlightResults(await citePlaces(returned, terms), terms, request),
+    results: await explainTerms(await highlightResults(await citePlaces(returned, terms), terms, request), terms),
     usage: { tokens: found.embedded?.tokens ?? 0 },
     warnings,
   };

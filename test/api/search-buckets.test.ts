@@ -57,6 +57,16 @@ it('several buckets are searched as one, and each result names its bucket', asyn
   expect(scores).toEqual(scores.toSorted((a: number, b: number) => b - a));
 });
 
+it('results of several buckets are explained, where that is asked for', async () => {
+  const { body } = await search({ query: 'harbour', buckets: ['birds', 'boats'], explain: true });
+  expect(body.results.length).toBeGreaterThan(0);
+  for (const { explain, scores } of body.results) {
+    const parts = (explain.keyword?.contribution ?? 0) + (explain.vector?.contribution ?? 0);
+    expect(parts).toBeCloseTo(scores.rrf_score, 10);
+  }
+  expect(body.results[0].explain.keyword.terms[0].words).toEqual([expect.stringMatching(/^harbour/i)]);
+});
+
 it('the sentences with words of the query are shown over several buckets, where highlights are asked for', async () => {
   const { body } = await search({ query: 'harbour', buckets: ['birds', 'boats'], highlights: true });
   const [first] = body.results;

@@ -122,6 +122,26 @@ describe('the results of a search', () => {
     expect(plain.results.every((result: object) => !('highlights' in result))).toBe(true);
   });
 
+  it('a search explains by rank, weight and terms of each leg why a result is there, only where it is asked for', async () => {
+    const { results } = await search({ query: 'the ferries of islands', explain: true });
+    for (const { explain, scores } of results) {
+      const parts = explain.keyword.contribution + explain.vector.contribution;
+      expect(parts).toBeCloseTo(scores.rrf_score, 10);
+      expect(explain.keyword.rank === null).toBe(scores.bm25_score === null);
+      expect(explain.vector.rank === null).toBe(scores.vector_score === null);
+    }
+    const first = results.find(({ explain }: { explain: { keyword: { rank: number } } }) => explain.keyword.rank === 1);
+    const words = first.explain.keyword.terms.flatMap((term: { words: string[] }) => term.words);
+    expect(words).toContain('ferry');
+    const legs = await Promise.all(['keyword', 'vector'].map((mode) => search({ explain: true, mode })));
+    expect(legs.map(({ results: [{ explain }] }) => [explain.keyword === null, explain.vector === null])).toEqual([
+      [false, true],
+      [true, false],
+    ]);
+    const plain = await search({ query: 'ferries' });
+    expect(plain.results.every((result: object) => !('explain' in result))).toBe(true);
+  });
+
   it('max_per_document limits the results of one document', async () => {
     const { names } = await search({ max_per_document: 1 });
     expect(new Set(names).size).toBe(names.length);

@@ -49,6 +49,21 @@ inBrowser(
   },
 );
 
+inBrowser('the words of a result that matched in another form are marked and listed', async () => {
+  const { page, context, faults } = await console.open('/console/search?bucket=default&q=a+crane+that+is+ruled');
+  const first = page.getByRole('listitem').filter({ hasText: 'cranes.md' }).first();
+  await first.waitFor();
+  const marked = await first.locator('mark').allInnerTexts();
+  expect(marked.map((word) => word.toLowerCase())).toContain('cranes');
+  await first.getByRole('button', { name: 'Why is it here?' }).click();
+  await first.getByText('cranes', { exact: true }).first().waitFor();
+  await page.goto(`${console.test.api.url}/console/search?bucket=default&q=cranes&mode=vector`);
+  await first.getByRole('button', { name: 'Why is it here?' }).click();
+  await first.getByText('not searched in this mode').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('conditions on metadata narrow the results', async () => {
   const { page, context, faults } = await console.open('/console/search?bucket=default&q=harbour');
   await page.getByRole('link', { name: 'tides.md' }).waitFor();

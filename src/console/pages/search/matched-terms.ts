@@ -1,3 +1,5 @@
+import type { SearchResult } from '../../types.ts';
+
 /** Words shorter than this are not marked, but for those of scripts without spaces between words. */
 const LATIN_CHARS_MIN = 2;
 const TERMS_MAX = 40;
@@ -9,8 +11,9 @@ function termsOf(query: string): string[] {
   return [...new Set(long)].slice(0, TERMS_MAX);
 }
 
-/** Find the words of a query that occur in a text as they are written. */
-export function findTerms(text: string, query: string): string[] {
+/** Words of a result that matched the query: those of its explanation, or those of the query as they are written. */
+export function findWords({ text, explain }: SearchResult, query: string): string[] {
+  if (explain?.keyword) return explain.keyword.terms.flatMap(({ words }) => words);
   const lower = text.toLowerCase();
   return termsOf(query).filter((term) => lower.includes(term));
 }
@@ -21,16 +24,21 @@ export interface MarkedPart {
   readonly at: number;
 }
 
-/** Split a text at the words of a query. */
-export function markTerms(text: string, query: string): MarkedPart[] {
-  const terms = findTerms(text, query).toSorted((a, b) => b.length - a.length);
-  if (terms.length === 0) return [{ part: text, isTerm: false, at: 0 }];
-  // The terms are letters and digits, which mean themselves in a pattern.
-  const pattern = new RegExp(`(${terms.map((term) => term).join('|')})`, 'giu');
+/** Split a text at words. */
+export function markWords(text: string, words: readonly string[]): MarkedPart[] {
+  if (words.length === 0) return [{ part: text, isTerm: false, at: 0 }];
+  const longestFirst = words.toSorted((a, b) => b.length - a.length);
+  // Longer words first, so that a word is not marked as the beginning of another.
+  const pattern = new RegExp(`(${longestFirst.map(escapePattern).join('|')})`, 'giu');
   let at = 0;
   return text.split(pattern).flatMap((part, index) => {
     const place = at;
     at += part.length;
     return part === '' ? [] : [{ part, isTerm: index % 2 === 1, at: place }];
   });
+}
+
+/** Escape the characters that have a meaning in a pattern. */
+function escapePattern(word: string): string {
+  return word.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }

@@ -7,20 +7,19 @@ import type { SearchResult } from '../../types.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Facts } from '../../ui/page.tsx';
 import { placeOf } from '../documents/reader.tsx';
-import type { LegRanks } from './answers.ts';
-import { findTerms, markTerms } from './matched-terms.ts';
+import { findWords, markWords } from './matched-terms.ts';
 
 interface ResultProps {
   readonly result: SearchResult;
   readonly rank: number;
-  readonly ranks: LegRanks;
   readonly query: string;
 }
 
 /** One result: its text with the matched words, where it is from, its scores, and why it is there. */
-export function Result({ result, rank, ranks, query }: ResultProps) {
+export function Result({ result, rank, query }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { citation, chunk_index: index, document_id: documentId, score, text } = result;
+  const words = findWords(result, query);
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
   return (
     <li class="result">
@@ -36,7 +35,7 @@ export function Result({ result, rank, ranks, query }: ResultProps) {
       {where !== '' && <span class="faint">{where}</span>}
       <ScoreBar score={score} />
       <p class={isOpen ? 'result-text whole' : 'result-text'}>
-        {markTerms(text, query).map(({ part, isTerm, at }) =>
+        {markWords(text, words).map(({ part, isTerm, at }) =>
           isTerm ? <mark key={at}>{part}</mark> : <Fragment key={at}>{part}</Fragment>,
         )}
       </p>
@@ -46,7 +45,7 @@ export function Result({ result, rank, ranks, query }: ResultProps) {
           {isOpen ? t('Less') : t('Why is it here?')}
         </Button>
       </div>
-      {isOpen && <Reasons result={result} ranks={ranks} query={query} />}
+      {isOpen && <Reasons result={result} />}
     </li>
   );
 }
@@ -84,17 +83,16 @@ function Scores({ result: { scores } }: { result: SearchResult }) {
   );
 }
 
-function Reasons({ result, ranks, query }: Omit<ResultProps, 'rank'>) {
-  const terms = findTerms(result.text, query);
-  const rankText = (value: number | null) =>
-    value === null ? t('not among the first 100') : t('rank {number}', { number: value });
+function Reasons({ result }: { result: SearchResult }) {
+  const { explain } = result;
+  const terms = explain?.keyword?.terms ?? null;
   const metadata = Object.entries(result.metadata);
   return (
     <Facts
       of={[
-        [t('By meaning'), rankText(ranks.vector)],
-        [t('By words'), rankText(ranks.keyword)],
-        [t('Words of the query in it'), <Terms key="terms" terms={terms} />],
+        [t('By meaning'), legText(explain?.vector)],
+        [t('By words'), legText(explain?.keyword)],
+        ...(terms === null ? [] : [[t('Words of the query in it'), <Terms key="terms" terms={terms} />] as const]),
         ...metadata.map(([key, value]) => [key, value] as const),
         [t('Chunk'), <code key="id">{result.id}</code>],
       ]}
@@ -102,13 +100,27 @@ function Reasons({ result, ranks, query }: Omit<ResultProps, 'rank'>) {
   );
 }
 
-function Terms({ terms }: { terms: readonly string[] }) {
-  if (terms.length === 0) return <>{t('none as written; the meaning or another form matched')}</>;
+type Leg = { readonly rank: number | null; readonly contribution: number } | null | undefined;
+
+/** Text of the place of a result in one leg, and of what the leg adds to its fused score. */
+function legText(leg: Leg): string {
+  if (!leg) return t('not searched in this mode');
+  if (leg.rank === null) return t('not among the candidates');
+  return t('rank {number}, adds {part} to the fused score', {
+    number: leg.rank,
+    part: leg.contribution.toPrecision(3),
+  });
+}
+
+type MatchedTerms = NonNullable<NonNullable<SearchResult['explain']>['keyword']>['terms'];
+
+function Terms({ terms }: { terms: MatchedTerms }) {
+  if (terms.length === 0) return <>{t('none; the meaning matched')}</>;
   return (
     <span class="row">
-      {terms.map((term) => (
+      {terms.map(({ term, words }) => (
         <Badge key={term} plain tone="info">
-          {term}
+          {words.join(', ')}
         </Badge>
       ))}
     </span>

@@ -74,6 +74,7 @@ export function bodyOf(form: SearchForm, mode: Mode): Record<string, unknown> {
     query: form.query,
     mode,
     top_k: form.topK,
+    explain: true,
     ...(form.collection === '' ? {} : { collection: form.collection }),
     ...(filter === undefined ? {} : { filter }),
     ...(form.rerank ? { rerank: true } : {}),

@@ -6,7 +6,7 @@ import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { ActionError, Warnings } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
-import { type Answer, ranksOf, searchAll } from './answers.ts';
+import { type Answer, searchAll } from './answers.ts';
 import { Filters } from './filters.tsx';
 import { RequestCode } from './request-panel.tsx';
 import { Result } from './result.tsx';
@@ -41,16 +41,15 @@ export default function SearchPage({ place }: PageProps) {
 }
 
 function Answers({ answers, form }: { answers: readonly Answer[]; form: SearchForm }) {
-  const shown = answers.filter(({ mode }) => form.modes.includes(mode));
   return (
-    <div class={shown.length > 1 ? 'columns joined' : undefined}>
-      {shown.map((answer) => (
+    <div class={answers.length > 1 ? 'columns joined' : undefined}>
+      {answers.map((answer) => (
         <section key={answer.mode} aria-label={t(MODE_NAMES[answer.mode])}>
           <div class="panel-title">
             <h2>{t(MODE_NAMES[answer.mode])}</h2>
             <span class="faint">{summaryOf(answer)}</span>
           </div>
-          <AnswerResults answer={answer} answers={answers} query={form.query} />
+          <AnswerResults answer={answer} query={form.query} />
         </section>
       ))}
     </div>
@@ -62,7 +61,7 @@ function summaryOf({ response, ms }: Answer): string {
   return [t('{count|result|results}', { count }), formatDuration(ms), response?.model].filter(Boolean).join(' · ');
 }
 
-function AnswerResults({ answer, answers, query }: { answer: Answer; answers: readonly Answer[]; query: string }) {
+function AnswerResults({ answer, query }: { answer: Answer; query: string }) {
   const { response, error } = answer;
   if (error) {
     return (
@@ -83,7 +82,7 @@ function AnswerResults({ answer, answers, query }: { answer: Answer; answers: re
       )}
       <ol>
         {response.results.map((result, at) => (
-          <Result key={result.id} result={result} rank={at + 1} ranks={ranksOf(result.id, answers)} query={query} />
+          <Result key={result.id} result={result} rank={at + 1} query={query} />
         ))}
       </ol>
     </>

@@ -1,0 +1,66 @@
+import { locateTerms } from '../language/locate-terms.ts';
+import { mapYielding } from '../platform/map-yielding.ts';
+import { RESULTS_AT_ONCE } from './cite-place.ts';
+import { type Explanation, TERMS_MAX, WORDS_MAX } from './explanation.ts';
+import { contributionOf, type FusedHit, type LegWeights } from './fuse.ts';
+import type { SearchRequest, SearchResult } from './schema.ts';
+
+/** Ranks of a chunk in the legs, and how they were fused. */
+export interface Fusion {
+  readonly hit: FusedHit;
+  readonly weights: LegWeights;
+  /** Legs that were searched. */
+  readonly mode: SearchRequest['mode'];
+}
+
+/** Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk */
+export function explainLegs({ hit, weights, mode }: Fusion, rrf: number): Explanation {
+  const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
+  const legOf = (rank: number | null, weight: number) => ({
+    ...{ rank, weight },
+    contribution: share * contributionOf(weight, rank),
+  });
+  return {
+    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword), terms: [] },
+    vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector),
+  };
+}
+
+/**
+ * Add to the explanations of results the terms of the query that their texts and headings have, and the words of each.
+ *
+ * @param terms analysed terms of the query
+ */
+export async function explainTerms<R extends SearchResult>(
+  results: readonly R[],
+  terms: ReadonlySet<string>,
+): Promise<R[]> {
+  return mapYielding(results, RESULTS_AT_ONCE, (result) => {
+    const { explain } = result;
+    if (!explain?.keyword) return result;
+    return { ...result, explain: { ...explain, keyword: { ...explain.keyword, terms: termsOf(result, terms) } } };
+  });
+}
+
+function termsOf({ text, citation }: SearchResult, terms: ReadonlySet<string>) {
+  const { heading_path, places = [] } = citation.locator;
+  const headings = new Set([...heading_path, ...places.flatMap((place) => place.heading_path)]);
+  const found = new Map<string, Map<string, string>>();
+  for (const part of [text, ...headings]) {
+    for (const located of locateTerms(part, terms)) {
+      const word = part.slice(located.start, located.end);
+      for (const term of located.terms) {
+        const words = found.get(term) ?? new Map<string, string>();
+        if (words.size < WORDS_MAX && !words.has(word.toLowerCase())) words.set(word.toLowerCase(), word);
+        found.set(term, words);
+      }
+    }
+  }
+  // In the order of the query.
+  return [...terms]
+    .flatMap((term) => {
+      const words = found.get(term);
+      return words === undefined ? [] : { term, words: [...words.values()] };
+    })
+    .slice(0, TERMS_MAX);
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** Terms of one result that are shown, at most. */
+export const TERMS_MAX = 100;
+/** Words of one term that are shown, at most. */
+export const WORDS_MAX = 5;
+
+const leg = {
+  rank: z
+    .int()
+    .nullable()
+    .describe('from 1, among the chunks that the caller may see; null if it is not among the candidates of this leg'),
+  weight: z.number().describe('weight of the leg in the fusion'),
+  contribution: z.number().describe('part of rrf_score that comes from this leg: weight / (60 + rank)'),
+};
+
+/** Reasons why a search returned a chunk. */
+export const Explanation = z
+  .object({
+    keyword: z
+      .object({
+        ...leg,
+        terms: z
+          .array(
+            z.object({
+              term: z.string().describe('as the index has it, such as the stem of a word'),
+              words: z.array(z.string()).describe(`as they are written in the text, at most ${WORDS_MAX}`),
+            }),
+          )
+          .describe(`terms of the query in the text and its headings, at most ${TERMS_MAX}`),
+      })
+      .nullable()
+      .describe('null if this leg was not searched'),
+    vector: z.object(leg).nullable().describe('null if this leg was not searched'),
+  })
+  .meta({ id: 'SearchExplanation' });
+export type Explanation = z.output<typeof Explanation>;
