@@ -12,7 +12,6 @@ import {
 } from '../../src/memory/schema.ts';
 import { searchMemory } from '../../src/memory/search-memory.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
-import type { KeyRing } from '../../src/platform/secret-key.ts';
 import { linkResults } from '../../src/search/link-results.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -23,7 +22,7 @@ const params = z.object({ source: z.string().min(1).max(128).describe('id or nam
  * Routes of connected sources and of the search over them.
  * @param purge starts to remove data that was marked as deleted; the removal continues after the reply
  */
-export function memoryRoutes(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>, purge: () => void): Route[] {
+export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
   const { sql } = memory;
   return [
     defineRoute({
@@ -97,11 +96,11 @@ export function memoryRoutes(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning
         return { body: deleted };
       },
     }),
-    searchRoute(memory, keyRing),
+    searchRoute(memory),
   ];
 }
 
-function searchRoute(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>): Route {
+function searchRoute(memory: Memory): Route {
   return defineRoute({
     method: 'POST',
     path: '/v1/memory/search',
@@ -116,7 +115,7 @@ function searchRoute(memory: Memory, keyRing: Pick<KeyRing, 'linkSigning'>): Rou
     responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
     async handle({ caller, body, origin, signal }) {
       const response = await searchMemory(memory.search, caller, body, signal);
-      return { body: linkResults(response, { caller, origin, keyRing }) };
+      return { body: linkResults(response, memory.search.links, { caller, origin }) };
     },
   });
 }

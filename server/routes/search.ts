@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { KeyRing } from '../../src/platform/secret-key.ts';
 import {
   chunksForDocuments,
   DocumentSearchResponse,
   GroupBy,
   groupByDocument,
 } from '../../src/search/group-documents.ts';
-import { linkResults } from '../../src/search/link-results.ts';
+import { linkResults, type ResultLinks } from '../../src/search/link-results.ts';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { SeveralDocuments, SeveralRequest, SeveralResponse, searchSeveral } from '../../src/search/search-several.ts';
@@ -27,14 +26,15 @@ async function grouped<
 >(
   { group_by: groupBy, ...request }: Request & { readonly group_by: z.output<typeof GroupBy> },
   find: (request: Request) => Promise<Response>,
-  link: Parameters<typeof linkResults>[1],
+  links: ResultLinks,
+  to: Parameters<typeof linkResults>[2],
 ) {
-  if (groupBy === 'chunk') return linkResults(await find(request as unknown as Request), link);
-  const response = linkResults(await find(chunksForDocuments(request) as unknown as Request), link);
+  if (groupBy === 'chunk') return linkResults(await find(request as unknown as Request), links, to);
+  const response = linkResults(await find(chunksForDocuments(request) as unknown as Request), links, to);
   return { ...response, group_by: groupBy, results: groupByDocument(response.results, request.top_k) };
 }
 
-export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'linkSigning'>): Route[] {
+export function searchRoutes(context: SearchContext): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -58,7 +58,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       refusals: SEARCH_REFUSALS,
       async handle({ caller, params, body, origin, signal }) {
         const find = (request: SearchRequest) => searchBucket(context, caller, params.bucket, request, signal);
-        return { body: await grouped(body, find, { caller, origin, keyRing }) };
+        return { body: await grouped(body, find, context.links, { caller, origin }) };
       },
     }),
     defineRoute({
@@ -82,7 +82,7 @@ export function searchRoutes(context: SearchContext, keyRing: Pick<KeyRing, 'lin
       refusals: [...SEARCH_REFUSALS, 404],
       async handle({ caller, body, origin, signal }) {
         const find = (request: SeveralRequest) => searchSeveral(context, caller, request, signal);
-        return { body: await grouped(body, find, { caller, origin, keyRing }) };
+        return { body: await grouped(body, find, context.links, { caller, origin }) };
       },
     }),
     defineRoute({

@@ -12,6 +12,12 @@ export const searchSettings = {
         .max(65_536)
         .default(512)
         .describe('memory for copies of the search indexes that are in use; 0: none'),
+      result_links: z
+        .enum(['console', 'signed'])
+        .default('console')
+        .describe(
+          'addresses of results: console: page of the console, for people who can sign in; signed: page that opens without sign-in for one hour',
+        ),
     })
     .prefault({})
     .describe('searches'),
@@ -22,9 +28,10 @@ type SearchFile = z.output<z.ZodObject<typeof searchSettings>>;
 /** Settings of searches. */
 export interface SearchSettings {
   readonly residentBytes: number;
+  readonly resultLinks: 'console' | 'signed';
 }
 
 /** Convert the settings of the file to those that the program uses. */
 export function searchConfigOf({ search }: SearchFile): { search: SearchSettings } {
-  return { search: { residentBytes: search.resident_mb * MIB } };
+  return { search: { residentBytes: search.resident_mb * MIB, resultLinks: search.result_links } };
 }

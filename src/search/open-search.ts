@@ -8,6 +8,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
 import type { DeletedTextAge } from './deleted-text-store.ts';
 import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
@@ -33,6 +34,7 @@ export interface Search extends SearchContext {
 
 export function openSearch(context: {
   readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank' | 'search'>;
+  readonly keyRing: Pick<KeyRing, 'linkSigning'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
@@ -42,7 +44,7 @@ export function openSearch(context: {
   readonly queryShares: FairGate;
   readonly localModels: Pick<LocalModels, 'score'>;
 }): Search {
-  const { config, sql, direct, objects, logger, metrics, embedding, queryShares, localModels } = context;
+  const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares, localModels } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
   const resident = openResidentIndexes(config.search, { logger, metrics });
@@ -62,6 +64,7 @@ export function openSearch(context: {
       lastSeen: new LastSeenIndexes(),
       index,
       queryShares,
+      links: { to: config.search.resultLinks, keyRing },
     },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),

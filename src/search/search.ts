@@ -6,6 +6,7 @@ import { citePlaces } from './cite-place.ts';
 import { beginSearch, type LastSeenIndexes } from './early-start.ts';
 import { explainTerms } from './explain-results.ts';
 import { highlightResults } from './highlight-results.ts';
+import type { ResultLinks } from './link-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
 import type { Reranker } from './rerank/reranker.ts';
@@ -14,6 +15,7 @@ import type { SearchRequest, SearchResponse } from './schema.ts';
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly lastSeen: LastSeenIndexes;
+  readonly links: ResultLinks;
   /** Shares of the organizations in the connections to PostgreSQL. */
   readonly queryShares: FairGate;
 }

@@ -4,7 +4,6 @@ import { axisOf, type Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { searchMemory } from '../memory/search-memory.ts';
 import { type EditContext, editDocument } from '../metadata/edit-document.ts';
-import type { KeyRing } from '../platform/secret-key.ts';
 import { linkResults } from '../search/link-results.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { BlockOperations } from './block-types.ts';
@@ -15,20 +14,19 @@ export interface OperationsContext {
   readonly uploads: UploadContext;
   readonly metadata: EditContext;
   readonly sending: SendContext;
-  readonly keyRing: Pick<KeyRing, 'linkSigning'>;
 }
 
 /** Bind the operations of blocks to the service, each with the rights that its endpoint asks for. */
 export function blockOperations(context: OperationsContext): BlockOperations {
-  const { search, embedder, uploads, metadata, sending, keyRing } = context;
+  const { search, embedder, uploads, metadata, sending } = context;
   return {
     async search({ caller, origin, signal }, { bucket, ...request }) {
       requireScope(caller, 'search');
-      return linkResults(await searchBucket(search, caller, bucket, request, signal), { caller, origin, keyRing });
+      return linkResults(await searchBucket(search, caller, bucket, request, signal), search.links, { caller, origin });
     },
     async searchMemory({ caller, origin, signal }, request) {
       requireScope(caller, 'search');
-      return linkResults(await searchMemory(search, caller, request, signal), { caller, origin, keyRing });
+      return linkResults(await searchMemory(search, caller, request, signal), search.links, { caller, origin });
     },
     async embed({ caller, signal }, { texts, model, dimensions }) {
       requireScope(caller, 'embed');

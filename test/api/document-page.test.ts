@@ -15,7 +15,7 @@ const SECTIONS = Array.from(
 const TEXT = SECTIONS.join('\n\n');
 
 beforeAll(async () => {
-  test = await openTestApi();
+  test = await openTestApi({ settings: { search: { result_links: 'signed' } } });
   key = await test.key({ scopes: ['search'], authLevel: 5 });
   const documents = [{ id: 'long', fileName: 'long <i>.md', text: TEXT }];
   const { idOf } = await ingestAll(test.appliance, test.operator, 'default', documents);
@@ -129,7 +129,8 @@ it('answers for text that is not there yet, beyond the end, and of unknown docum
 
 it('links begin with the configured address, with that of a trusted proxy, or with the own one', async () => {
   const search = async (settings: Record<string, unknown>, headers: Record<string, string>) => {
-    const other = await openTestApi({ worker: false, beside: test, settings });
+    const signed = { search: { result_links: 'signed' } };
+    const other = await openTestApi({ worker: false, beside: test, settings: { ...signed, ...settings } });
     try {
       const json = { query: 'Passage 7', top_k: 1 };
       const { body } = await other.call('POST', '/v2/buckets/default/search', { key, json, headers });

@@ -142,6 +142,13 @@ describe('the results of a search', () => {
     expect(plain.results.every((result: object) => !('explain' in result))).toBe(true);
   });
 
+  it('the address of a result is the page of its document in the console, at the chunk', async () => {
+    const { results } = await search();
+    expect(results.length).toBeGreaterThan(1);
+    for (const { citation, document_id, chunk_index } of results)
+      expect(citation.url).toBe(`${test.api.url}/console/documents/${document_id}#${chunk_index}`);
+  });
+
   it('max_per_document limits the results of one document', async () => {
     const { names } = await search({ max_per_document: 1 });
     expect(new Set(names).size).toBe(names.length);

@@ -64,6 +64,27 @@ inBrowser('the words of a result that matched in another form are marked and lis
   await context.close();
 });
 
+inBrowser(
+  'the address of a citation opens the document at its chunk, after the sign-in of whoever has none',
+  async () => {
+    const key = await console.test.key({ scopes: ['search'] });
+    const json = { query: 'rules about anchors', top_k: 1 };
+    const { body } = await console.test.call('POST', '/v2/buckets/default/search', { key, json });
+    const { url } = body.results[0].citation;
+    const { page, context, faults } = await console.open('/console', { key: null });
+    await page.goto('about:blank');
+    await page.goto(url);
+    await page.getByLabel('API key or user token').fill(key);
+    await page.keyboard.press('Enter');
+    const cited = page.locator('.passage.cited');
+    await cited.waitFor();
+    expect(await cited.innerText()).toContain('rules about anchors');
+    expect(page.url()).toBe(url);
+    expect(faults.filter((fault) => !fault.includes('about:blank'))).toEqual([]);
+    await context.close();
+  },
+);
+
 inBrowser('conditions on metadata narrow the results', async () => {
   const { page, context, faults } = await console.open('/console/search?bucket=default&q=harbour');
   await page.getByRole('link', { name: 'tides.md' }).waitFor();

@@ -20,7 +20,7 @@ const FLAGS =
 
 beforeAll(async () => {
   if (!HAS_CHROMIUM) return;
-  test = await openTestApi();
+  test = await openTestApi({ settings: { search: { result_links: 'signed' } } });
   const filler = Array.from({ length: 80 }, (_, n) => `word${n}`).join(' ');
   const text = Array.from({ length: 30 }, (_, n) => `# Harbour ${n}\n\nBerth ${n} is for ferries. ${filler}.`).join(
     '\n\n',
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 it.skipIf(!HAS_CHROMIUM).each(REVISIONS)(
-  'addresses of search and fetch open in Chromium at the passage in revision %s',
+  'signed addresses of search and fetch open in Chromium at the passage in revision %s',
   async (revision) => {
     const key = await test.key({ scopes: ['search'], authLevel: 5 });
     const server = await startToolServer({ SERVICE_API_BASE_URL: test.api.url, SERVICE_API_KEY: key });
