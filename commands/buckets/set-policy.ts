@@ -1,7 +1,9 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
+import { oneLine } from '../../src/platform/printable.ts';
 
 export default class BucketsSetPolicy extends BaseCommand {
   static override setsUp = false;
@@ -10,7 +12,7 @@ export default class BucketsSetPolicy extends BaseCommand {
     'A setting without a flag stays as it is. No change makes a document more visible.';
   static override examples = [
     '<%= config.bin %> buckets set-policy manuals --max-privacy-level 5 --allow-public',
-    '<%= config.bin %> buckets set-policy manuals --department sales --department legal --json',
+    '<%= config.bin %> buckets set-policy manuals --department sales --department legal --yes --json',
   ];
   static override args = {
     bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
@@ -44,6 +46,7 @@ export default class BucketsSetPolicy extends BaseCommand {
       description: 'let documents belong to any department',
       env: 'SERVICE_ANY_DEPARTMENT',
     }),
+    yes: yesFlag,
   };
 
   async run(): Promise<unknown> {
@@ -58,10 +61,15 @@ export default class BucketsSetPolicy extends BaseCommand {
     if (Object.values(policy).every((value) => value === undefined)) {
       throw invalidRequest('name at least one setting to change, such as --max-privacy-level 5');
     }
-    const edit = { bucket: args.bucket, policy };
-    const { warnings, ...bucket } = await this.call(flags, 'buckets.edit', edit, { policy: 'policy' });
-    await this.showFields(bucket);
-    for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
-    return { ...bucket, warnings };
+    return this.withSession(flags, async (session, signal) => {
+      const { id, name } = await session.call('buckets.find', { bucket: args.bucket });
+      const question = `This changes what uploads and edits in bucket ${oneLine(name)} may request. Change it?`;
+      await confirm(question, flags.yes, signal);
+      const edit = { bucket: id, policy };
+      const { warnings, ...bucket } = await session.call('buckets.edit', edit, { policy: 'policy' });
+      await this.showFields(bucket);
+      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+      return { ...bucket, warnings };
+    });
   }
 }

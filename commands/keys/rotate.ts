@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRotate extends BaseCommand {
   static override setsUp = false;
@@ -8,7 +9,7 @@ export default class KeysRotate extends BaseCommand {
     'Replace an API key with a new one that has the same rights.\nThe old key is refused at once, or after the time that --grace gives.';
   static override examples = [
     '<%= config.bin %> keys rotate 8h2kq0za --grace 1d',
-    '<%= config.bin %> keys rotate 8h2kq0za --json',
+    '<%= config.bin %> keys rotate 8h2kq0za --yes --json',
   ];
   static override args = {
     id: Args.string({
@@ -23,13 +24,19 @@ export default class KeysRotate extends BaseCommand {
       description: 'time for which both keys work, such as 1h or 7d (default: none)',
       env: 'SERVICE_GRACE',
     }),
+    yes: yesFlag,
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRotate);
-    const key = await this.call(flags, 'keys.rotate', { id: args.id, grace: flags.grace });
-    this.log(key.key);
-    this.logToStderr(`created key ${key.id} in place of ${args.id}. Keep it; it is not shown again.`);
-    return key;
+    return this.withSession(flags, async (session, signal) => {
+      const { id, grace } = { ...args, grace: flags.grace };
+      const when = grace === undefined ? 'at once' : `after ${grace}`;
+      await confirm(`Requests with the key ${id} will be refused ${when}. Replace it?`, flags.yes, signal);
+      const key = await session.call('keys.rotate', { id, grace });
+      this.log(key.key);
+      this.logToStderr(`created key ${key.id} in place of ${id}. Keep it; it is not shown again.`);
+      return key;
+    });
   }
 }

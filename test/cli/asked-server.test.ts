@@ -17,7 +17,7 @@ beforeAll(async () => {
     ['users', 'create', 'eve@example.com', '--org', 'acme'],
     ['keys', 'create', '--name', 'laptop', '--scope', 'search'],
     ['buckets', 'create', 'manuals'],
-    ['buckets', 'set-policy', 'manuals', '--max-privacy-level', '5'],
+    ['buckets', 'set-policy', 'manuals', '--max-privacy-level', '5', '--yes'],
   ];
   for (const args of setUp) expect(await runCommand(args, asking)).toMatchObject({ code: 0 });
 });

@@ -27,7 +27,7 @@ test('set-policy changes the settings of its flags, and reports documents beyond
   await uploadDocument(installation.appliance.ingest.uploads, installation.operator, 'manuals', content, request);
   const set = await buckets(
     ...['set-policy', 'manuals', '--max-privacy-level', '5', '--no-allow-public'],
-    ...['--department', 'sales', '--department', 'legal'],
+    ...['--department', 'sales', '--department', 'legal', '--yes'],
   );
   expect(set).toMatchObject({ code: 0, stderr: 'warning: documents with a privacy_level above 5 keep it: 1\n' });
   expect(set.stdout).toContain('manuals');
@@ -39,7 +39,7 @@ test('set-policy changes the settings of its flags, and reports documents beyond
       departments: ['sales', 'legal'],
     },
   });
-  const again = await buckets('set-policy', 'manuals', '--any-department', '--allow-public', '--json');
+  const again = await buckets('set-policy', 'manuals', '--any-department', '--allow-public', '--yes', '--json');
   expect(again).toMatchObject({ code: 0, stderr: '' });
   const { warnings, ...bucket } = again.json();
   expect(warnings).toEqual(['documents with a privacy_level above 5 keep it: 1']);
@@ -52,7 +52,7 @@ test('buckets commands exit with 2 for wrong usage and with 3 for a missing buck
   expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('name at least one setting to change') });
   const level = await buckets('set-policy', 'manuals', '--max-privacy-level', '11');
   expect(level.code).toBe(2);
-  const department = await buckets('set-policy', 'manuals', '--department', 'x'.repeat(200));
+  const department = await buckets('set-policy', 'manuals', '--department', 'x'.repeat(200), '--yes');
   expect(department).toMatchObject({ code: 2, stderr: expect.stringContaining('departments') });
   const both = await buckets('set-policy', 'manuals', '--department', 'a', '--any-department');
   expect(both.code).toBe(2);

@@ -110,7 +110,7 @@ test('an API key is shown only when it is created', async () => {
 
 test('API keys are rotated and revoked', async () => {
   const first = await json('keys', 'create', '--name', 'old');
-  const second = await json('keys', 'rotate', first.id, '--grace', '1h');
+  const second = await json('keys', 'rotate', first.id, '--grace', '1h', '--yes');
   expect(second).toMatchObject({ name: 'old', key: expect.not.stringContaining(first.key) });
 
   const refused = await service('keys', 'revoke', second.id, '--json');
