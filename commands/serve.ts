@@ -39,6 +39,7 @@ export default class Serve extends BaseCommand {
             `set up a new installation in ${dataDir}; if it should hold data already, its data directory was moved: stop this server and name the directory with --data-dir`,
           );
         }
+        appliance.search.prepare();
         const { apiService } = await import('../server/api-service.ts');
         const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');

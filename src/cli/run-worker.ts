@@ -15,6 +15,7 @@ export async function runWorker(
   const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
+  appliance.search.prepare();
   await appliance.embedding.prepare();
   await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {
     logger: appliance.logger,

@@ -9,7 +9,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { oneLine } from '../platform/printable.ts';
 import { enqueueSync, queueSync } from './queue-sync.ts';
 import { openReader, type ReaderContext } from './readers/open-reader.ts';
-import { SourceFault } from './readers/source-reader.ts';
+import { SourceFault, type SourceReader } from './readers/source-reader.ts';
 import { beginSync, cancelSync, endSync, findUnfinishedSync, lockSource, type Source } from './source-store.ts';
 import { type SyncResult, syncSource } from './sync-source.ts';
 
@@ -67,9 +67,9 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
 async function readSource<T>(
   readers: ReaderContext,
   source: Source,
-  use: (reader: ReturnType<typeof openReader>) => Promise<T>,
+  use: (reader: SourceReader) => Promise<T>,
 ): Promise<T> {
-  const reader = openReader(readers, source);
+  const reader = await openReader(readers, source);
   try {
     return await use(reader);
   } finally {

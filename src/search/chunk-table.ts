@@ -1,12 +1,7 @@
-import { createRequire } from 'node:module';
-import type { Table } from 'apache-arrow';
+import type { FixedSizeList, Float32, Schema, Table } from 'apache-arrow';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import { loadArrow } from './load-lance.ts';
 import type { Locator } from './schema.ts';
-
-// apache-arrow has separate builds for import and for require; LanceDB accepts only tables of the latter.
-const arrow: typeof import('apache-arrow') = createRequire(import.meta.url)('apache-arrow');
-const { Field, FixedSizeList, Float32, Int32, Int64, RecordBatch, Schema, Struct, Utf8, makeData, vectorFromArray } =
-  arrow;
 
 /** One chunk as the index holds it. `tokens` is the analysed text, joined by spaces. */
 export interface IndexedChunk {
@@ -29,31 +24,41 @@ export interface IndexedGeneration {
   readonly vectors: Float32Array;
 }
 
-const vectorType = new FixedSizeList(INDEX_DIMENSIONS, new Field('item', new Float32(), true));
+function vectorType(): FixedSizeList<Float32> {
+  const { Field, FixedSizeList, Float32 } = loadArrow();
+  return new FixedSizeList(INDEX_DIMENSIONS, new Field('item', new Float32(), true));
+}
 
-export const CHUNK_SCHEMA = new Schema([
-  new Field('chunk_id', new Utf8(), false),
-  new Field('document_id', new Utf8(), false),
-  new Field('generation', new Int64(), false),
-  new Field('collection_id', new Utf8(), true),
-  new Field('chunk_index', new Int32(), false),
-  new Field('text', new Utf8(), false),
-  new Field('tokens', new Utf8(), false),
-  new Field('vector', vectorType, false),
-  new Field('locator', new Utf8(), false),
-  new Field('modality', new Utf8(), false),
-  new Field('privacy_level', new Int32(), false),
-  new Field('event_time', new Int64(), true),
-]);
+/** Make the schema of the table of a bucket. */
+export function chunkSchema(vector = vectorType()): Schema {
+  const { Field, Int32, Int64, Schema, Utf8 } = loadArrow();
+  return new Schema([
+    new Field('chunk_id', new Utf8(), false),
+    new Field('document_id', new Utf8(), false),
+    new Field('generation', new Int64(), false),
+    new Field('collection_id', new Utf8(), true),
+    new Field('chunk_index', new Int32(), false),
+    new Field('text', new Utf8(), false),
+    new Field('tokens', new Utf8(), false),
+    new Field('vector', vector, false),
+    new Field('locator', new Utf8(), false),
+    new Field('modality', new Utf8(), false),
+    new Field('privacy_level', new Int32(), false),
+    new Field('event_time', new Int64(), true),
+  ]);
+}
 
 /** Build the Arrow table of several generations. Vectors are passed as typed arrays, never as lists of numbers. */
 export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
+  const { Float32, Int32, Int64, makeData, RecordBatch, Struct, Table, Utf8, vectorFromArray } = loadArrow();
+  const type = vectorType();
+  const schema = chunkSchema(type);
   const chunks = generations.flatMap((generation) => generation.chunks);
   const vectors = joinVectors(generations.map((generation) => generation.vectors));
   const utf8 = (values: (string | null)[]) => vectorFromArray(values, new Utf8()).data[0];
   const int32 = (values: number[]) => makeData({ type: new Int32(), data: Int32Array.from(values) });
   const vector = makeData({
-    type: vectorType,
+    type,
     length: chunks.length,
     nullCount: 0,
     child: makeData({ type: new Float32(), data: vectors }),
@@ -76,12 +81,12 @@ export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
     ).data[0],
   ];
   const data = makeData({
-    type: new Struct(CHUNK_SCHEMA.fields),
+    type: new Struct(schema.fields),
     length: chunks.length,
     nullCount: 0,
     children: children as never[],
   });
-  return new arrow.Table(CHUNK_SCHEMA, new RecordBatch(CHUNK_SCHEMA, data));
+  return new Table(schema, new RecordBatch(schema, data));
 }
 
 function joinVectors(parts: readonly Float32Array[]): Float32Array {

@@ -1,17 +1,18 @@
 import { statfs } from 'node:fs/promises';
-import { type Connection, connect, Index, Session, type Table } from '@lancedb/lancedb';
+import type { Connection, Index, Table } from '@lancedb/lancedb';
 import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
-import { CHUNK_SCHEMA } from './chunk-table.ts';
+import { chunkSchema } from './chunk-table.ts';
 import { bindLance } from './lance-environment.ts';
+import { loadLance } from './load-lance.ts';
 
 /**
  * Full-text index that matches tokens as they are, since `analyser.ts` does all analysis. Made anew for each table,
  * since LanceDB accepts an index object only once.
  */
 function tokenIndex(): Index {
-  return Index.fts({
+  return loadLance().Index.fts({
     baseTokenizer: 'whitespace',
     lowercase: false,
     stem: false,
@@ -60,10 +61,11 @@ export class LanceTables {
   constructor(uri: string, storageOptions: Record<string, string> = {}) {
     this.#uri = uri;
     this.#storageOptions = storageOptions;
-    this.#reading = new LazyConnection(() => connect(uri, { storageOptions }));
-    this.#writing = new LazyConnection(() =>
-      connect(uri, { storageOptions, session: new Session(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES) }),
-    );
+    this.#reading = new LazyConnection(() => loadLance().connect(uri, { storageOptions }));
+    this.#writing = new LazyConnection(() => {
+      const { connect, Session } = loadLance();
+      return connect(uri, { storageOptions, session: new Session(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES) });
+    });
   }
 
   /** Location by which another process opens the same tables; its storage options may hold secrets. */
@@ -136,7 +138,7 @@ export class LanceTables {
       await cached.checkoutLatest();
       return cached;
     }
-    const table = await connection.createEmptyTable(name, CHUNK_SCHEMA, { mode: 'create', existOk: true });
+    const table = await connection.createEmptyTable(name, chunkSchema(), { mode: 'create', existOk: true });
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
       await buildTokenIndex(table);

@@ -1,14 +1,7 @@
-import {
-  BooleanQuery,
-  type FullTextQuery,
-  MatchQuery,
-  Occur,
-  type Query,
-  type Table,
-  type VectorQuery,
-} from '@lancedb/lancedb';
+import type { FullTextQuery, Query, Table, VectorQuery } from '@lancedb/lancedb';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { BOILERPLATE } from './boilerplate.ts';
+import { loadLance } from './load-lance.ts';
 import { throughIndex } from './vector-index.ts';
 
 /** Text of a chunk, and its locator as JSON. */
@@ -78,6 +71,7 @@ export function keywordQuery(table: Table, terms: readonly WeightedTerms[], { li
 }
 
 function matchAny(groups: readonly WeightedTerms[]): FullTextQuery {
+  const { BooleanQuery, MatchQuery, Occur } = loadLance();
   const queries = groups.map(({ terms, weight }) => new MatchQuery(terms.join(' '), 'tokens', { boost: weight }));
   const [only] = queries;
   return queries.length === 1 && only ? only : new BooleanQuery(queries.map((query) => [Occur.Should, query]));

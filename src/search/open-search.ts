@@ -14,6 +14,7 @@ import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { openIndexMetrics } from './index-metrics.ts';
 import { IndexWriter } from './index-writer.ts';
+import { loadLance } from './load-lance.ts';
 import { openTables } from './open-tables.ts';
 import { sweepTables } from './replace-table.ts';
 import { openAnyReranker } from './rerank/open-any-reranker.ts';
@@ -29,6 +30,8 @@ export interface Search extends SearchContext {
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
   readonly chores: (everyMs: number) => readonly Chore[];
+  /** Load what the first search or write would load otherwise, which takes some 200 ms; for servers and workers. */
+  prepare(): void;
   close(): Promise<void>;
 }
 
@@ -90,6 +93,7 @@ export function openSearch(context: {
       },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
+    prepare: () => void loadLance(),
     async close() {
       await index.close();
       await reranker?.close();

@@ -1,4 +1,5 @@
-import { Index, type Table, type VectorQuery } from '@lancedb/lancedb';
+import type { Table, VectorQuery } from '@lancedb/lancedb';
+import { loadLance } from './load-lance.ts';
 
 export const VECTOR_INDEX_NAME = 'vector_idx';
 /** Rows from which a table has a vector index. Below, a search reads every vector, in less than 2 ms per thousand. */
@@ -21,7 +22,7 @@ export async function lacksVectorIndex(table: Table): Promise<boolean> {
  * adds them.
  */
 export async function buildVectorIndex(table: Table): Promise<void> {
-  const config = Index.ivfRq({ distanceType: 'dot', numPartitions: 1, numBits: BITS });
+  const config = loadLance().Index.ivfRq({ distanceType: 'dot', numPartitions: 1, numBits: BITS });
   await table.createIndex('vector', { config, name: VECTOR_INDEX_NAME });
 }
 

@@ -4,7 +4,6 @@ import type { Threads } from '../../platform/threads.ts';
 import { CONFIG_BY_TYPE, type FolderConfig, type PostgresConfig, type S3Config } from '../schema.ts';
 import type { Source } from '../source-store.ts';
 import { openFolderReader } from './folder-reader.ts';
-import { openS3Reader } from './s3-reader.ts';
 import { SourceFault, type SourceReader } from './source-reader.ts';
 import { openTableReader } from './table-reader.ts';
 
@@ -21,10 +20,10 @@ export interface ReaderContext {
 }
 
 /** Open a source for reading. @throws SourceFault if the operator's settings do not allow it any more */
-export function openReader(
+export async function openReader(
   context: ReaderContext,
   source: Pick<Source, 'type' | 'connection' | 'config'>,
-): SourceReader {
+): Promise<SourceReader> {
   const { connections, dataDir, bytesMax, threads, logger } = context;
   const connection = Object.hasOwn(connections, source.connection) ? connections[source.connection] : undefined;
   if (connection === undefined || connection.type !== source.type) {
@@ -40,6 +39,7 @@ export function openReader(
   }
   if (connection.type === 's3') {
     const { prefix, ...globs } = parsed.data as S3Config;
+    const { openS3Reader } = await import('./s3-reader.ts'); // the SDK takes a while to load
     return openS3Reader({ s3: connection.s3, prefix: connection.s3.prefix + prefix, globs, bytesMax, logger });
   }
   const { url } = connection;
