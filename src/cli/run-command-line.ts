@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Interfaces } from '@oclif/core';
+import { asksForHelp, showHelp } from './show-help.ts';
 
 /**
  * Run one command line. Commands report their own failures (`BaseCommand`); this function reports failures before a
@@ -15,7 +17,8 @@ export async function runCommandLine(root: URL, argv: readonly string[]): Promis
   if (argv[0] === '--version') return printVersion(root);
   const options = { root: fileURLToPath(root) };
   try {
-    await runOnce(options, argv);
+    if (asksForHelp(argv) && (await showHelpOrStop(root, argv))) return;
+    await runOnce({ ...options, ...withoutPlugins(root, argv) }, argv);
   } catch (error) {
     const { isKnownCommand, reportUnstarted } = await import('./unstarted-command.ts');
     if (await isKnownCommand(options, argv)) return reportUnstarted(options, argv, error);
@@ -30,10 +33,26 @@ function printVersion(root: URL): void {
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 }
 
+/** Show help, and stop at the end of a closed output (`| head`), whose error needs a listener. */
+async function showHelpOrStop(root: URL, argv: readonly string[]): Promise<boolean> {
+  process.stdout.once('error', () => undefined);
+  return showHelp(root, argv);
+}
+
+/** Commands of plugins. For all others, oclif need not look for plugins, which takes as long as loading it. */
+const PLUGIN_COMMANDS = ['autocomplete', 'help'];
+
+/** Return options with which oclif loads no plugins, unless the command line begins with the name of one. */
+function withoutPlugins(root: URL, [first = '']: readonly string[]): Partial<Interfaces.Options> {
+  if (PLUGIN_COMMANDS.includes(first)) return {};
+  const pjson = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  return { pjson: { ...pjson, oclif: { ...pjson.oclif, plugins: [] } }, userPlugins: false, devPlugins: false };
+}
+
 /** oclif waits for the output to be read; after a write to a closed pipe (`| head`) that never happens. */
 let outputIsClosed: Promise<void> | null = null;
 
-async function runOnce(options: { readonly root: string }, argv: readonly string[]): Promise<void> {
+async function runOnce(options: Interfaces.LoadOptions, argv: readonly string[]): Promise<void> {
   // `--help` needs these parts of oclif; its index loads half as much again.
   const { ExitError } = await import('@oclif/core/errors');
   const { flush } = await import('@oclif/core/flush');
