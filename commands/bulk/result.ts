@@ -33,14 +33,13 @@ export default class BulkResult extends BaseCommand {
       process.stdout.write(`${json}\n`);
       return;
     }
-    await this.withOperator(flags, async ({ bulk }, operator, signal) => {
-      const { findReadyJob } = await import('../../src/bulk/result-page.ts');
-      const job = await findReadyJob(bulk, operator, args.id);
-      await writeVectors(bulk, job, out, signal);
-      note(`${job.inputCount} vectors of ${job.vectorDimensions} dimensions are in ${out}`);
+    await this.withSession(flags, async (session, signal) => {
+      const { output, body } = await session.receive('bulk.vectors', { id: args.id });
+      await writeVectors(output, body, out, signal);
+      note(`${output.count} vectors of ${output.dimensions} dimensions are in ${out}`);
       if (this.jsonEnabled()) {
         const { printJson } = await import('../../src/cli/output.ts');
-        printJson({ id: job.id, status: job.status });
+        printJson({ id: output.id, status: output.status });
       }
     });
   }

@@ -63,12 +63,10 @@ export default class BulkSubmit extends BaseCommand {
         return reply;
       }
       const { waitForBulk } = await import('../../src/cli/wait-for-bulk.ts');
-      const appliance = await session.open();
-      const operator = await appliance.access.operator(flags.org);
-      const { status } = await waitForBulk(appliance, operator, reply.id, signal);
+      const { status } = await waitForBulk(session, reply.id, signal);
       if (out !== undefined) {
-        const { findReadyJob } = await import('../../src/bulk/result-page.ts');
-        await writeVectors(appliance.bulk, await findReadyJob(appliance.bulk, operator, reply.id), out, signal);
+        const { output, body } = await session.receive('bulk.vectors', { id: reply.id });
+        await writeVectors(output, body, out, signal);
         note(`vectors are in ${out}`);
       }
       await this.showFields({ id: reply.id, status });

@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 import type { ShownChunk } from '../../src/cli/read-documents.ts';
-import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsChunks extends BaseCommand {
   static override setsUp = false;
@@ -29,14 +29,12 @@ export default class DocumentsChunks extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsChunks);
     const selection = selectionOf(args, flags);
-    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+    return this.withSession(flags, async (session) => {
       const { readChunksOf } = await import('../../src/cli/read-documents.ts');
-      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const documents = await selectDocuments(sql, operator, selection);
+      const documents = await session.call('documents.select', selection, SELECTION_NAMES);
       const window = { first: flags.from, count: flags.limit };
-      const pages = await Promise.all(
-        documents.map((document) => readChunksOf({ sql, objects }, operator, document, window, signal)),
-      );
+      const pages = [];
+      for (const document of documents) pages.push(await readChunksOf(session, document, window));
       const chunks = pages.flatMap((page) => page.chunks);
       await this.showTable('chunks', chunks, [
         ...(documents.length > 1 ? [['document', ({ document_id: id }: ShownChunk) => id] as const] : []),

@@ -1,7 +1,13 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
-import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+import {
+  describeDocuments,
+  documentArg,
+  SELECTION_NAMES,
+  selectionOf,
+  whereFlag,
+} from '../../src/cli/select-documents.ts';
 import { oneLine } from '../../src/platform/printable.ts';
 
 export default class DocumentsDelete extends BaseCommand {
@@ -17,19 +23,15 @@ export default class DocumentsDelete extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsDelete);
     const selection = selectionOf(args, flags);
-    return this.withOperator(flags, async ({ sql, documents: { purgeWithText } }, operator, signal) => {
-      const { deleteDocument } = await import('../../src/documents/documents.ts');
-      const { describeDocuments, selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { listPage } = await import('../../src/operations/list-page.ts');
-      const documents = await selectDocuments(sql, operator, selection);
+    return this.withSession(flags, async (session, signal) => {
+      const documents = await session.call('documents.select', selection, SELECTION_NAMES);
       const described = oneLine(describeDocuments(documents));
       const object = documents.length === 1 ? 'it' : 'them';
       await confirm(`This deletes ${described} and cannot be undone. Delete ${object}?`, flags.yes, signal);
-      for (const { id, bucket_id: bucketId } of documents) await deleteDocument(sql, operator, bucketId, id);
-      await purgeWithText(signal);
+      const named = documents.map(({ id, bucket_id }) => ({ id, bucket_id }));
+      const deleted = await session.call('documents.remove', { documents: named });
       this.log(`deleted ${described}`);
-      const deleted = documents.map(({ id }) => ({ id, deleted: true }));
-      return selection.names?.length === 1 ? deleted[0] : listPage(deleted);
+      return selection.names?.length === 1 ? deleted.data[0] : deleted;
     });
   }
 }

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, forceFlag, orgFlag } from '../../src/cli/flags.ts';
-import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsDownload extends BaseCommand {
   static override setsUp = false;
@@ -30,24 +30,25 @@ export default class DocumentsDownload extends BaseCommand {
     const isStdout = flags.out === '-';
     if (isStdout && this.jsonEnabled())
       throw invalidRequest('--out - writes the file to stdout; leave out --json', 'out');
-    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
-      const { findDocumentFile } = await import('../../src/documents/job-documents.ts');
-      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
+    return this.withSession(flags, async (session, signal) => {
       const { saveFile, targetOf, writeToStdout } = await import('../../src/cli/save-file.ts');
       const { listPage } = await import('../../src/operations/list-page.ts');
-      const documents = await selectDocuments(sql, operator, selection);
+      const documents = await session.call('documents.select', selection, SELECTION_NAMES);
       if (isStdout && documents.length > 1) throw invalidRequest('--out - takes one document', 'out');
       const saved = [];
-      for (const document of documents) {
-        const found = await findDocumentFile(sql, objects, operator, document.id);
+      for (const { id } of documents) {
+        const { output, body } = await session.receive('documents.file', { document: id });
         if (isStdout) {
-          await writeToStdout(found.open(), signal);
+          await writeToStdout(body, signal);
           return undefined;
         }
-        const file = await targetOf(flags.out, found.fileName, documents.length > 1);
-        await saveFile(found.open(), file, { force: flags.force, signal });
-        this.log(`saved ${file} (${found.sizeBytes} bytes)`);
-        saved.push({ id: document.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes });
+        const file = await targetOf(flags.out, output.file_name, documents.length > 1).catch((error: unknown) => {
+          body.destroy();
+          throw error;
+        });
+        await saveFile(body, file, { force: flags.force, signal });
+        this.log(`saved ${file} (${output.size_bytes} bytes)`);
+        saved.push({ id, file, media_type: output.media_type, size_bytes: output.size_bytes });
       }
       return selection.names?.length === 1 ? saved[0] : listPage(saved);
     });

@@ -1,7 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class DocumentsList extends BaseCommand {
   static override setsUp = false;
@@ -27,28 +26,23 @@ export default class DocumentsList extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(DocumentsList);
-    const { ListDocumentsQuery } = await import('../../src/documents/schema.ts');
-    const { status, limit, cursor } = flags;
-    const query = parseRequest(ListDocumentsQuery, { status, limit, cursor });
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { listDocuments } = await import('../../src/documents/documents.ts');
-      const { formatBytes } = await import('../../src/cli/table.ts');
-      const page = await listDocuments(sql, operator, flags.bucket, query);
-      await this.showTable('documents', page.data, [
-        ['id', (document) => document.id],
-        ['file', (document) => document.source_path ?? document.file_name, 'may be cut'],
-        ['type', (document) => document.file_type],
-        ['size', (document) => formatBytes(document.size_bytes)],
-        ['status', (document) => document.status],
-        ['pages', (document) => document.page_count],
-        ['chunks', (document) => document.chunks_count],
-        ['job', (document) => document.job_id],
-        ['created', (document) => document.created_at],
-        ['reason', (document) => document.error_message, 'may be cut'],
-      ]);
-      if (page.next_cursor !== null)
-        this.logToStderr(`there are more documents; continue with --cursor ${page.next_cursor}`);
-      return { object: 'list', ...page };
-    });
+    const { bucket, status, limit, cursor } = flags;
+    const page = await this.call(flags, 'documents.list', { bucket, status, limit, cursor });
+    const { formatBytes } = await import('../../src/cli/table.ts');
+    await this.showTable('documents', page.data, [
+      ['id', (document) => document.id],
+      ['file', (document) => document.source_path ?? document.file_name, 'may be cut'],
+      ['type', (document) => document.file_type],
+      ['size', (document) => formatBytes(document.size_bytes)],
+      ['status', (document) => document.status],
+      ['pages', (document) => document.page_count],
+      ['chunks', (document) => document.chunks_count],
+      ['job', (document) => document.job_id],
+      ['created', (document) => document.created_at],
+      ['reason', (document) => document.error_message, 'may be cut'],
+    ]);
+    if (page.next_cursor !== null)
+      this.logToStderr(`there are more documents; continue with --cursor ${page.next_cursor}`);
+    return page;
   }
 }

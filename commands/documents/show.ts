@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
-import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsShow extends BaseCommand {
   static override setsUp = false;
@@ -15,15 +15,12 @@ export default class DocumentsShow extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsShow);
     const selection = selectionOf(args, flags);
-    return this.withOperator(flags, async ({ sql }, operator) => {
-      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
-      const { listPage } = await import('../../src/operations/list-page.ts');
-      const documents = await selectDocuments(sql, operator, selection);
-      for (const [at, document] of documents.entries()) {
-        if (at > 0) this.log('');
-        await this.showFields(document);
-      }
-      return selection.names?.length === 1 ? documents[0] : listPage(documents);
-    });
+    const documents = await this.call(flags, 'documents.select', selection, SELECTION_NAMES);
+    for (const [at, document] of documents.entries()) {
+      if (at > 0) this.log('');
+      await this.showFields(document);
+    }
+    const { listPage } = await import('../../src/operations/list-page.ts');
+    return selection.names?.length === 1 ? documents[0] : listPage(documents);
   }
 }

@@ -60,7 +60,9 @@ export default class DocumentsSync extends BaseCommand {
     if (flags.watch && this.jsonEnabled()) throw invalidRequest('--watch prints no JSON; leave out --json', 'watch');
     if (flags.watch && flags['dry-run']) throw invalidRequest('give --watch or --dry-run, not both', 'watch');
     const [include, exclude] = [listOf(flags.include), listOf(flags.exclude)];
-    return this.withOperator(flags, async (appliance, operator, signal) => {
+    return this.withSession(flags, async (session, signal) => {
+      const appliance = await session.open();
+      const operator = await appliance.access.operator(flags.org);
       const { keepInSync, resolveSyncedFolder, syncFolder } = await import('../../src/cli/sync-folder.ts');
       const { findBucket } = await import('../../src/documents/buckets.ts');
       const place = await resolveSyncedFolder(args.folder, appliance.config.dataDir);
@@ -72,7 +74,7 @@ export default class DocumentsSync extends BaseCommand {
         confirmDeletion: (vanished: readonly { readonly sourcePath: string }[]) =>
           confirm(describeDeletion(vanished), flags.yes, signal),
       };
-      const sync = () => syncFolder(appliance, operator, { place, bucketId, prefix, globs }, options, signal);
+      const sync = () => syncFolder(session, appliance, operator, { place, bucketId, prefix, globs }, options, signal);
       if (flags.watch) return keepInSync(place, sync, (report) => void this.#show(report), signal);
       const report = await sync();
       await this.#show(report);

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
-import { documentArg, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
+import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsText extends BaseCommand {
   static override setsUp = false;
@@ -16,14 +16,13 @@ export default class DocumentsText extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsText);
     const selection = selectionOf(args, flags);
-    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
+    return this.withSession(flags, async (session) => {
       const { readTextOf } = await import('../../src/cli/read-documents.ts');
-      const { selectDocuments } = await import('../../src/cli/select-documents.ts');
       const { listPage } = await import('../../src/operations/list-page.ts');
-      const documents = await selectDocuments(sql, operator, selection);
+      const documents = await session.call('documents.select', selection, SELECTION_NAMES);
       const texts = [];
       for (const document of documents) {
-        const text = await readTextOf({ sql, objects }, operator, document, signal);
+        const text = await readTextOf(session, document);
         if (documents.length > 1) this.log(`==> ${document.source_path ?? document.file_name} (${document.id}) <==`);
         this.log(text.text);
         if (this.jsonEnabled()) texts.push(text);

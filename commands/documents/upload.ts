@@ -90,9 +90,9 @@ export default class DocumentsUpload extends BaseCommand {
     );
     const { collectFiles } = await import('../../src/cli/collect-files.ts');
     const collection = await collectFiles(args.path, { recursive: flags.recursive, stdinName: flags.name });
-    return this.withOperator(flags, async (appliance, operator, signal) => {
+    return this.withSession(flags, async (session, signal) => {
       const { uploadCollection } = await import('../../src/cli/upload-collection.ts');
-      const report = await uploadCollection(appliance, operator, collection, {
+      const report = await uploadCollection(session, collection, {
         bucket: flags.bucket,
         request,
         wait: !flags['no-wait'],

@@ -33,24 +33,20 @@ export default class IndexReembed extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReembed);
     const request = { bucket: flags.bucket, model: flags.model };
-    return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { reembed } = appliance.ingest;
-      const { queueReembed } = await import('../../src/ingest/reindex/reembed-job.ts');
-      const plan = await queueReembed(reembed, operator, request, { dryRun: true });
+    return this.withSession(flags, async (session, signal) => {
+      const plan = await session.call('index.reembed', { ...request, dry_run: true });
       const { describeReembed } = await import('../../src/cli/reprojection.ts');
       this.logToStderr(describeReembed(flags.bucket, plan));
       if (flags['dry-run']) return plan;
       await confirm('Go on?', flags.yes, signal);
-      const reply = await queueReembed(reembed, operator, request, { dryRun: false });
+      const reply = await session.call('index.reembed', { ...request, dry_run: false });
       if (reply.job_id === null || !flags.wait) return this.#report(reply);
       const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
-      const { countReindexedChunks } = await import('../../src/search/reindex-store.ts');
       const jobId = reply.job_id;
       const job = await waitForJob(
-        appliance,
-        operator,
+        session,
         { id: jobId, kind: 'reindex', label: 'embedding chunks' },
-        { readProgress: async () => (await countReindexedChunks(appliance.sql, [jobId])).get(jobId) ?? null, signal },
+        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
       );
       this.log(`${job.chunks_count} chunks of ${flags.bucket} are embedded by ${reply.model}`);
       return { ...reply, status: job.status, actual_cost: job.actual_cost };

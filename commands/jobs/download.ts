@@ -26,18 +26,17 @@ export default class JobsDownload extends BaseCommand {
     const { invalidRequest } = await import('../../src/platform/errors.ts');
     if (flags.out === '-' && this.jsonEnabled())
       throw invalidRequest('--out - writes the file to stdout; leave out --json', 'out');
-    return this.withOperator(flags, async ({ sql, objects }, operator, signal) => {
-      const { findJobFile } = await import('../../src/documents/job-documents.ts');
+    return this.withSession(flags, async (session, signal) => {
       const { localName, saveFile, writeToStdout } = await import('../../src/cli/save-file.ts');
-      const found = await findJobFile(sql, objects, operator, args.id);
+      const { output, body } = await session.receive('jobs.file', { id: args.id });
       if (flags.out === '-') {
-        await writeToStdout(found.open(), signal);
+        await writeToStdout(body, signal);
         return undefined;
       }
-      const file = flags.out ?? localName(found.fileName);
-      await saveFile(found.open(), file, { force: flags.force, signal });
-      this.log(`saved ${file} (${found.sizeBytes} bytes)`);
-      return { id: args.id, file, media_type: found.mediaType, size_bytes: found.sizeBytes };
+      const file = flags.out ?? localName(output.file_name);
+      await saveFile(body, file, { force: flags.force, signal });
+      this.log(`saved ${file} (${output.size_bytes} bytes)`);
+      return { id: args.id, file, media_type: output.media_type, size_bytes: output.size_bytes };
     });
   }
 }

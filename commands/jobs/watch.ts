@@ -1,8 +1,8 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { parseRequest } from '../../src/cli/parse-request.ts';
-import type { Sql } from '../../src/platform/postgres.ts';
+import { hasScreen } from '../../src/cli/output.ts';
+import type { JobsSelection } from '../../src/jobs/watch.ts';
 
 export default class JobsWatch extends BaseCommand {
   static override setsUp = false;
@@ -40,39 +40,23 @@ export default class JobsWatch extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(JobsWatch);
-    const { JobKind, JobStatus } = await import('../../src/jobs/schema.ts');
-    const { z } = await import('zod');
-    const Choice = z.object({ kind: JobKind.optional(), status: JobStatus.optional() });
-    const { kind, status } = parseRequest(Choice, { kind: flags.kind, status: flags.status });
-    const { watchInLines, watchOnce, watchOnScreen } = await import('../../src/cli/watch-jobs.ts');
-    const { JobsSelector } = await import('../../src/jobs/watch.ts');
-    const { hasScreen } = await import('../../src/cli/output.ts');
+    const { bucket, kind, status, interval } = flags;
+    const { beginWatch, watchInLines, watchOnce, watchOnScreen } = await import('../../src/cli/watch-jobs.ts');
     const isScreen = hasScreen() && !this.jsonEnabled();
-    return this.withAppliance(
+    // Log lines on the terminal would break the table.
+    const settings = isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {};
+    return this.withSession(
       flags,
-      async (appliance, signal) => {
-        const { sql } = appliance;
-        const operator = await appliance.access.operator(flags.org);
-        const { findBucket } = await import('../../src/documents/buckets.ts');
-        const { jobVisibleTo } = await import('../../src/documents/visibility.ts');
-        const { countTexts } = await import('../../src/bulk/store.ts');
-        const bucket = flags.bucket === undefined ? null : await findBucket(sql, operator.orgId, flags.bucket);
-        const run = {
-          ...{ sql, orgId: operator.orgId, bucketId: bucket?.id, kind, signal, countTexts },
-          visible: (tx: Sql) => jobVisibleTo(tx, operator),
-          title: `jobs of ${flags.org}${bucket === null ? '' : ` in ${bucket.name}`}`,
-          selector: new JobsSelector({ status: status ?? null, openId: null }),
-          intervalMs: flags.interval * 1000,
-          untilDone: flags['until-done'],
-        };
-        if (this.jsonEnabled()) return watchOnce(run);
-        if (!isScreen) return watchInLines(run, (line) => this.log(line));
+      async (session, signal) => {
+        const options = { org: flags.org, untilDone: flags['until-done'] };
+        const run = await beginWatch(session, { bucket, kind, status, interval }, options);
+        if (this.jsonEnabled()) return watchOnce(run, signal);
+        if (!isScreen) return watchInLines(run, (line) => this.log(line), signal);
         const { jobActions } = await import('../../src/cli/job-actions.ts');
-        const actions = jobActions(appliance.jobs.operations, operator);
-        this.log(await watchOnScreen({ ...run, actions }, process));
+        const selection = { status: (status ?? null) as JobsSelection['status'], openId: null };
+        this.log(await watchOnScreen({ ...run, actions: jobActions(session), selection }, process, signal));
       },
-      // Log lines on the terminal would break the table.
-      { settings: isScreen && process.stderr.isTTY ? { log_level: 'silent' } : {} },
+      { settings },
     );
   }
 }

@@ -33,9 +33,7 @@ export default class SourcesSync extends BaseCommand {
         return reply;
       }
       const { describeCounts, waitForSync } = await import('../../src/cli/wait-for-sync.ts');
-      const appliance = await session.open();
-      const operator = await appliance.access.operator(flags.org);
-      const source = await waitForSync(appliance, operator, reply.id, signal);
+      const source = await waitForSync(session, reply.id, signal);
       if (source.error_message !== null) note(`warning: ${source.error_message}`);
       this.log(`${source.name}: ${describeCounts(source)}`);
       return source;

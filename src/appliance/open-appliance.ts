@@ -23,6 +23,7 @@ import { eraseRunsAbout, openWorkflows } from '../workflows/open-workflows.ts';
 import type { Appliance } from './appliance.ts';
 import { readinessCheck } from './check-ready.ts';
 import { claimStorage } from './claim-storage.ts';
+import type { Database } from './find-database.ts';
 import { OpenParts } from './open-parts.ts';
 import { MIGRATIONS, openStores } from './stores.ts';
 
@@ -33,11 +34,12 @@ const HOUSEKEEPING_MS = 60_000;
  * all domains; a new domain adds one line here.
  *
  * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
+ * @param options.database result of `findDatabase`, if that was called while this module was loaded
  * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and those of each `open…`
  */
 export async function openAppliance(
   config: Config,
-  options: { readonly logger: Logger; readonly poolMax?: number },
+  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<Database> },
 ): Promise<Appliance> {
   const { logger } = options;
   const opened = new OpenParts();

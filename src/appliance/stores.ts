@@ -4,9 +4,7 @@ import { hasSecretKeyCheck } from '../access/organization-store.ts';
 import { secretKeyMissing } from '../access/secret-key-check.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { openNotifier } from '../jobs/open-jobs.ts';
-import { releaseBallastIfFull } from '../platform/ballast.ts';
 import type { Config } from '../platform/config.ts';
-import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type Metrics, openMetrics } from '../platform/metrics.ts';
@@ -33,7 +31,7 @@ import {
   secretKeyFile,
 } from '../platform/secret-key.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
-import { makeDataDir } from './data-dir.ts';
+import { type Database, findDatabase } from './find-database.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -61,16 +59,16 @@ export interface Stores {
  * Find or start PostgreSQL, bring its schema up to date, and open files, Redis and threads.
  *
  * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
+ * @param options.database result of `findDatabase`, if that was called before
  * @throws AppError `data_dir_unusable` (503), `database_too_new`, and what `checkServer` throws
  */
 export async function openStores(
   config: Config,
-  { logger, poolMax = 20 }: { readonly logger: Logger; readonly poolMax?: number },
+  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<Database> },
   opened: OpenParts,
 ): Promise<Stores> {
-  makeDataDir(config, logger);
-  await releaseBallastAtStart(config.dataDir, logger);
-  const database = await findDatabase(config, logger, opened);
+  const { logger, poolMax = 20 } = options;
+  const database = opened.add(await (options.database ?? findDatabase(config, logger)));
   const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
   const sql = openSql(database.pooled, pool, opened);
   const direct = openSql(
@@ -132,8 +130,7 @@ export async function openDatabase(
   applicationName = 'service',
 ): Promise<{ sql: Sql; close(): Promise<void> }> {
   const opened = new OpenParts();
-  makeDataDir(config, logger);
-  const { direct } = await findDatabase(config, logger, opened);
+  const { direct } = opened.add(await findDatabase(config, logger));
   const sql = openSql(direct, { poolMax: 2, applicationName, logger }, opened);
   try {
     await checkServers(config, sql, null);
@@ -157,20 +154,6 @@ function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres
   return sql;
 }
 
-/** Find the operator's PostgreSQL, or the embedded one, which is started if it does not run. */
-async function findDatabase(
-  config: Config,
-  logger: Logger,
-  opened: OpenParts,
-): Promise<{ readonly pooled: PostgresTarget; readonly direct: PostgresTarget }> {
-  if (config.databaseUrl) {
-    return { pooled: { url: config.databaseUrl }, direct: { url: config.databaseDirectUrl ?? config.databaseUrl } };
-  }
-  const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
-  opened.add({ close: () => embedded.release() });
-  return { pooled: embedded.connection, direct: embedded.connection };
-}
-
 /** Check the servers that the operator configured; the embedded one is ours. `sql` is null if only `direct` is open. */
 async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promise<void> {
   const { databaseUrl, databaseDirectUrl } = config;
@@ -178,16 +161,6 @@ async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promi
   const isOne = databaseDirectUrl === null || databaseDirectUrl.reveal() === databaseUrl.reveal();
   await checkServer(direct, databaseDirectUrl ?? databaseUrl, isOne ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL');
   if (!isOne && sql !== null) await checkServer(sql, databaseUrl, 'DATABASE_URL');
-}
-
-/** PostgreSQL does not start on a full disk, and no chore can help it. */
-async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
-  const freed = await releaseBallastIfFull(dataDir);
-  if (freed === null) return;
-  logger.error(
-    { freed_bytes: freed, data_dir: dataDir },
-    'the disk is full: the ballast file was deleted; free some space',
-  );
 }
 
 /**

@@ -32,6 +32,8 @@ export interface ApplianceOptions {
   readonly settings?: Record<string, unknown>;
   /** True for a long-running process: log level and number of connections are those of the settings. */
   readonly isService?: boolean;
+  /** True for a command that leaves the embedded PostgreSQL running for some seconds, for the next command. */
+  readonly isShort?: boolean;
 }
 
 /**
@@ -120,6 +122,7 @@ export abstract class BaseCommand extends Command {
   protected async withSession<T>(
     flags: SessionFlags,
     use: (session: Session, signal: AbortSignal) => Promise<T>,
+    options: ApplianceOptions = {},
   ): Promise<T> {
     const { openSession } = await import('./session.ts');
     const { processEnvironment } = await import('../platform/environment.ts');
@@ -127,7 +130,7 @@ export abstract class BaseCommand extends Command {
     return this.untilDone(async (signal) => {
       let opened: Appliance | null = null;
       const openAppliance = async () => {
-        opened = await this.#openAppliance(await this.#loadChecked(flags));
+        opened = await this.#openAppliance(await this.#loadChecked(flags, options), { ...options, isShort: true });
         return opened;
       };
       const { version } = this.config;
@@ -182,15 +185,15 @@ export abstract class BaseCommand extends Command {
     return config;
   }
 
-  async #openAppliance(config: Config, { isService }: ApplianceOptions = {}): Promise<Appliance> {
-    const { openAppliance } = await import('../appliance/open-appliance.ts');
+  async #openAppliance(config: Config, { isService, isShort }: ApplianceOptions = {}): Promise<Appliance> {
+    const { findDatabase } = await import('../appliance/find-database.ts');
     const { openLogger } = await import('../platform/logger.ts');
-    return openAppliance(
-      config,
-      isService
-        ? { logger: openLogger(config.logLevel) }
-        : { logger: await this.openCommandLogger(config), poolMax: COMMAND_POOL_MAX },
-    );
+    const logger = isService ? openLogger(config.logLevel) : await this.openCommandLogger(config);
+    // The database starts while the domains are loaded.
+    const database = findDatabase(config, logger, { isShort: isShort ?? false });
+    database.catch(() => undefined);
+    const { openAppliance } = await import('../appliance/open-appliance.ts');
+    return openAppliance(config, { logger, database, ...(isService ? {} : { poolMax: COMMAND_POOL_MAX }) });
   }
 
   /** Open the installation like `withAppliance`, and act as the operator for one organization. */

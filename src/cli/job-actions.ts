@@ -1,17 +1,16 @@
-import type { Caller } from '../access/caller.ts';
-import { cancelJob, type JobOperations, reprocessJob } from '../jobs/operations.ts';
 import { oneLine } from '../platform/printable.ts';
 import type { JobActions } from '../tui/jobs-watch-state.ts';
+import type { Session } from './session.ts';
 
 /** Make the actions that keys of the job table trigger; they act as the operator. */
-export function jobActions(operations: JobOperations, operator: Caller): JobActions {
+export function jobActions(session: Session): JobActions {
   return {
     async cancel(job, { force }) {
-      const { detail } = await cancelJob(operations, operator, job.id, { force });
-      return detail ?? `cancelled ${oneLine(job.file_name)}`;
+      await session.call('jobs.cancel', { id: job.id, force });
+      return `cancelled ${oneLine(job.file_name)}`;
     },
     async reprocess(job) {
-      const { id } = await reprocessJob(operations, operator, job.id);
+      const { id } = await session.call('jobs.reprocess', { id: job.id });
       return `queued again as ${id}: ${oneLine(job.file_name)}`;
     },
   };

@@ -1,7 +1,6 @@
-import type { Appliance } from '../appliance/appliance.ts';
-import { hasLiveWorker } from '../appliance/live-workers.ts';
 import type { JobKind } from '../jobs/schema.ts';
 import type { Service } from '../platform/lifecycle.ts';
+import type { Session } from './session.ts';
 
 /** Time after Ctrl-C at which the worker of a command returns its jobs to the queue. */
 const DRAIN_MS = 2_000;
@@ -13,12 +12,13 @@ export interface OwnWorker {
   stop(): Promise<void>;
 }
 
-export function ownWorker(appliance: Appliance, signal: AbortSignal, kind: JobKind = 'ingest'): OwnWorker {
+export function ownWorker(session: Session, signal: AbortSignal, kind: JobKind = 'ingest'): OwnWorker {
   const options = { drainMs: DRAIN_MS };
   const started: Service[] = [];
   return {
     async ensure() {
-      if (started.length > 0 || (await hasLiveWorker(appliance, kind))) return;
+      if (started.length > 0 || (await session.call('jobs.hasWorker', { kind }))) return;
+      const appliance = await session.open();
       // The reaper starts too: a worker that was killed before may have left leases.
       const worker =
         kind === 'bulk' ? appliance.jobs.worker('embed', options) : appliance.jobs.worker('ingest', options);

@@ -1,24 +1,14 @@
-import type { Caller } from '../access/caller.ts';
 import type { DocumentView } from '../documents/schema.ts';
-import type { ArtifactChunk } from '../ingest/artifact.ts';
-import { type DocumentText, type ReadingContext, readChunkWindow, readDocumentText } from '../ingest/document-text.ts';
-import { describePlace } from './search-results.ts';
-
-const RANGE_CHARACTERS = 200_000;
+import type { DocumentText } from '../ingest/document-text.ts';
+import { describePlace } from './describe-place.ts';
+import type { Session } from './session.ts';
 
 /** Read the whole text of a document. @throws AppError `document_not_ready` (409) */
-export async function readTextOf(
-  context: ReadingContext,
-  caller: Caller,
-  { id, bucket_id: bucket }: DocumentView,
-  signal: AbortSignal,
-): Promise<DocumentText> {
-  const read = (offset: number) =>
-    readDocumentText(context, caller, { bucket, document: id }, { offset, limit: RANGE_CHARACTERS }, signal);
-  const first = await read(0);
+export async function readTextOf(session: Session, { id, bucket_id: bucket }: DocumentView): Promise<DocumentText> {
+  const first = await session.call('documents.text', { bucket, document: id, offset: 0 });
   const parts = [first.text];
   for (let next = first.next_offset; next !== null; ) {
-    const range = await read(next);
+    const range = await session.call('documents.text', { bucket, document: id, offset: next });
     parts.push(range.text);
     next = range.next_offset;
   }
@@ -31,20 +21,18 @@ export interface ShownChunk {
   readonly chunk_index: number;
   readonly text: string;
   readonly token_count: number;
-  readonly locator: ArtifactChunk['locator'];
+  readonly locator: Parameters<typeof describePlace>[0];
   /** Page, sheet or slide, and headings, in one line. */
   readonly place: string;
 }
 
 /** Read consecutive chunks of a document. @throws AppError `document_not_ready` (409) */
 export async function readChunksOf(
-  context: ReadingContext,
-  caller: Caller,
+  session: Session,
   { id }: DocumentView,
   window: { readonly first: number; readonly count: number },
-  signal: AbortSignal,
 ): Promise<{ chunks: ShownChunk[]; isMore: boolean }> {
-  const { chunks, isMoreAfter } = await readChunkWindow(context, caller, id, window, signal);
+  const { chunks, isMoreAfter } = await session.call('documents.chunks', { document: id, ...window });
   const shown = chunks.map(({ index, text, token_count, locator }) => ({
     ...{ document_id: id, chunk_index: index, text, token_count, locator },
     place: describePlace(locator).join(' · '),

@@ -1,7 +1,8 @@
 import { analyse } from '../language/analyser.ts';
 import { locateTerms } from '../language/locate-terms.ts';
 import { oneLine, printable } from '../platform/printable.ts';
-import type { Locator, SearchResult } from '../search/schema.ts';
+import type { SearchResult } from '../search/schema.ts';
+import { describePlace } from './describe-place.ts';
 import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -40,19 +41,6 @@ function titleOf(result: SearchResult, index: number): string {
     .join('');
   const title = `${paint('bold', oneLine(source_path ?? file_name))}${paint('dim', oneLine(place))}`;
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
-}
-
-/** Describe a place in a document: its sheet, slide or pages, and its headings. */
-export function describePlace(locator: Locator): string[] {
-  const headings = locator.heading_path.length === 0 ? [] : [locator.heading_path.join(' › ')];
-  return [...placeOf(locator), ...headings];
-}
-
-function placeOf({ page, page_end, sheet, slide }: Locator): string[] {
-  if (sheet !== undefined) return [`sheet ${sheet}`];
-  if (slide !== undefined) return [`slide ${slide}`];
-  if (page === null) return [];
-  return [page_end && page_end > page ? `pages ${page}–${page_end}` : `page ${page}`];
 }
 
 /** Make a function that highlights the words of a query, in all their forms. */

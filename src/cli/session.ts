@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import type { Appliance } from '../appliance/appliance.ts';
 import { askServer, findServers } from '../operations/ask-server.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../operations/registry.ts';
-import { OTHER_VERSION, type Request, readReply, UNKNOWN_OPERATION } from '../operations/wire.ts';
+import type { Outcome } from '../operations/run-operation.ts';
+import { OTHER_VERSION, readReply, UNKNOWN_OPERATION } from '../operations/wire.ts';
 import { configFileOf, dataDirOf } from '../platform/environment.ts';
 import { AppError } from '../platform/errors.ts';
 import { osUserName } from '../platform/os-user.ts';
@@ -23,6 +25,17 @@ export interface Session {
     input: OperationInput<Name>,
     names?: FieldNames,
   ): Promise<OperationOutput<Name>>;
+  /** Run an operation that takes bytes. `openBody` opens them when they are sent. */
+  send<Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+    openBody: () => Readable,
+  ): Promise<OperationOutput<Name>>;
+  /** Run an operation whose output comes with bytes; the caller reads or destroys them. */
+  receive<Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+  ): Promise<{ readonly output: OperationOutput<Name>; readonly body: Readable }>;
   /** Open the installation in this process, for work that a server does not do for a command, such as waiting. */
   open(): Promise<Appliance>;
 }
@@ -38,6 +51,8 @@ export interface SessionOptions {
   readonly openAppliance: () => Promise<Appliance>;
 }
 
+type OpenBody = (() => Readable) | null;
+
 /** Open a session. It asks the running server; only if there is none, it opens the installation at the first call. */
 export function openSession(options: SessionOptions): Session {
   const osUser = osUserName();
@@ -47,25 +62,33 @@ export function openSession(options: SessionOptions): Session {
     opened ??= options.openAppliance();
     return opened;
   };
-  const inProcess = async (operation: string, input: unknown): Promise<unknown> => {
+  const inProcess = async (operation: string, input: unknown, openBody: OpenBody): Promise<Outcome> => {
     const { prepareOperation } = await import('../operations/run-operation.ts');
     const prepared = await prepareOperation(operation, input);
-    return prepared.run({ appliance: await open(), org, osUser, signal });
+    const appliance = await open();
+    return prepared.run({ appliance, org, osUser, signal, closing: signal, body: openBody?.() ?? null });
   };
-  const run = async (operation: string, input: unknown): Promise<unknown> => {
-    if (opened !== null) return inProcess(operation, input);
+  const runAnywhere = async (operation: string, input: unknown, openBody: OpenBody): Promise<Outcome> => {
+    if (opened !== null) return inProcess(operation, input, openBody);
     const request = { version: options.version, operation, input, org, osUser };
-    const asked = await askAnyServer(options, request);
-    return asked === null ? inProcess(operation, input) : asked.result;
+    return (await askAnyServer(options, request, openBody)) ?? inProcess(operation, input, openBody);
   };
+  const run = (operation: string, input: unknown, names: FieldNames = {}, openBody: OpenBody = null) =>
+    runAnywhere(operation, input, openBody).catch((error: unknown) => {
+      throw nameFault(error, names);
+    });
   return {
     open,
-    async call(name, input, names = {}) {
-      try {
-        return (await run(name, input)) as OperationOutput<typeof name>;
-      } catch (error) {
-        throw nameFault(error, names);
-      }
+    async call(name, input, names) {
+      return (await run(name, input, names)).result as OperationOutput<typeof name>;
+    },
+    async send(name, input, openBody) {
+      return (await run(name, input, {}, openBody)).result as OperationOutput<typeof name>;
+    },
+    async receive(name, input) {
+      const { result, body } = await run(name, input);
+      if (body === null) throw new Error(`the operation ${name} sends no bytes`);
+      return { output: result as OperationOutput<typeof name>, body };
     },
   };
 }
@@ -73,14 +96,15 @@ export function openSession(options: SessionOptions): Session {
 /** Ask the servers of the data directory, the newest first; null if none of them runs. */
 async function askAnyServer(
   { dataDir, env, version, signal }: SessionOptions,
-  request: Request,
-): Promise<{ readonly result: unknown } | null> {
+  request: Parameters<typeof askServer>[1],
+  openBody: OpenBody,
+): Promise<Outcome | null> {
   const directory = await findDataDir(dataDir, env);
   for (const server of findServers(directory, env, version)) {
-    const reply = await askServer(server, request, signal);
-    if (reply === null) continue;
+    const answer = await askServer(server, request, signal, openBody);
+    if (answer === null) continue;
     try {
-      return { result: readReply(reply) };
+      return { result: readReply(answer.reply), body: answer.body };
     } catch (error) {
       const isOther = error instanceof AppError && [UNKNOWN_OPERATION, OTHER_VERSION].includes(error.code);
       if (!isOther) throw error;

@@ -10,6 +10,7 @@ import { SourceFault } from '../memory/readers/source-reader.ts';
 import { AppError } from '../platform/errors.ts';
 import { compareFolder, type FolderDifference, type SyncedFolder } from './compare-folder.ts';
 import { note } from './output.ts';
+import type { Session } from './session.ts';
 import { uploadCollection } from './upload-collection.ts';
 
 /** Interval at which a watched folder is compared even if no change was reported. */
@@ -69,6 +70,7 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
  * content, and delete documents of files that are gone if that is asked for.
  */
 export async function syncFolder(
+  session: Session,
   appliance: Appliance,
   caller: Caller,
   folder: SyncedFolder,
@@ -83,7 +85,7 @@ export async function syncFolder(
   const { vanished } = difference;
   if (options.dryRun) return reportOf(folder, difference, planOf(difference, options), true);
   if (options.delete && vanished.length > 0) await options.confirmDeletion(vanished);
-  const uploaded = await upload(appliance, caller, folder, difference, options, signal);
+  const uploaded = await upload(session, folder, difference, options, signal);
   const deleted = options.delete ? await deleteAll(appliance, caller, folder, vanished, signal) : [];
   return reportOf(folder, difference, [...uploaded, ...deleted], false);
 }
@@ -136,8 +138,7 @@ function planOf({ added, changed, vanished }: FolderDifference, options: SyncOpt
 }
 
 async function upload(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   { bucketId }: SyncedFolder,
   { added, changed }: FolderDifference,
   { wait }: SyncOptions,
@@ -147,7 +148,7 @@ async function upload(
   const request = UploadRequest.parse({ on_duplicate: 'replace', source_path: '-' });
   const collection = { files: [...added, ...changed], skipped: [], unreadable: [] };
   const options = { bucket: bucketId, request, wait, signal };
-  const report = await uploadCollection(appliance, caller, collection, options);
+  const report = await uploadCollection(session, collection, options);
   const replaced = new Set(changed.map(({ sourcePath }) => sourcePath));
   return report.data.map(({ source_path, id, status, error }) => ({
     source_path,

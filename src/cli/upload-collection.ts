@@ -1,14 +1,10 @@
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
-import { hasLiveWorker } from '../appliance/live-workers.ts';
-import { findBucket } from '../documents/buckets.ts';
-import { findCollection } from '../documents/store.ts';
 import type { UploadRequest } from '../ingest/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FileCollection } from './collect-files.ts';
 import { note } from './output.ts';
 import { type OwnWorker, ownWorker } from './own-worker.ts';
 import { openProgress, type Progress } from './progress.ts';
+import type { Session } from './session.ts';
 import { type FileOutcome, failedFile, uploadFiles, waitForJobs } from './upload-files.ts';
 
 export interface UploadReport {
@@ -30,20 +26,19 @@ export interface UploadReport {
  *   errors that concern all files
  */
 export async function uploadCollection(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   collection: FileCollection,
   options: { bucket: string; request: UploadRequest; wait: boolean; signal: AbortSignal },
 ): Promise<UploadReport> {
   const { request, signal } = options;
-  const bucket = await findBucket(appliance.sql, caller.orgId, options.bucket);
-  if (request.collection_id) await findCollection(appliance.sql, caller.orgId, bucket.id, request.collection_id);
+  const place = { bucket: options.bucket, collection: request.collection_id ?? null };
+  const { bucket_id: bucketId, hasWorker } = await session.call('documents.target', place);
   if (collection.files.length + collection.unreadable.length === 0) throw nothingToUpload(collection);
 
   const outcomes = collection.unreadable.map(({ path, sourcePath, code }) =>
     failedFile(sourcePath, 'file_unreadable', `cannot read ${path} (${code})`),
   );
-  const worker = ownWorker(appliance, signal);
+  const worker = ownWorker(session, signal);
   const progress = await openProgress();
   const onOutcome = (outcome: FileOutcome) => {
     step(progress, outcome);
@@ -54,15 +49,10 @@ export async function uploadCollection(
     if (options.wait) await worker.ensure();
     progress.begin('uploading', collection.files.length + outcomes.length);
     outcomes.forEach(onOutcome);
-    await uploadFiles(appliance, caller, { bucketId: bucket.id, request }, collection.files, {
-      outcomes,
-      onOutcome,
-      signal,
-    });
+    await uploadFiles(session, { bucketId, request }, collection.files, { outcomes, onOutcome, signal });
     final = outcomes;
-    if (options.wait) final = await processFiles(appliance, caller, outcomes, { worker, progress, signal });
-    else if (!(await hasLiveWorker(appliance)))
-      note('no worker is running; start "service serve" to process the files');
+    if (options.wait) final = await processFiles(session, outcomes, { worker, progress, signal });
+    else if (!hasWorker) note('no worker is running; start "service serve" to process the files');
   } catch (error) {
     progress.close();
     if (signal.aborted) {
@@ -77,7 +67,7 @@ export async function uploadCollection(
   final.sort((a, b) => (a.source_path < b.source_path ? -1 : 1));
   return {
     object: 'list',
-    bucket_id: bucket.id,
+    bucket_id: bucketId,
     data: final,
     counts: countByStatus(final),
     skipped: collection.skipped,
@@ -85,15 +75,14 @@ export async function uploadCollection(
 }
 
 async function processFiles(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   outcomes: FileOutcome[],
   { worker, progress, signal }: { worker: OwnWorker; progress: Progress; signal: AbortSignal },
 ): Promise<FileOutcome[]> {
   const queued = outcomes.filter((outcome) => outcome.status === 'queued').length;
   if (queued === 0) return outcomes;
   progress.begin('processing', queued);
-  return waitForJobs(appliance, caller, outcomes, {
+  return waitForJobs(session, outcomes, {
     ensureWorker: () => worker.ensure(),
     onOutcome: (outcome) => step(progress, outcome),
     signal,

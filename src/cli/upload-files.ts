@@ -2,15 +2,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
-import { listVisibleFinishedJobs } from '../documents/job-documents.ts';
 import type { UploadReply, UploadRequest } from '../ingest/schema.ts';
-import { uploadDocument } from '../ingest/upload.ts';
 import type { JobView } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FoundFile } from './collect-files.ts';
 import { fileError } from './read-lines.ts';
+import type { Session } from './session.ts';
 
 const UPLOADS_AT_ONCE = 4;
 const READ_BYTES = 256 * 1024;
@@ -42,8 +39,7 @@ export type OnOutcome = (outcome: FileOutcome) => void;
  * @throws AppError for errors that concern all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
  */
 export async function uploadFiles(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   target: { readonly bucketId: string; readonly request: UploadRequest },
   files: readonly FoundFile[],
   run: { readonly outcomes: FileOutcome[]; readonly onOutcome: OnOutcome; readonly signal: AbortSignal },
@@ -52,7 +48,7 @@ export async function uploadFiles(
   const uploadOneByOne = async () => {
     for (const file of queue) {
       run.signal.throwIfAborted();
-      const outcome = await uploadFile(appliance, caller, target, file, run.signal);
+      const outcome = await uploadFile(session, target, file, run.signal);
       run.outcomes.push(outcome);
       run.onOutcome(outcome);
     }
@@ -62,22 +58,20 @@ export async function uploadFiles(
 }
 
 async function uploadFile(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   target: { readonly bucketId: string; readonly request: UploadRequest },
   file: FoundFile,
   signal: AbortSignal,
 ): Promise<FileOutcome> {
+  const send = (fileName: string, sizeBytes: number | null, openBody: () => Readable) => {
+    const request = { ...target.request, source_path: file.sourcePath };
+    const input = { bucket: target.bucketId, file_name: fileName, size_bytes: sizeBytes, request };
+    return session.send('documents.upload', input, openBody);
+  };
   try {
-    const limitBytes = appliance.config.limits.uploadBytes;
     if (file.path === '-') {
-      const content = {
-        fileName: path.basename(file.sourcePath),
-        contentType: null,
-        openStream: () => Readable.from(readStdin(limitBytes, signal), { objectMode: false }),
-      };
-      const request = { ...target.request, source_path: file.sourcePath };
-      return toOutcome(file, await uploadDocument(appliance.ingest.uploads, caller, target.bucketId, content, request));
+      const openBody = () => Readable.from(readStdin(signal), { objectMode: false });
+      return toOutcome(file, await send(path.basename(file.sourcePath), null, openBody));
     }
     // The file is opened here to distinguish a file that cannot be read from a storage that cannot be written.
     const handle = await open(file.path).catch((error) => {
@@ -85,14 +79,8 @@ async function uploadFile(
     });
     try {
       const { size } = await handle.stat();
-      if (size > limitBytes) throw tooLarge(size, limitBytes);
-      const content = {
-        fileName: path.basename(file.path),
-        contentType: null,
-        openStream: () => Readable.from(readChunks(handle, signal), { objectMode: false }),
-      };
-      const request = { ...target.request, source_path: file.sourcePath };
-      return toOutcome(file, await uploadDocument(appliance.ingest.uploads, caller, target.bucketId, content, request));
+      const openBody = () => Readable.from(readChunks(handle, signal), { objectMode: false });
+      return toOutcome(file, await send(path.basename(file.path), size, openBody));
     } finally {
       await handle.close();
     }
@@ -113,12 +101,9 @@ async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenera
   }
 }
 
-async function* readStdin(limitBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  let sizeBytes = 0;
+async function* readStdin(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     signal.throwIfAborted();
-    sizeBytes += chunk.length;
-    if (sizeBytes > limitBytes) throw tooLarge(sizeBytes, limitBytes);
     yield chunk;
   }
 }
@@ -159,8 +144,7 @@ function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
  * @returns the outcomes in their order
  */
 export async function waitForJobs(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   outcomes: readonly FileOutcome[],
   run: { readonly ensureWorker: () => Promise<void>; readonly onOutcome: OnOutcome; readonly signal: AbortSignal },
 ): Promise<FileOutcome[]> {
@@ -171,7 +155,7 @@ export async function waitForJobs(
   );
   let nextCheckMs = performance.now() + WORKER_CHECK_MS;
   while (waiting.size > 0) {
-    for (const job of await listVisibleFinishedJobs(appliance.sql, caller, [...waiting.keys()])) {
+    for (const job of await session.call('jobs.finished', { ids: [...waiting.keys()] })) {
       for (const [index, outcome] of waiting.get(job.id) ?? []) {
         final[index] = finish(outcome, job);
         run.onOutcome(final[index]);
@@ -195,12 +179,4 @@ function finish(outcome: FileOutcome, job: JobView): FileOutcome {
   const category = job.error_category ?? job.status;
   const message = job.error_message ?? (job.status === 'cancelled' ? 'the job was cancelled' : 'the job failed');
   return { ...outcome, status: 'failed', error: { category, message } };
-}
-
-function tooLarge(sizeBytes: number, limitBytes: number): AppError {
-  return new AppError({
-    code: 'too_large',
-    status: 413,
-    message: `the file has ${sizeBytes} bytes; at most ${limitBytes} are allowed (limits.upload_bytes)`,
-  });
 }

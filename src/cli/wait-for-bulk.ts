@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
-import { getBulkJob } from '../bulk/bulk-jobs.ts';
 import type { BulkJobView } from '../bulk/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
+import type { Session } from './session.ts';
 
 const POLL_MS = 100;
 const WORKER_CHECK_MS = 5_000;
@@ -17,19 +15,14 @@ const WORKER_CHECK_MS = 5_000;
  *
  * @throws AppError `job_failed` (409, or 502 if the provider failed), `job_cancelled` (409), `interrupted`
  */
-export async function waitForBulk(
-  appliance: Appliance,
-  caller: Caller,
-  jobId: string,
-  signal: AbortSignal,
-): Promise<BulkJobView> {
-  const worker = ownWorker(appliance, signal, 'bulk');
+export async function waitForBulk(session: Session, jobId: string, signal: AbortSignal): Promise<BulkJobView> {
+  const worker = ownWorker(session, signal, 'bulk');
   const progress = await openProgress();
   try {
     await worker.ensure();
     let nextCheckMs = performance.now() + WORKER_CHECK_MS;
     for (let hasBegun = false; ; ) {
-      const job = await getBulkJob(appliance.sql, caller, jobId);
+      const job = await session.call('bulk.status', { id: jobId });
       const { input_count: total, completed_count: done } = job.metadata;
       if (!hasBegun) progress.begin('embedding', total);
       hasBegun = true;

@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
-import { getVisibleJob } from '../documents/job-documents.ts';
 import type { JobKind, JobView } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
+import type { Session } from './session.ts';
 
 const POLL_MS = 200;
 const WORKER_CHECK_MS = 5_000;
@@ -24,13 +22,12 @@ export interface JobProgressReading {
  * @throws AppError `job_failed`, `job_cancelled` (409); `interrupted`
  */
 export async function waitForJob(
-  appliance: Appliance,
-  caller: Caller,
+  session: Session,
   job: { readonly id: string; readonly kind: JobKind; readonly label: string },
   options: { readProgress: () => Promise<JobProgressReading | null>; signal: AbortSignal },
 ): Promise<JobView> {
   const { signal } = options;
-  const worker = ownWorker(appliance, signal, job.kind);
+  const worker = ownWorker(session, signal, job.kind);
   const progress = await openProgress();
   try {
     let hasBegun = false;
@@ -43,7 +40,7 @@ export async function waitForJob(
       if (reading && !hasBegun) progress.begin(job.label, reading.total);
       hasBegun ||= reading !== null;
       if (reading) progress.update(reading.done);
-      const view = await getVisibleJob(appliance.sql, caller, job.id);
+      const view = await session.call('jobs.show', { id: job.id });
       if (view.status === 'ready') return view;
       if (view.status === 'failed' || view.status === 'cancelled') throw endedBadly(view);
       await delay(POLL_MS, undefined, { signal });

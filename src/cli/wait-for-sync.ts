@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
 import type { SourceView } from '../memory/schema.ts';
-import { countPending } from '../memory/source-store.ts';
-import { findSource } from '../memory/sources.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
+import type { Session } from './session.ts';
 
 const POLL_MS = 200;
 const WORKER_CHECK_MS = 5_000;
@@ -18,21 +15,15 @@ const WORKER_CHECK_MS = 5_000;
  *
  * @throws AppError `sync_failed` (409), `interrupted`
  */
-export async function waitForSync(
-  appliance: Appliance,
-  caller: Caller,
-  id: string,
-  signal: AbortSignal,
-): Promise<SourceView> {
-  const worker = ownWorker(appliance, signal, 'sync');
+export async function waitForSync(session: Session, id: string, signal: AbortSignal): Promise<SourceView> {
+  const worker = ownWorker(session, signal, 'sync');
   const progress = await openProgress();
   try {
     await worker.ensure();
     let nextCheckMs = performance.now() + WORKER_CHECK_MS;
     let total = 0;
     for (;;) {
-      const source = await findSource(appliance.sql, caller, id);
-      const pending = await countPending(appliance.sql, caller.orgId, source.id);
+      const { source, pending } = await session.call('sources.progress', { source: id });
       if (source.sync_state !== 'syncing') {
         if (source.sync_state === 'error') throw failureOf(source);
         if (pending === 0) return source;

@@ -1,34 +1,57 @@
-import { createElement } from 'react';
-import { type JobsSelector, type JobsSnapshot, type WatchOptions, watchJobs } from '../jobs/watch.ts';
-import type { Sql } from '../platform/postgres.ts';
-import { JobsWatch } from '../tui/jobs-watch.ts';
+import type { JobsSelection, JobsSnapshot } from '../jobs/watch.ts';
+import { readJsonLines } from '../operations/json-lines.ts';
+import type { OperationInput } from '../operations/registry.ts';
 import type { JobActions } from '../tui/jobs-watch-state.ts';
 import { describeChanges, overview } from './job-changes.ts';
 import { hasColours } from './output.ts';
-import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
+import type { Session } from './session.ts';
+import type { ScreenRun } from './show-on-screen.ts';
 
-export interface JobsWatchRun extends WatchOptions {
-  readonly sql: Sql;
-  readonly orgId: string;
+/** Running watch of the jobs of an organization. */
+export interface JobsWatchRun {
   /** Title of the view, such as `jobs of acme`. */
   readonly title: string;
-  readonly selector: JobsSelector;
   /** End when no job is queued or in progress any more. */
   readonly untilDone: boolean;
+  /** Read the snapshots; called once. @throws the signal's reason; AppError `server_stopped` (503) */
+  snapshots(signal: AbortSignal): AsyncIterable<JobsSnapshot>;
+  /** Change what is shown, which triggers the next snapshot. */
+  select(selection: JobsSelection): Promise<void>;
+}
+
+/** Begin to watch jobs. @throws AppError `bucket_not_found` (404), `invalid_request` (400) */
+export async function beginWatch(
+  session: Session,
+  scope: OperationInput<'jobs.watch'>,
+  { org, untilDone }: { readonly org: string; readonly untilDone: boolean },
+): Promise<JobsWatchRun> {
+  const { output, body } = await session.receive('jobs.watch', scope);
+  return {
+    title: `jobs of ${org}${output.bucket === null ? '' : ` in ${output.bucket}`}`,
+    untilDone,
+    snapshots: (signal) => readJsonLines<JobsSnapshot>(body, signal),
+    async select({ status, openId: open }) {
+      await session.call('jobs.select', { watch: output.watch, status, open });
+    },
+  };
 }
 
 /** Return one snapshot; with `untilDone` the first one without live jobs. */
-export async function watchOnce(run: JobsWatchRun): Promise<JobsSnapshot> {
-  for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
+export async function watchOnce(run: JobsWatchRun, signal: AbortSignal): Promise<JobsSnapshot> {
+  for await (const snapshot of run.snapshots(signal)) {
     if (!run.untilDone || isDone(snapshot)) return snapshot;
   }
   throw new Error('the watch ended by itself');
 }
 
 /** Print one line for each change, until all jobs are done or the signal is aborted. Used without a terminal. */
-export async function watchInLines(run: JobsWatchRun, print: (line: string) => void): Promise<void> {
+export async function watchInLines(
+  run: JobsWatchRun,
+  print: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   let previous: JobsSnapshot | null = null;
-  for await (const snapshot of watchJobs(run.sql, run.orgId, run)) {
+  for await (const snapshot of run.snapshots(signal)) {
     for (const line of describeChanges(previous, snapshot)) print(line);
     if (run.untilDone && isDone(snapshot)) return;
     previous = snapshot;
@@ -42,24 +65,32 @@ export async function watchInLines(run: JobsWatchRun, print: (line: string) => v
  * @throws AppError `interrupted` (499) on Ctrl-C
  */
 export async function watchOnScreen(
-  run: JobsWatchRun & { readonly actions: JobActions },
+  run: JobsWatchRun & { readonly actions: JobActions; readonly selection: JobsSelection },
   terminal: ScreenRun<JobsSnapshot>['terminal'],
+  signal: AbortSignal,
 ): Promise<string> {
-  const { selector, title, actions, signal } = run;
+  const { createElement } = await import('react');
+  const { JobsWatch } = await import('../tui/jobs-watch.ts');
+  const { showOnScreen } = await import('./show-on-screen.ts');
+  const { title, actions } = run;
+  let { selection } = run;
+  // A watch that has ended reports that itself.
+  const select = () => void run.select(selection).catch(() => undefined);
   const last = await showOnScreen({
     ...{ terminal, signal, isAlternate: false },
-    snapshots: (signal) => watchJobs(run.sql, run.orgId, { ...run, signal }),
+    snapshots: (ended) => run.snapshots(ended),
     isLast: (snapshot: JobsSnapshot) => run.untilDone && isDone(snapshot),
     draw: (snapshot, { leave, redraw }) =>
       createElement(JobsWatch, {
-        ...{ snapshot, title, actions, selection: selector.selection },
+        ...{ snapshot, title, actions, selection },
         isColoured: hasColours(terminal.stdout),
         hasKeys: terminal.stdin.isTTY,
         onSelect(change) {
-          selector.selection = { ...selector.selection, ...change };
+          selection = { ...selection, ...change };
+          select();
           redraw();
         },
-        onRefresh: () => selector.refresh(),
+        onRefresh: select,
         onLeave: leave,
       }),
   });

@@ -1,8 +1,6 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { BulkContext } from '../bulk/bulk.ts';
-import { readResult } from '../bulk/result-page.ts';
-import type { BulkJob } from '../bulk/store.ts';
+import type { Readable } from 'node:stream';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { JsonWriter } from '../printing/json-writer.ts';
 
@@ -16,30 +14,39 @@ export function formatOf(file: string): 'npy' | 'jsonl' {
   throw invalidRequest(`--out: must end in .npy or .jsonl: ${file}`, 'out');
 }
 
+/** Matrix of vectors whose bytes follow: float32 [count x dimensions]. */
+interface VectorsShape {
+  readonly count: number;
+  readonly dimensions: number;
+}
+
 /**
  * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` on each line.
  * The file exists complete or not at all.
  *
- * @throws AppError `file_unwritable` (403), and the errors of `readResult`
+ * @param body the vectors, row-major
+ * @throws AppError `file_unwritable` (403), and the error of the body
  */
 export async function writeVectors(
-  context: Pick<BulkContext, 'sql' | 'objects'>,
-  job: BulkJob,
+  { count, dimensions }: VectorsShape,
+  body: Readable,
   file: string,
   signal: AbortSignal,
 ): Promise<void> {
   const format = formatOf(file);
   const part = `${file}.part-${process.pid}`;
   const handle = await open(part, 'wx').catch((error) => {
+    body.destroy();
     throw unwritable(file, error);
   });
   try {
-    const dimensions = job.vectorDimensions;
-    if (format === 'npy') await writeAll(handle, npyHeader(job.inputCount, dimensions));
-    for await (const { index, vectors } of readResult(context, job)) {
+    if (format === 'npy') await writeAll(handle, npyHeader(count, dimensions));
+    let index = 0;
+    for await (const vectors of wholeVectors(body, dimensions)) {
       signal.throwIfAborted();
       const bytes = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
       await writeAll(handle, format === 'npy' ? bytes : renderLines(vectors, dimensions, index));
+      index += vectors.length / dimensions;
     }
     await handle.close();
     await rename(part, file);
@@ -47,6 +54,19 @@ export async function writeVectors(
     await handle.close();
     await rm(part, { force: true });
     throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unwritable(file, error);
+  }
+}
+
+/** Group the bytes of a stream into whole vectors, with some of them in each array. */
+async function* wholeVectors(body: Readable, dimensions: number): AsyncGenerator<Float32Array> {
+  const vectorBytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const part of body as AsyncIterable<Buffer>) {
+    const all = rest.length === 0 ? part : Buffer.concat([rest, part]);
+    const whole = all.length - (all.length % vectorBytes);
+    rest = all.subarray(whole);
+    // Floats need an aligned buffer of their own.
+    if (whole > 0) yield new Float32Array(Uint8Array.from(all.subarray(0, whole)).buffer);
   }
 }
 

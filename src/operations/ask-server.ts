@@ -1,7 +1,15 @@
 import { connect, type Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { digestSettings, hasSettingsOf, type OperatorAccess, readOperatorAccess } from '../appliance/server-record.ts';
 import { AppError } from '../platform/errors.ts';
+import { SocketReader, sendBody, streamOf } from './byte-stream.ts';
 import type { Reply, Request } from './wire.ts';
+
+/** Reply of a server, and the bytes that come with it. */
+export interface Answer {
+  readonly reply: Reply;
+  readonly body: Readable | null;
+}
 
 /**
  * List the servers of a data directory that a command may ask: they have the version and the settings of the command.
@@ -17,24 +25,56 @@ export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: st
 /**
  * Send a request to a running server and wait for the reply.
  *
+ * @param openBody opens the bytes that follow the request, if any
  * @returns null if the server does not run any more; nothing was sent then
- * @throws AppError `server_stopped` (503) if it stopped before it replied; the signal's reason
+ * @throws AppError `server_stopped` (503) if it stopped before it replied; the signal's reason; the error of the body
  */
-export async function askServer(server: OperatorAccess, request: Request, signal: AbortSignal): Promise<Reply | null> {
+export async function askServer(
+  server: OperatorAccess,
+  request: Omit<Request, 'hasBody'>,
+  signal: AbortSignal,
+  openBody: (() => Readable) | null = null,
+): Promise<Answer | null> {
   signal.throwIfAborted();
   const socket = await connectTo(server.socket);
   if (socket === null) return null;
   const stop = () => socket.destroy();
   signal.addEventListener('abort', stop, { once: true });
+  socket.on('close', () => signal.removeEventListener('abort', stop));
+  const reader = new SocketReader(socket);
   try {
-    socket.write(`${server.secret} ${JSON.stringify(request)}\n`);
-    return await readLine(socket);
+    const line: Request = { ...request, hasBody: openBody !== null };
+    socket.write(`${server.secret} ${JSON.stringify(line)}\n`);
+    const reply =
+      openBody === null ? await readReplyLine(reader) : await sendAndRead(socket, reader, openBody(), signal);
+    if ('error' in reply || !reply.hasBody) {
+      socket.destroy();
+      return { reply, body: null };
+    }
+    const body = streamOf(bodyOf(reader));
+    body.once('close', stop);
+    return { reply, body };
   } catch (error) {
+    socket.destroy();
     signal.throwIfAborted();
     throw error;
+  }
+}
+
+/** Send a body until the reply arrives, which may be before its end. */
+async function sendAndRead(socket: Socket, reader: SocketReader, body: Readable, signal: AbortSignal): Promise<Reply> {
+  const answered = new AbortController();
+  const sent = sendBody(socket, body, AbortSignal.any([signal, answered.signal]));
+  // A connection that broke also ends the reply, with an error that says what to do.
+  const broken = new Promise<never>((_, reject) => {
+    sent.catch((error) => {
+      if (!socket.destroyed && socket.errored === null) reject(error);
+    });
+  });
+  try {
+    return await Promise.race([readReplyLine(reader), broken]);
   } finally {
-    signal.removeEventListener('abort', stop);
-    socket.destroy();
+    answered.abort();
   }
 }
 
@@ -43,27 +83,26 @@ function connectTo(path: string): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => resolve(socket));
-    socket.once('error', () => resolve(null));
+    socket.on('error', () => resolve(null));
   });
 }
 
-function readLine(socket: Socket): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    const gone = (cause?: unknown) =>
-      reject(
-        new AppError({
-          code: 'server_stopped',
-          status: 503,
-          message: 'the server stopped before it answered, so the operation may be done or not; look, and repeat it',
-          cause,
-        }),
-      );
-    socket.on('data', (part: Buffer) => {
-      parts.push(part);
-      if (part.at(-1) === 0x0a) resolve(JSON.parse(Buffer.concat(parts).toString()));
-    });
-    socket.on('error', gone);
-    socket.on('close', () => gone());
-  });
+async function readReplyLine(reader: SocketReader): Promise<Reply> {
+  try {
+    return JSON.parse(await reader.readLine(Number.POSITIVE_INFINITY));
+  } catch (error) {
+    throw stopped('before it answered, so the operation may be done or not; look, and repeat it', error);
+  }
+}
+
+async function* bodyOf(reader: SocketReader): AsyncGenerator<Buffer> {
+  try {
+    yield* reader.readBody();
+  } catch (error) {
+    throw stopped('before it sent all bytes; repeat the command', error);
+  }
+}
+
+function stopped(when: string, cause: unknown): AppError {
+  return new AppError({ code: 'server_stopped', status: 503, message: `the server stopped ${when}`, cause });
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { operatorActor } from '../access/operator.ts';
@@ -13,6 +14,21 @@ export interface OperationContext {
   /** Name of the person at the command line in the operating system. */
   readonly osUser: string;
   readonly signal: AbortSignal;
+  /** Signal that is aborted when the server begins to stop, for operations that have no end of their own. */
+  readonly closing: AbortSignal;
+  /** Bytes that came with the input; null if none did. */
+  readonly body: Readable | null;
+}
+
+/** Output of an operation that comes with bytes. The one who gets it reads or destroys them. */
+export class WithBody<Output> {
+  readonly output: Output;
+  readonly body: Readable;
+
+  constructor(output: Output, body: Readable) {
+    this.output = output;
+    this.body = body;
+  }
 }
 
 /**
@@ -29,6 +45,8 @@ interface ForOrganization {
   readonly appliance: Appliance;
   readonly operator: Caller;
   readonly signal: AbortSignal;
+  readonly closing: AbortSignal;
+  readonly body: Readable | null;
 }
 
 /** Make an operation that the operator performs for one organization. */
@@ -38,8 +56,8 @@ export function forOrganization<Input extends z.ZodType, Output>(
 ): Operation<Input, Output> {
   return {
     input,
-    run: async ({ appliance, org, osUser, signal }, given) =>
-      run(given, { appliance, signal, operator: await appliance.access.operator(org, osUser) }),
+    run: async ({ appliance, org, osUser, signal, closing, body }, given) =>
+      run(given, { appliance, signal, closing, body, operator: await appliance.access.operator(org, osUser) }),
   };
 }
 

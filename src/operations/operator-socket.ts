@@ -8,7 +8,9 @@ import { digestSettings, type OperatorAccess, serversFolder } from '../appliance
 import { processEnvironment } from '../platform/environment.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { VERSION } from '../platform/version.ts';
-import { runOperation } from './run-operation.ts';
+import { SocketReader, sendBody, streamOf } from './byte-stream.ts';
+import type { OperationContext } from './operation.ts';
+import { type Outcome, runOperation } from './run-operation.ts';
 import { isSecret, OTHER_VERSION, type Reply, type Request, renderFailure } from './wire.ts';
 
 const SECRET_BYTES = 32;
@@ -34,10 +36,14 @@ export interface OperatorSocket {
 export async function openOperatorSocket(appliance: Appliance): Promise<OperatorSocket> {
   const { dataDir } = appliance.config;
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const closing = new AbortController();
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    const done = serveCommand(appliance, socket, secret, stopping.signal).finally(() => running.delete(done));
+    const done = serveCommand(appliance, socket, secret, {
+      closing: closing.signal,
+      stopping: stopping.signal,
+    }).finally(() => running.delete(done));
     running.add(done);
   });
   server.maxConnections = CONNECTIONS_MAX;
@@ -50,6 +56,7 @@ export async function openOperatorSocket(appliance: Appliance): Promise<Operator
     },
     async close(signal) {
       server.close();
+      closing.abort(new AppError({ code: 'server_stopped', status: 503, message: 'the server stops' }));
       const abort = () => stopping.abort(new AppError({ code: 'server_stopped', status: 503, message: 'stopping' }));
       signal.addEventListener('abort', abort, { once: true });
       if (signal.aborted) abort();
@@ -98,60 +105,49 @@ async function serveCommand(
   appliance: Appliance,
   socket: Socket,
   secret: string,
-  stopping: AbortSignal,
+  { closing, stopping }: { readonly closing: AbortSignal; readonly stopping: AbortSignal },
 ): Promise<void> {
   const left = new AbortController();
   const leave = () => left.abort(new AppError({ code: 'interrupted', status: 499, message: 'the command left' }));
   socket.on('error', leave);
   socket.on('close', leave);
   socket.setTimeout(REQUEST_MS_MAX, () => socket.destroy());
+  const reader = new SocketReader(socket);
   try {
-    const line = await readRequest(socket, secret);
+    const given = await reader.readBytes(Buffer.byteLength(secret) + 1);
+    if (!isSecret(given.subarray(0, -1), secret)) throw new Error('the secret is wrong');
+    const request = JSON.parse(await reader.readLine(REQUEST_BYTES_MAX)) as Request;
     socket.setTimeout(0);
-    socket.on('end', leave);
-    const reply = await replyTo(appliance, line, AbortSignal.any([left.signal, stopping]));
-    socket.end(`${JSON.stringify(reply)}\n`);
+    const body = request.hasBody ? streamOf(reader.readBody()) : null;
+    const untilLeft = () => void reader.untilEnd().then(leave, leave);
+    if (body === null) untilLeft();
+    else body.once('close', untilLeft);
+    const signal = AbortSignal.any([left.signal, stopping]);
+    const outcome = await outcomeOf(request, { appliance, signal, closing, body });
+    body?.destroy();
+    const reply: Reply = 'error' in outcome ? outcome : { result: outcome.result, hasBody: outcome.body !== null };
+    const line = `${JSON.stringify(reply)}\n`;
+    if ('error' in outcome || outcome.body === null) return void socket.end(line);
+    socket.write(line);
+    await sendBody(socket, outcome.body, signal);
+    socket.end();
   } catch {
-    // A client without the secret learns nothing, and one that left is not there to be told.
+    // A client without the secret learns nothing, one that left is not there to be told, and one that gets a part of a
+    // body sees that its end is missing.
     socket.destroy();
   }
 }
 
-async function replyTo(appliance: Appliance, line: string, signal: AbortSignal): Promise<Reply> {
+async function outcomeOf(
+  { version, operation, input, org, osUser }: Request,
+  context: Omit<OperationContext, 'org' | 'osUser'>,
+): Promise<Outcome | ReturnType<typeof renderFailure>> {
   try {
-    const { version, operation, input, org, osUser } = JSON.parse(line) as Request;
     if (version !== VERSION) throw invalidRequest('the server has another version', 'version', OTHER_VERSION);
-    return { result: await runOperation({ appliance, org, osUser, signal }, operation, input) };
+    return await runOperation({ ...context, org, osUser }, operation, input);
   } catch (error) {
-    if (!(error instanceof AppError)) appliance.logger.error({ err: error }, 'an operation of a command failed');
+    if (!(error instanceof AppError))
+      context.appliance.logger.error({ err: error }, 'an operation of a command failed');
     return renderFailure(error);
   }
-}
-
-/** Read the secret and one line. @throws if the secret is wrong, the line is too long, or the client leaves */
-function readRequest(socket: Socket, secret: string): Promise<string> {
-  const prefix = Buffer.byteLength(secret) + 1;
-  return new Promise((resolve, reject) => {
-    let parts: Buffer[] = [];
-    let bytes = 0;
-    let isKnown = false;
-    const onData = (part: Buffer) => {
-      parts.push(part);
-      bytes += part.length;
-      if (!isKnown && bytes >= prefix) {
-        const all = Buffer.concat(parts);
-        isKnown = isSecret(all.subarray(0, prefix - 1), secret);
-        if (!isKnown) return reject(new Error('the secret is wrong'));
-        parts = [all];
-      }
-      if (bytes > REQUEST_BYTES_MAX) return reject(new Error('the request is too long'));
-      if (!isKnown || part.at(-1) !== 0x0a) return;
-      socket.off('data', onData);
-      socket.resume();
-      resolve(Buffer.concat(parts).subarray(prefix).toString());
-    };
-    socket.on('data', onData);
-    socket.once('close', () => reject(new Error('the command left')));
-    socket.once('end', () => reject(new Error('the command left')));
-  });
 }

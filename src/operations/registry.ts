@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import type { Operation } from './operation.ts';
+import type { Operation, WithBody } from './operation.ts';
 
 /** Modules of the operations, which are loaded when one of theirs is called. The name of an operation is `group.name`. */
 const GROUPS = {
   buckets: () => import('./groups/buckets.ts'),
   bulk: () => import('./groups/bulk.ts'),
   channels: () => import('./groups/channels.ts'),
+  documents: () => import('./groups/documents.ts'),
   embedding: () => import('./groups/embedding.ts'),
   index: () => import('./groups/index.ts'),
   jobs: () => import('./groups/jobs.ts'),
@@ -38,7 +39,9 @@ export type OperationInput<Name extends OperationName> =
   SchemaOf<Name> extends z.ZodType ? { readonly [Field in keyof z.input<SchemaOf<Name>>]: unknown } : never;
 
 export type OperationOutput<Name extends OperationName> =
-  OperationOf<Name> extends { run(...given: never[]): infer Output } ? Awaited<Output> : never;
+  OperationOf<Name> extends { run(...given: never[]): infer Output } ? WithoutBody<Awaited<Output>> : never;
+
+type WithoutBody<Output> = Output extends WithBody<infer Own> ? Own : Output;
 
 /** Find an operation by its name; null if there is none. */
 export async function findOperation(name: string): Promise<Operation | null> {

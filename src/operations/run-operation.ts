@@ -1,12 +1,19 @@
+import type { Readable } from 'node:stream';
 import { invalidRequest } from '../platform/errors.ts';
 import { mapPostgresError } from '../platform/postgres.ts';
-import { checkInput, type Operation, type OperationContext } from './operation.ts';
+import { checkInput, type Operation, type OperationContext, WithBody } from './operation.ts';
 import { findOperation } from './registry.ts';
 import { throughJson, UNKNOWN_OPERATION } from './wire.ts';
 
+/** Result of an operation, as it is after its way through JSON, and the bytes that come with it. */
+export interface Outcome {
+  readonly result: unknown;
+  readonly body: Readable | null;
+}
+
 /** Operation that is ready to run, with its input checked. */
 export interface PreparedOperation {
-  run(context: OperationContext): Promise<unknown>;
+  run(context: OperationContext): Promise<Outcome>;
 }
 
 /**
@@ -21,7 +28,12 @@ export async function prepareOperation(name: string, given: unknown): Promise<Pr
   return {
     run: async (context) => {
       try {
-        return throughJson(await operation.run(context, input));
+        const output = await operation.run(context, input);
+        const isWithBody = output instanceof WithBody;
+        return {
+          result: throughJson(isWithBody ? output.output : output),
+          body: isWithBody ? output.body : null,
+        };
       } catch (error) {
         throw mapPostgresError(error);
       }
@@ -30,7 +42,7 @@ export async function prepareOperation(name: string, given: unknown): Promise<Pr
 }
 
 /** Run an operation by its name. @throws AppError under the conditions of `prepareOperation` and of the operation */
-export async function runOperation(context: OperationContext, name: string, given: unknown): Promise<unknown> {
+export async function runOperation(context: OperationContext, name: string, given: unknown): Promise<Outcome> {
   const prepared = await prepareOperation(name, given);
   return prepared.run(context);
 }

@@ -3,7 +3,8 @@ import { AppError } from '../platform/errors.ts';
 
 /**
  * Messages between a command and the server of its data directory. The command sends the secret, a space, and one line
- * of JSON (`Request`); the server sends one line of JSON (`Reply`) and closes the connection.
+ * of JSON (`Request`); the server sends one line of JSON (`Reply`) and closes the connection. A body follows the line if
+ * the line says so (`SocketReader.readBody`).
  */
 export interface Request {
   /** Version of the command; a server of another version refuses it. */
@@ -12,9 +13,10 @@ export interface Request {
   readonly input: unknown;
   readonly org: string;
   readonly osUser: string;
+  readonly hasBody: boolean;
 }
 
-export type Reply = { readonly result: unknown } | { readonly error: SentError };
+export type Reply = { readonly result: unknown; readonly hasBody: boolean } | { readonly error: SentError };
 
 interface SentError {
   readonly code: string;
@@ -31,7 +33,7 @@ export const UNKNOWN_OPERATION = 'operation_unknown';
 export const OTHER_VERSION = 'version_differs';
 
 /** Render an error for the command; a fault that is no AppError keeps its message, which is for the operator only. */
-export function renderFailure(error: unknown): Reply {
+export function renderFailure(error: unknown): { readonly error: SentError } {
   if (!(error instanceof AppError)) {
     return {
       error: { code: 'internal', status: 500, message: error instanceof Error ? error.message : String(error) },

@@ -30,8 +30,12 @@ export interface EmbeddedPostgres {
   readonly connection: PostgresConnection;
   /** Directory of the cluster: `<data dir>/postgres`. */
   readonly directory: string;
-  /** Stop using the server; the last user stops it. Idempotent. Close all connections first. */
-  release(): Promise<void>;
+  /**
+   * Stop using the server; the last user stops it. Idempotent. Close all connections first.
+   *
+   * @param options.isKept leave the server running for some seconds after its last user, as after the death of one
+   */
+  release(options?: { readonly isKept?: boolean }): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
@@ -75,8 +79,10 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
       throw error;
     }
   });
-  const release = async () => {
-    await releaseServer(data, userFile, options);
+  const release = async ({ isKept = false } = {}) => {
+    // Without a pipe, nothing would stop the server later.
+    if (isKept && pipe !== null) await withLock(data, () => unregisterUser(userFile));
+    else await releaseServer(data, userFile, options);
     await pipe?.close();
   };
   const password = await readPassword(data).catch(async (error: unknown) => {
@@ -94,8 +100,8 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
       password,
     },
     directory: data.cluster,
-    release: () => {
-      released ??= stopWatching().then(release);
+    release: (how) => {
+      released ??= stopWatching().then(() => release(how));
       return released;
     },
   };

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSession } from '../../src/cli/session.ts';
 import { type FileOutcome, uploadFiles, waitForJobs } from '../../src/cli/upload-files.ts';
 import { findBucket, listBuckets } from '../../src/documents/buckets.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
@@ -30,13 +31,19 @@ function makeFile(name: string, content: string) {
   return { path: file, sourcePath: `from/${name}` };
 }
 
+/** Session whose operations run in this process. */
+function sessionHere(signal: AbortSignal) {
+  const options = { dataDir: '/nowhere', env: {}, version: '0', org: 'default', signal };
+  return openSession({ ...options, openAppliance: async () => service.appliance });
+}
+
 async function upload(files: { path: string; sourcePath: string }[], signal = new AbortController().signal) {
   const { appliance, operator } = service;
   const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
   const outcomes: FileOutcome[] = [];
   const reported: FileOutcome[] = [];
   const run = { outcomes, onOutcome: (outcome: FileOutcome) => reported.push(outcome), signal };
-  await uploadFiles(appliance, operator, { bucketId: bucket.id, request }, files, run);
+  await uploadFiles(sessionHere(run.signal), { bucketId: bucket.id, request }, files, run);
   expect(reported).toEqual(outcomes);
   return outcomes.sort((a, b) => (a.source_path < b.source_path ? -1 : 1));
 }
@@ -82,7 +89,7 @@ test('a file without read permission is a failed outcome', async () => {
   if (isRoot) process.seteuid?.(65534);
   try {
     const run = { outcomes, onOutcome: () => undefined, signal: new AbortController().signal };
-    await uploadFiles(appliance, operator, { bucketId: bucket.id, request }, [secret], run);
+    await uploadFiles(sessionHere(run.signal), { bucketId: bucket.id, request }, [secret], run);
   } finally {
     if (isRoot) process.seteuid?.(0);
   }
@@ -105,7 +112,9 @@ test('an abort keeps the uploaded files and drops the others completely', async 
     if (outcomes.length === 10) abort.abort(new Error('stop'));
   };
   const run = { outcomes, onOutcome, signal: abort.signal };
-  await expect(uploadFiles(appliance, operator, { bucketId: bucket.id, request }, files, run)).rejects.toThrow('stop');
+  await expect(uploadFiles(sessionHere(run.signal), { bucketId: bucket.id, request }, files, run)).rejects.toThrow(
+    'stop',
+  );
   expect(outcomes.length).toBeGreaterThanOrEqual(10);
   expect(outcomes.length).toBeLessThan(40);
   expect((await countDocuments()) - before).toBe(outcomes.length);
@@ -123,7 +132,7 @@ test('waitForJobs ends when all jobs have ended, those of linked files and cance
   const signal = AbortSignal.timeout(20_000);
   await worker.start(signal);
   try {
-    const final = await waitForJobs(appliance, operator, [kept, twin, dropped] as FileOutcome[], {
+    const final = await waitForJobs(sessionHere(signal), [kept, twin, dropped] as FileOutcome[], {
       ensureWorker: async () => undefined,
       onOutcome: () => undefined,
       signal,

@@ -39,6 +39,19 @@ test('an embedded server ends by itself after the only process that used it was 
   expect(await readdir(path.join(cluster.dataDir, 'postgres'))).not.toContain('postmaster.pid');
 });
 
+test('an embedded server that its last user keeps is used again, and ends by itself', async () => {
+  const first = await cluster.open();
+  const pid = await cluster.postmasterPid();
+  await first.release({ isKept: true });
+  expect(await isRunning(pid)).toBe(true);
+  const second = await cluster.open();
+  expect(await cluster.postmasterPid()).toBe(pid);
+  expect(await withSql(second, (sql) => sql`select 1 as one`)).toEqual([{ one: 1 }]);
+  await second.release({ isKept: true });
+  await expect.poll(() => isRunning(pid), { timeout: 120_000, interval: 250 }).toBe(false);
+  expect(await readdir(path.join(cluster.dataDir, 'postgres'))).not.toContain('postmaster.pid');
+});
+
 test('a stale pid file does not prevent the server from starting, even if its pid belongs to another process now', async () => {
   const server = await cluster.open();
   await server.release();

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
@@ -8,6 +8,9 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';
 import { createTestDatabase } from './postgres.ts';
+
+const KEPT_POLL_MS = 20;
+const KEPT_POLLS_MAX = 500;
 
 export interface TestAppliance {
   readonly appliance: Appliance;
@@ -31,7 +34,29 @@ export interface TestApplianceOptions {
 export function makeDataDir(): { dataDir: string; remove: () => void } {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'service-test-'));
   chmodSync(dataDir, 0o711);
-  return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
+  return {
+    dataDir,
+    remove() {
+      endKeptPostgres(dataDir);
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** End an embedded PostgreSQL that a command left running for the next command. */
+function endKeptPostgres(dataDir: string): void {
+  const file = path.join(dataDir, 'postgres', 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+  try {
+    process.kill(pid, 'SIGQUIT');
+    for (let left = KEPT_POLLS_MAX; left > 0; left--) {
+      process.kill(pid, 0);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KEPT_POLL_MS);
+    }
+  } catch {
+    // It has ended.
+  }
 }
 
 /** Open a whole installation on its own database. Only the PostgreSQL server is shared with other tests. */

@@ -1,11 +1,12 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { cancelBulkJob, getBulkJob } from '../../bulk/bulk-jobs.ts';
-import { renderResultPage } from '../../bulk/result-page.ts';
+import { findReadyJob, readResult, renderResultPage } from '../../bulk/result-page.ts';
 import { BulkRequest, ResultQuery } from '../../bulk/schema.ts';
 import { submitBulkJob } from '../../bulk/submit-bulk.ts';
 import { AppError, conflict } from '../../platform/errors.ts';
-import { forOrganization } from '../operation.ts';
+import { forOrganization, WithBody } from '../operation.ts';
 
 const Id = z.object({ id: z.string() });
 
@@ -33,3 +34,14 @@ export const page = forOrganization(
     json: Buffer.from(await renderResultPage(appliance.bulk, operator, id, query)).toString(),
   }),
 );
+
+/** Read all vectors of a finished job. The bytes are float32 [n x d], row-major, little-endian. */
+export const vectors = forOrganization(Id, async ({ id }, { appliance: { bulk }, operator }) => {
+  const job = await findReadyJob(bulk, operator, id);
+  const about = { id: job.id, status: job.status, count: job.inputCount, dimensions: job.vectorDimensions };
+  return new WithBody(about, Readable.from(bytesOf(readResult(bulk, job)), { objectMode: false }));
+});
+
+async function* bytesOf(rows: ReturnType<typeof readResult>): AsyncGenerator<Uint8Array> {
+  for await (const { vectors } of rows) yield Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+}

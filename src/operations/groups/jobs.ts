@@ -1,13 +1,23 @@
 import { z } from 'zod';
+import { hasLiveWorker } from '../../appliance/live-workers.ts';
+import { countTexts } from '../../bulk/store.ts';
 import { findBucket } from '../../documents/buckets.ts';
-import { getVisibleJob, listVisibleJobs } from '../../documents/job-documents.ts';
+import { findJobFile, getVisibleJob, listVisibleFinishedJobs, listVisibleJobs } from '../../documents/job-documents.ts';
+import { jobVisibleTo } from '../../documents/visibility.ts';
 import { cancelJob, deleteJob, reprocessJob } from '../../jobs/operations.ts';
 import { reapStaleJobs } from '../../jobs/reap.ts';
-import { ListJobsQuery, ReapQuery } from '../../jobs/schema.ts';
+import { JobKind, JobStatus, ListJobsQuery, ReapQuery } from '../../jobs/schema.ts';
+import { JobsSelector, watchJobs } from '../../jobs/watch.ts';
 import { conflict } from '../../platform/errors.ts';
-import { forInstallation, forOrganization } from '../operation.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { describeFile } from '../describe-file.ts';
+import { jsonLines } from '../json-lines.ts';
+import { forInstallation, forOrganization, WithBody } from '../operation.ts';
+import { findSelector, registerWatch } from '../running-watches.ts';
 
 const Id = z.object({ id: z.string() });
+/** Bound of the jobs that are asked for at once. */
+const IDS_MAX = 100_000;
 
 export const list = forOrganization(
   z.object({
@@ -23,6 +33,52 @@ export const list = forOrganization(
 
 export const show = forOrganization(Id, ({ id }, { appliance, operator }) =>
   getVisibleJob(appliance.sql, operator, id),
+);
+
+/** Find the original file of the document that a job worked on, with its bytes. */
+export const file = forOrganization(Id, async ({ id }, { appliance, operator }) => {
+  const found = await findJobFile(appliance.sql, appliance.objects, operator, id);
+  return new WithBody(describeFile(found), found.open());
+});
+
+/** Filter jobs to those that have ended. */
+export const finished = forOrganization(
+  z.object({ ids: z.array(z.string()).max(IDS_MAX) }),
+  ({ ids }, { appliance, operator }) => listVisibleFinishedJobs(appliance.sql, operator, ids),
+);
+
+/** Return true if a worker for jobs of a kind is alive. */
+export const hasWorker = forInstallation(z.object({ kind: JobKind }), ({ kind }, { appliance }) =>
+  hasLiveWorker(appliance, kind),
+);
+
+/** Watch jobs. The bytes are snapshots (`JobsSnapshot`), each a line of JSON; `watch` names the watch for `select`. */
+export const watch = forOrganization(
+  z.object({
+    bucket: z.string().optional(),
+    kind: JobKind.optional(),
+    status: JobStatus.optional(),
+    interval: z.int().min(1),
+  }),
+  async ({ bucket, kind, status, interval }, { appliance, operator, signal, closing }) => {
+    const { sql } = appliance;
+    const found = bucket === undefined ? null : await findBucket(sql, operator.orgId, bucket);
+    const selector = new JobsSelector({ status: status ?? null, openId: null });
+    const { id, end } = registerWatch(appliance, selector);
+    const scope = { bucketId: found?.id, kind, countTexts, visible: (tx: Sql) => jobVisibleTo(tx, operator) };
+    const snapshots = (ended: AbortSignal) =>
+      watchJobs(sql, operator.orgId, { ...scope, selector, intervalMs: interval * 1000, signal: ended });
+    const body = jsonLines(snapshots, AbortSignal.any([signal, closing]));
+    return new WithBody({ watch: id, bucket: found?.name ?? null }, body.once('close', end));
+  },
+);
+
+/** Change what a watch selects, which triggers its next snapshot. @throws AppError `watch_not_found` (404) */
+export const select = forOrganization(
+  z.object({ watch: z.string(), status: JobStatus.nullable(), open: z.string().nullable() }),
+  async ({ watch: id, status, open }, { appliance }) => {
+    findSelector(appliance, id).selection = { status, openId: open };
+  },
 );
 
 /** Cancel a job. @throws AppError `job_already_finished` (409) */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findUser } from '../../access/users.ts';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { NewSource } from '../../memory/schema.ts';
+import { countPending } from '../../memory/source-store.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../memory/sources.ts';
 import { forOrganization } from '../operation.ts';
 
@@ -21,6 +22,12 @@ export const list = forOrganization(
 export const show = forOrganization(Named, ({ source }, { appliance, operator }) =>
   findSource(appliance.sql, operator, source),
 );
+
+/** Show a source, and count its documents that are not searchable yet. */
+export const progress = forOrganization(Named, async ({ source: name }, { appliance: { sql }, operator }) => {
+  const source = await findSource(sql, operator, name);
+  return { source, pending: await countPending(sql, operator.orgId, source.id) };
+});
 
 /** Queue a synchronisation. The output also says if a worker is there to do it. */
 export const sync = forOrganization(Named, async ({ source }, { appliance, operator }) => {

@@ -1,0 +1,48 @@
+import { releaseBallastIfFull } from '../platform/ballast.ts';
+import type { Config } from '../platform/config.ts';
+import { openEmbeddedPostgres } from '../platform/embedded-postgres.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { PostgresTarget } from '../platform/postgres/target.ts';
+import { makeDataDir } from './data-dir.ts';
+
+/** Targets for connections to the database of an installation. */
+export interface Database {
+  readonly pooled: PostgresTarget;
+  readonly direct: PostgresTarget;
+  /** Stop using the database, after all connections are closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Prepare the data directory and find the operator's PostgreSQL, or the embedded one, which is started if it does not
+ * run.
+ *
+ * @param options.isShort true for a process that ends soon: it leaves the embedded server running for some seconds, so
+ *   that the next process need not start it
+ * @throws AppError `data_dir_unusable` (503), and those of `openEmbeddedPostgres`
+ */
+export async function findDatabase(
+  config: Config,
+  logger: Logger,
+  { isShort = false }: { readonly isShort?: boolean } = {},
+): Promise<Database> {
+  makeDataDir(config, logger);
+  await releaseBallastAtStart(config.dataDir, logger);
+  if (config.databaseUrl) {
+    const pooled = { url: config.databaseUrl };
+    return { pooled, direct: { url: config.databaseDirectUrl ?? config.databaseUrl }, close: async () => undefined };
+  }
+  const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
+  const { connection } = embedded;
+  return { pooled: connection, direct: connection, close: () => embedded.release({ isKept: isShort }) };
+}
+
+/** PostgreSQL does not start on a full disk, and no chore can help it. */
+async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
+  const freed = await releaseBallastIfFull(dataDir);
+  if (freed === null) return;
+  logger.error(
+    { freed_bytes: freed, data_dir: dataDir },
+    'the disk is full: the ballast file was deleted; free some space',
+  );
+}

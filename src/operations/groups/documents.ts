@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { hasLiveWorker } from '../../appliance/live-workers.ts';
+import { deleteDocument, listDocuments } from '../../documents/documents.ts';
+import { findDocumentFile } from '../../documents/job-documents.ts';
+import { ListDocumentsQuery } from '../../documents/schema.ts';
+import { findBucket, findCollection } from '../../documents/store.ts';
+import { readChunkWindow, readDocumentText } from '../../ingest/document-text.ts';
+import { UploadRequest } from '../../ingest/schema.ts';
+import { uploadDocument } from '../../ingest/upload.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import { boundUpload } from '../bound-upload.ts';
+import { describeFile } from '../describe-file.ts';
+import { listPage } from '../list-page.ts';
+import { forOrganization, WithBody } from '../operation.ts';
+import { reprocessDocuments } from '../reprocess-documents.ts';
+import { SELECTED_MAX, Selection, selectDocuments } from '../select-documents.ts';
+
+/** Bounds of one reply. */
+const TEXT_CHARS_MAX = 200_000;
+const CHUNKS_MAX = 1_000;
+
+export const list = forOrganization(
+  ListDocumentsQuery.extend({ bucket: z.string() }),
+  async ({ bucket, ...query }, { appliance, operator }) => ({
+    object: 'list' as const,
+    ...(await listDocuments(appliance.sql, operator, bucket, query)),
+  }),
+);
+
+/** Find the documents of a selection, in its order. */
+export const select = forOrganization(Selection, (selection, { appliance, operator }) =>
+  selectDocuments(appliance.sql, operator, selection),
+);
+
+/** Read a range of the text of a document. */
+export const text = forOrganization(
+  z.object({ bucket: z.string(), document: z.string(), offset: z.int().min(0) }),
+  ({ offset, ...document }, { appliance, operator, signal }) =>
+    readDocumentText(appliance, operator, document, { offset, limit: TEXT_CHARS_MAX }, signal),
+);
+
+/** Read consecutive chunks of a document. */
+export const chunks = forOrganization(
+  z.object({ document: z.string(), first: z.int().min(0), count: z.int().min(1).max(CHUNKS_MAX) }),
+  async ({ document, ...window }, { appliance, operator, signal }) => {
+    const found = await readChunkWindow(appliance, operator, document, window, signal);
+    return {
+      chunks: found.chunks.map(({ index, text, token_count, locator }) => ({ index, text, token_count, locator })),
+      isMoreAfter: found.isMoreAfter,
+    };
+  },
+);
+
+/** Find the original file of a document, with its bytes. */
+export const file = forOrganization(
+  z.object({ document: z.string() }),
+  async ({ document }, { appliance, operator }) => {
+    const found = await findDocumentFile(appliance.sql, appliance.objects, operator, document);
+    return new WithBody(describeFile(found), found.open());
+  },
+);
+
+/** Find the bucket and the collection of uploads. The output also says if a worker is there to process them. */
+export const target = forOrganization(
+  z.object({ bucket: z.string(), collection: z.string().nullable() }),
+  async ({ bucket, collection }, { appliance, operator }) => {
+    const { id } = await findBucket(appliance.sql, operator.orgId, bucket);
+    if (collection !== null) await findCollection(appliance.sql, operator.orgId, id, collection);
+    return { bucket_id: id, hasWorker: await hasLiveWorker(appliance) };
+  },
+);
+
+/** Upload a document, whose content comes with the input. `size_bytes` is its size, if that is known before. */
+export const upload = forOrganization(
+  z.object({
+    bucket: z.string(),
+    file_name: z.string(),
+    size_bytes: z.int().nullable(),
+    request: UploadRequest,
+  }),
+  ({ bucket, file_name: fileName, size_bytes: sizeBytes, request }, { appliance, operator, body }) => {
+    if (body === null) throw invalidRequest('the content is missing', 'content');
+    const openStream = boundUpload(body, sizeBytes, appliance.config.limits.uploadBytes);
+    const content = { fileName, contentType: null, openStream };
+    return uploadDocument(appliance.ingest.uploads, operator, bucket, content, request);
+  },
+);
+
+/** Delete documents, and remove what was stored of them. */
+export const remove = forOrganization(
+  z.object({ documents: z.array(z.object({ bucket_id: z.string(), id: z.string() })).max(SELECTED_MAX) }),
+  async ({ documents }, { appliance, operator, signal }) => {
+    for (const { id, bucket_id: bucketId } of documents) {
+      signal.throwIfAborted();
+      await deleteDocument(appliance.sql, operator, bucketId, id);
+    }
+    await appliance.documents.purgeWithText(signal);
+    return listPage(documents.map(({ id }) => ({ id, deleted: true })));
+  },
+);
+
+/** Repeat the newest job of each document. `hasWorker` says if a worker is there to do the new jobs. */
+export const reprocess = forOrganization(Selection, async (selection, { appliance, operator }) => {
+  const documents = await selectDocuments(appliance.sql, operator, selection);
+  const outcomes = await reprocessDocuments(appliance.jobs.operations, operator, documents);
+  return { outcomes, hasWorker: await hasLiveWorker(appliance) };
+});
