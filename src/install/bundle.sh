@@ -6,13 +6,13 @@ umask 022
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
 # shellcheck disable=SC2034 # the parts use them
-print=no bundle='' npm_cache=''
+print=no bundle='' npm_cache='' packages='' database=''
 temporary=$(mktemp -d)
 # shellcheck disable=SC2034 # as above
 output=$temporary/output
 trap 'rm -rf "$temporary"' EXIT
 trap 'exit 130' HUP INT TERM
-for part in messages release; do
+for part in messages host release; do
   # shellcheck source=/dev/null # the parts are checked one by one
   . "$here/src/install/parts/$part.sh"
 done

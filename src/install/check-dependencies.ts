@@ -1,88 +1,104 @@
-import { Redis } from 'ioredis';
-import postgres from 'postgres';
 import { processEnvironment } from '../platform/environment.ts';
+import { AppError } from '../platform/errors.ts';
+import { openLogger } from '../platform/logger.ts';
+import { checkServer, type Database, mapPostgresError, openPostgres } from '../platform/postgres.ts';
+import { openRedis } from '../platform/redis.ts';
+import { Secret } from '../platform/secret.ts';
 
 /**
  * Check of the database and of Redis before anything is installed: `DATABASE_URL=… REDIS_URL=… node
- * check-dependencies.ts`. Prints one line for each fault and exits with 5 if there is one.
+ * check-dependencies.ts`. Prints one line for each fault, which begins with the exit code of `install.sh`, and exits with
+ * that of the last one.
  */
 
-const TIMEOUT_SECONDS = 10;
-const POSTGRES_MAJOR_MIN = 15;
+/** Reason why a server cannot be used: it is down or unknown (5), or it must be changed first (4). */
+export interface Fault {
+  readonly exitCode: 4 | 5;
+  /** One line that says what to do. It contains neither the URL nor a password. */
+  readonly message: string;
+}
 
-async function checkDatabase(url: string): Promise<string | null> {
-  let sql: postgres.Sql;
+interface Server {
+  readonly encoding: string;
+  readonly database: string;
+  readonly is_replica: boolean;
+  readonly may_create: boolean;
+}
+
+/** Check that the service can work with a database. @returns null if it can */
+export async function checkDatabase(url: string): Promise<Fault | null> {
+  let sql: Database | null = null;
   try {
-    sql = postgres(url, { max: 1, connect_timeout: TIMEOUT_SECONDS, onnotice: () => undefined });
-  } catch {
-    return 'the database URL is not valid; write it as postgres://user:password@host:5432/database';
-  }
-  try {
-    const [server] = await sql<Record<'version' | 'encoding', string>[] & Record<string, unknown>[]>`
-      select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
-             pg_is_in_recovery() as is_replica, current_database() as database,
-             has_database_privilege(current_database(), 'CREATE') as may_create`;
-    if (server === undefined) return 'the database does not answer; check the database URL';
-    const version = String(server['version']);
-    if (Number.parseInt(version, 10) < POSTGRES_MAJOR_MIN) {
-      return `the database server is PostgreSQL ${version}, and ${POSTGRES_MAJOR_MIN} or later is required; upgrade it, or give the URL of another one`;
-    }
-    const { encoding, database } = server as unknown as Record<string, string>;
-    if (encoding !== 'UTF8') {
-      return `the database ${database} has the encoding ${encoding}, and UTF8 is required; create one with "createdb -E UTF8 -T template0 NAME"`;
-    }
-    if (server['is_replica'] === true) {
-      return 'the database server is a replica and cannot be written; give the URL of its primary';
-    }
-    if (server['may_create'] !== true) {
-      return `the database user may create no tables in ${database}; run "GRANT ALL ON DATABASE ${database} TO …" there, or make the user its owner`;
-    }
-    return null;
+    sql = openPostgres({ url }, { poolMax: 1, applicationName: 'service-install' });
+    await checkServer(sql, new Secret(url), '--database-url');
+    const [server] = await sql<Server[]>`
+      SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
+             current_database() AS database, has_database_privilege(current_database(), 'CREATE') AS may_create`;
+    return server === undefined ? null : findFault(server);
   } catch (error) {
-    return `the database cannot be used: ${reasonOf(error)}; check the database URL`;
+    const mapped = mapPostgresError(error);
+    if (mapped instanceof AppError) {
+      return mapped.code === 'postgres_too_old' ? refused(mapped.message) : down(mapped.message);
+    }
+    return down('the database URL is not valid; write it as postgres://user:password@host:5432/database');
   } finally {
-    await sql.end({ timeout: 1 }).catch(() => undefined);
+    await sql?.end({ timeout: 1 }).catch(() => undefined);
   }
 }
 
-async function checkRedis(url: string): Promise<string | null> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: TIMEOUT_SECONDS * 1000,
-    commandTimeout: TIMEOUT_SECONDS * 1000,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
-  let reason: unknown = null;
-  redis.on('error', (error) => {
-    reason = error;
-  });
+function findFault({ encoding, database, is_replica, may_create }: Server): Fault | null {
+  if (encoding !== 'UTF8') {
+    return refused(
+      `the database ${database} has the encoding ${encoding}, and UTF8 is required; create one with "createdb -E UTF8 -T template0 NAME"`,
+    );
+  }
+  if (is_replica) {
+    return refused('the database server is a replica and cannot be written; give the URL of its primary');
+  }
+  if (!may_create) {
+    return refused(
+      `the database user may create no tables in ${database}; run "GRANT ALL ON DATABASE ${database} TO …" there, or make the user its owner`,
+    );
+  }
+  return null;
+}
+
+/** Check that the service can work with a Redis. @returns null if it can */
+export async function checkRedis(url: string): Promise<Fault | null> {
+  if (!URL.canParse(url)) return down('the Redis URL is not valid; write it as redis://user:password@host:6379');
+  const redis = openRedis({ url: new Secret(url) }, openLogger('fatal'));
   try {
-    await redis.connect();
+    await redis.ping();
     // CONFIG GET is forbidden on many managed servers; INFO is not.
-    const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1] ?? 'noeviction';
+    const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.client.info('memory'))?.[1] ?? 'noeviction';
     if (policy === 'noeviction') return null;
-    return `Redis has maxmemory-policy ${policy}, which removes notifications of jobs when memory is short; set "maxmemory-policy noeviction" in redis.conf and run "redis-cli config set maxmemory-policy noeviction"`;
+    return refused(
+      `Redis has maxmemory-policy ${policy}, which removes notifications of jobs when memory is short; set "maxmemory-policy noeviction" in redis.conf and run "redis-cli config set maxmemory-policy noeviction"`,
+    );
   } catch (error) {
-    return `Redis cannot be used: ${reasonOf(reason ?? error)}; check the Redis URL`;
+    return down(error instanceof AppError ? error.message : 'Redis does not answer; check the Redis URL');
   } finally {
-    redis.disconnect();
+    await redis.close();
   }
 }
 
-/** Describe an error on one line. Neither client puts the URL or the password into its messages. */
-function reasonOf(error: unknown): string {
-  const { message, code } = error as NodeJS.ErrnoException;
-  return (message || code || String(error)).split('\n')[0] as string;
+function down(message: string): Fault {
+  return { exitCode: 5, message };
 }
 
-const { DATABASE_URL, REDIS_URL } = processEnvironment();
-const faults = await Promise.all([
-  DATABASE_URL ? checkDatabase(DATABASE_URL) : null,
-  REDIS_URL ? checkRedis(REDIS_URL) : null,
-]);
-const lines = faults.filter((fault) => fault !== null);
-if (lines.length > 0) {
-  process.stderr.write(`${lines.join('\n')}\n`);
-  process.exitCode = 5;
+function refused(message: string): Fault {
+  return { exitCode: 4, message };
+}
+
+if (import.meta.main) {
+  const { DATABASE_URL, REDIS_URL } = processEnvironment();
+  const faults = await Promise.all([
+    DATABASE_URL ? checkDatabase(DATABASE_URL) : null,
+    REDIS_URL ? checkRedis(REDIS_URL) : null,
+  ]);
+  for (const fault of faults) {
+    if (fault === null) continue;
+    process.stderr.write(`${fault.exitCode} ${fault.message}\n`);
+    process.exitCode = fault.exitCode;
+  }
 }

@@ -13,8 +13,16 @@ export interface PostgresProxy {
   close(): Promise<void>;
 }
 
-/** Open a proxy between a pool and PostgreSQL that acts as a network that fails at chosen moments. */
-export async function openPostgresProxy(server: PostgresConnection): Promise<PostgresProxy> {
+/**
+ * Open a proxy between a pool and PostgreSQL that acts as a network that fails at chosen moments.
+ *
+ * @param options.rewrite changes what the server sends
+ */
+export async function openPostgresProxy(
+  server: PostgresConnection,
+  options: { rewrite?: (data: Buffer) => Buffer } = {},
+): Promise<PostgresProxy> {
+  const { rewrite = (data) => data } = options;
   const sockets = new Set<Socket>();
   let losesCommit = false;
 
@@ -36,7 +44,7 @@ export async function openPostgresProxy(server: PostgresConnection): Promise<Pos
     client.on('data', (data) => upstream.write(data));
     upstream.on('data', (data) => {
       const isLost = losesCommit && data.includes('COMMIT\0');
-      if (!isLost) return client.write(data);
+      if (!isLost) return client.write(rewrite(data));
       losesCommit = false;
       upstream.destroy();
     });

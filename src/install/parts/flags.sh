@@ -26,6 +26,9 @@ parse_flags() {
         take_value "$1" "$2"
         shift
         ;;
+      --embedded=* | --with-postgres=* | --with-redis=* | --no-start=* | --upgrade=* | --uninstall=* | --purge=* | --print=*)
+        die 2 "${1%%=*} takes no value; see install.sh --help"
+        ;;
       -*) die 2 "there is no flag ${1%%=*}; see install.sh --help" ;;
       *) die 2 "install.sh takes no argument without a flag, but got \"$1\"; see install.sh --help" ;;
     esac
@@ -56,13 +59,24 @@ take_value() {
     *"$newline"*) die 2 "$1 must not contain a line break" ;;
   esac
   case $1 in
-    --prefix) check_folder "$1" "$2" && prefix=${2%/} ;;
-    --data-dir) check_folder "$1" "$2" && data_dir=${2%/} ;;
-    --port) check_port "$2" && port=$2 ;;
-    --bundle) bundle=$2 ;;
-    --database-url) choose_database database-url && check_url "$1" "$2" 'postgres(ql)?' && database_url=$2 ;;
-    --redis-url) choose_redis redis-url && check_url "$1" "$2" 'rediss?' && redis_url=$2 ;;
+    --prefix) check_folder "$1" "$2" && refuse_second "$1" "$prefix" "${2%/}" && prefix=${2%/} ;;
+    --data-dir) check_folder "$1" "$2" && refuse_second "$1" "$data_dir" "${2%/}" && data_dir=${2%/} ;;
+    --port) check_port "$2" && refuse_second "$1" "$port" "$2" && port=$2 ;;
+    --bundle) refuse_second "$1" "$bundle" "$2" && bundle=$2 ;;
+    --database-url)
+      choose_database database-url
+      check_url "$1" "$2" 'postgres(ql)?' && refuse_second "$1" "$database_url" "$2" && database_url=$2
+      ;;
+    --redis-url)
+      choose_redis redis-url
+      check_url "$1" "$2" 'rediss?' && refuse_second "$1" "$redis_url" "$2" && redis_url=$2
+      ;;
   esac
+}
+
+# Arguments: flag, its value so far, its value now.
+refuse_second() {
+  [ -z "$2" ] || [ "$2" = "$3" ] || die 2 "$1 is given twice with different values; give it once"
 }
 
 check_folder() {

@@ -45,10 +45,34 @@ check_port_is_free() {
 
 # Arguments: path that need not exist yet, megabytes that it needs.
 check_space() {
-  folder=$1
-  until [ -d "$folder" ]; do folder=${folder%/*}; folder=${folder:-/}; done
+  if [ -d "$1" ]; then folder=$1; else folder=$(find_parent "$1"); fi
   free_mb=$(df -Pm "$folder" | awk 'NR == 2 { print $4 }')
   [ "$free_mb" -ge "$2" ] || die 4 "$1 needs $2 MB, and its file system has $free_mb MB free; make room, or choose another folder"
+}
+
+# Prints the nearest existing parent of a path.
+find_parent() {
+  parent=${1%/*}
+  until [ -e "${parent:-/}" ]; do parent=${parent%/*}; done
+  printf '%s\n' "${parent:-/}"
+}
+
+# Checks that a folder can be made, and that the user of the service can reach it. Arguments: flag, path.
+check_reachable() {
+  parent=$(find_parent "$2")
+  [ -d "$parent" ] || die 4 "$1: $2 cannot be made, since $parent is no folder; choose another"
+  mount_options=$(findmnt -n -o OPTIONS -T "$parent" 2>/dev/null || true)
+  case $1:,$mount_options, in
+    *,ro,*) die 4 "$1: $2 is on a file system that is mounted read-only; choose another folder" ;;
+    --prefix:*,noexec,*) die 4 "$1: $2 is on a file system that is mounted noexec, and programs cannot be started there; choose another folder" ;;
+  esac
+  while [ "$parent" != / ]; do
+    case $(stat -L -c '%U %A' "$parent" 2>/dev/null || echo '- x') in
+      *x | *t | "$user "*) ;;
+      *) die 4 "$1: the system user $user cannot reach $2, since $parent is closed to other users; choose another folder, or run: chmod o+x $parent" ;;
+    esac
+    parent=$(find_parent "$parent")
+  done
 }
 
 check_folders() {
@@ -61,6 +85,8 @@ check_folders() {
   for folder in "$prefix" "$data_dir"; do
     [ ! -e "$folder" ] || [ -d "$folder" ] || die 4 "$folder exists and is no folder; choose another"
   done
+  check_reachable --prefix "$prefix"
+  check_reachable --data-dir "$data_dir"
   if [ -d "$data_dir" ] && [ "$status" = '' ]; then
     if [ -n "$(find "$data_dir" -mindepth 1 -maxdepth 1 ! -name lost+found | head -n 1)" ]; then
       [ -e "$data_dir/postgres" ] || [ -e "$data_dir/objects" ] ||
@@ -77,7 +103,7 @@ check_folders() {
 check_packages() {
   [ "$database" = with-postgres ] && [ "$(find_cluster)" = '' ] || return 0
   version=$(LC_ALL=C apt-cache policy postgresql 2>/dev/null | sed -n 's/^ *Candidate: \([0-9]*\).*/\1/p')
-  [ -n "$version" ] || [ -n "$(find /var/lib/apt/lists -name '*Packages*' 2>/dev/null | head -n 1)" ] || return 0
+  [ -n "$version" ] || has_package_lists || return 0
   [ -n "$version" ] || die 5 'apt knows no package postgresql; run "apt-get update", or use --embedded or --database-url'
   [ "$version" -ge "$postgres_major_min" ] ||
     die 4 "this release of Debian has PostgreSQL $version, and $postgres_major_min or later is required; use --embedded or --database-url"

@@ -35,9 +35,17 @@ stage_release() {
   remove_tree "$staging"
 }
 
+# Ends if the last command has filled the file system.
+die_if_full() {
+  ! grep -Eq 'No space left|ENOSPC|Disk quota exceeded' "$output" ||
+    die 4 "the file system of $staging is full; make room, or choose another folder with --prefix"
+}
+
 unpack_bundle() {
-  run_quietly tar -xzf "$bundle" -C "$staging" --no-same-owner ||
-    die 1 "$bundle cannot be unpacked; copy it again, and compare its checksum"
+  run_quietly tar -xzf "$bundle" -C "$staging" --no-same-owner 2>/dev/null || {
+    die_if_full
+    die 1 "$bundle cannot be unpacked ($(tail -n 1 "$output")); copy it again, and compare its checksum"
+  }
   [ "$print" = yes ] || (cd "$staging" && sha256sum --check --quiet --strict SHA256SUMS) >"$output" 2>&1 ||
     die 1 "$bundle is damaged ($(grep -c FAILED "$output") files differ from its checksums); copy it again"
 }
@@ -55,8 +63,11 @@ build_release() {
   fi
   step 'Download the packages (npm ci, production only)'
   run_quietly "$npm_node" "$npm_cli" ci --prefix "$staging/service" ${npm_cache:+--cache "$npm_cache"} \
-    --omit=dev --ignore-scripts --no-audit --no-fund ||
+    --omit=dev --ignore-scripts --no-audit --no-fund 2>"$temporary/complaints" || {
+    die_if_full
+    cat "$temporary/complaints" >&2
     die 5 'the packages cannot be downloaded; check the network and the registry of npm, or use --bundle'
+  }
   step 'Build the pages of the console'
   run_quietly "$staging/service/node_modules/.bin/node" "$staging/service/src/console/build.ts" ||
     die 1 'the pages of the console cannot be built; the output above says why'
@@ -140,19 +151,28 @@ fetch() {
   rm -f "$3.tgz"
 }
 
+has_package_lists() { [ -n "$(find /var/lib/apt/lists -name '*Packages*' 2>/dev/null | head -n 1)" ]; }
+
+is_package_installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+
 install_packages() {
   missing=''
-  for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
-  done
+  for package in "$@"; do is_package_installed "$package" || missing="$missing $package"; done
   missing=${missing# }
   [ -n "$missing" ] || return 0
   step "Install the Debian packages $missing"
-  [ -n "$(find /var/lib/apt/lists -name '*Packages*' 2>/dev/null | head -n 1)" ] || run_quietly apt-get update ||
+  for package in $missing; do
+    case " $packages " in *" $package "*) ;; *) packages="$packages${packages:+ }$package" ;; esac
+  done
+  # An installation that is killed must know them; "npm run bundle" has no state.
+  [ -z "${status-}" ] || [ "$print" = yes ] || write_state
+  # A killed installation of packages leaves its journal, and apt-get refuses to go on before dpkg has finished it.
+  [ -z "$(find /var/lib/dpkg/updates -type f 2>/dev/null | head -n 1)" ] || run_quietly dpkg --configure -a || true
+  # Old lists name packages that the mirror does not have any more. Without a network they may still do.
+  run_quietly apt-get update 2>"$temporary/complaints" || has_package_lists ||
     die 5 'the lists of Debian packages cannot be downloaded; check the network and /etc/apt'
   check_packages
   # shellcheck disable=SC2086 # a list
-  run_quietly env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing ||
+  run_quietly env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing ||
     die 5 "the Debian packages $missing cannot be installed; check the network and /etc/apt"
-  packages="$packages${packages:+ }$missing"
 }

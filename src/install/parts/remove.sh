@@ -34,7 +34,9 @@ remove_data() {
   remove_tree "$data_dir"
   remove_tree "$log_dir"
   remove_tree "$config_dir"
-  [ -z "$packages" ] || note "The Debian packages $packages remain; remove them with: apt-get purge $packages"
+  remaining=''
+  for package in $packages; do ! is_package_installed "$package" || remaining="$remaining $package"; done
+  [ -z "$remaining" ] || note "The Debian packages$remaining remain; remove them with: apt-get purge$remaining"
 }
 
 uninstall() {

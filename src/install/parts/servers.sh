@@ -23,10 +23,8 @@ provide_servers() {
   if [ -z "$(find_cluster)" ]; then install_packages postgresql; fi
   start_debian_service postgresql
   database_url=$(setting DATABASE_URL)
-  if [ "$print" = yes ]; then
-    note '      create the role and the database "service"'
-    return
-  fi
+  step 'Create the role and the database "service" in PostgreSQL'
+  [ "$print" = no ] || return 0
   found=$(find_cluster)
   [ -n "$found" ] || die 5 "PostgreSQL $postgres_major_min or later is not running on this host; see pg_lsclusters"
   pg_port=${found#* }
@@ -35,7 +33,6 @@ provide_servers() {
   if [ "$role" = 1 ] && [ -z "$database_url" ]; then
     die 4 'PostgreSQL has a role "service" of another origin; use --database-url, or remove the role'
   fi
-  step 'Create the role and the database "service" in PostgreSQL'
   [ -n "$database_url" ] || database_url=postgres://service:$(random_secret)@127.0.0.1:$pg_port/service
   password=${database_url#postgres://service:}
   password=${password%%@*}
@@ -54,10 +51,17 @@ provide_servers() {
 }
 
 check_servers() {
-  [ -n "$database_url$redis_url" ] && [ "$print" = no ] || return 0
+  [ -n "$database_url$redis_url" ] || return 0
   step 'Check the database and Redis'
+  [ "$print" = no ] || return 0
   if ! DATABASE_URL=$database_url REDIS_URL=$redis_url "$release_dir/node_modules/.bin/node" \
     "$release_dir/src/install/check-dependencies.ts" >"$output" 2>&1; then
-    die 5 "$(tail -n 1 "$output")"
+    # The last line begins with the exit code: 4 or 5.
+    fault=$(tail -n 1 "$output")
+    case $fault in
+      [45]' '*) ;;
+      *) fault="1 the database and Redis cannot be checked: $fault" ;;
+    esac
+    die "${fault%% *}" "${fault#* }"
   fi
 }

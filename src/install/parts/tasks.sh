@@ -107,6 +107,7 @@ upgrade() {
     *) die 4 'nothing is installed; run install.sh without --upgrade' ;;
   esac
   if [ "$release" = "$new_release" ] && [ "$(readlink "$prefix/current")" = "versions/$release" ]; then
+    remove_other_releases
     note "Release $release is installed; nothing to do."
     return
   fi
@@ -134,8 +135,15 @@ upgrade() {
   former=$release release=$new_release
   write_state
   undo=nothing
-  [ "$former" = "$new_release" ] || remove_tree "$prefix/versions/$former"
+  remove_other_releases
   note "Release $release is installed; release $former is removed."
+}
+
+# Removes all releases but the one in use: an upgrade that was killed leaves another.
+remove_other_releases() {
+  for other in "$prefix"/versions/* "$prefix/versions/.new"; do
+    [ "$other" = "$prefix/versions/$release" ] || [ ! -e "$other" ] || remove_tree "$other"
+  done
 }
 
 # Runs the migrations of a release that is not the current one.
