@@ -48,6 +48,12 @@ export default class Search extends BaseCommand {
       allowNo: true,
       env: 'SERVICE_HIGHLIGHT',
     }),
+    correct: Flags.boolean({
+      description: 'replace misspelled words, which no document has, by the nearest that one has',
+      default: true,
+      allowNo: true,
+      env: 'SERVICE_CORRECT',
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -63,13 +69,19 @@ export default class Search extends BaseCommand {
       score_threshold: numberOf('min-score', flags['min-score']),
       max_per_document: flags['max-per-document'],
       highlights: flags.highlight && this.jsonEnabled(),
+      correct: flags.correct,
     };
     const names = { query: 'QUERY', score_threshold: '--min-score' };
     const { response, snippets } = await this.call(flags, 'search.bucket', request, names);
     for (const warning of response.warnings) this.logToStderr(`warning: ${warning}`);
+    for (const { from, to } of response.corrected) {
+      this.logToStderr(`no document has "${from}"; searched for "${to}" (--no-correct searches for words as they are)`);
+    }
     const { renderResults } = await import('../src/cli/search-results.ts');
     if (response.results.length === 0) this.logToStderr('nothing found');
-    else this.log(renderResults(response.results, flags.highlight ? args.query : '', flags.full ? null : snippets));
+    else if (response.relevance === 'none') this.logToStderr('no passage seems to answer the query; the nearest are:');
+    if (response.results.length > 0)
+      this.log(renderResults(response.results, flags.highlight ? args.query : '', flags.full ? null : snippets));
     return response;
   }
 }

@@ -48,6 +48,7 @@ import { referenceRoutes } from './routes/reference.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
 import { workflowRoutes } from './routes/workflows.ts';
@@ -104,6 +105,7 @@ export function apiRoutes(
     ...userRoutes(sql),
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
+    ...synonymRoutes(sql),
     ...bucketMapRoutes({ sql, tables: appliance.search.tables, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),

@@ -6,7 +6,7 @@ import type { PostgresTarget } from '../platform/postgres/target.ts';
 import { makeDataDir } from './data-dir.ts';
 
 /** Targets for connections to the database of an installation. */
-export interface Database {
+export interface DatabaseTargets {
   readonly pooled: PostgresTarget;
   readonly direct: PostgresTarget;
   /** Stop using the database, after all connections are closed. */
@@ -25,7 +25,7 @@ export async function findDatabase(
   config: Config,
   logger: Logger,
   { isShort = false }: { readonly isShort?: boolean } = {},
-): Promise<Database> {
+): Promise<DatabaseTargets> {
   makeDataDir(config, logger);
   await releaseBallastAtStart(config.dataDir, logger);
   if (config.databaseUrl) {

@@ -23,7 +23,7 @@ import { eraseRunsAbout, openWorkflows } from '../workflows/open-workflows.ts';
 import type { Appliance } from './appliance.ts';
 import { readinessCheck } from './check-ready.ts';
 import { claimStorage } from './claim-storage.ts';
-import type { Database } from './find-database.ts';
+import type { DatabaseTargets } from './find-database.ts';
 import { OpenParts } from './open-parts.ts';
 import { MIGRATIONS, openStores } from './stores.ts';
 
@@ -39,7 +39,7 @@ const HOUSEKEEPING_MS = 60_000;
  */
 export async function openAppliance(
   config: Config,
-  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<Database> },
+  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<DatabaseTargets> },
 ): Promise<Appliance> {
   const { logger } = options;
   const opened = new OpenParts();

@@ -31,7 +31,7 @@ import {
   secretKeyFile,
 } from '../platform/secret-key.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
-import { type Database, findDatabase } from './find-database.ts';
+import { type DatabaseTargets, findDatabase } from './find-database.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -64,7 +64,7 @@ export interface Stores {
  */
 export async function openStores(
   config: Config,
-  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<Database> },
+  options: { readonly logger: Logger; readonly poolMax?: number; readonly database?: Promise<DatabaseTargets> },
   opened: OpenParts,
 ): Promise<Stores> {
   const { logger, poolMax = 20 } = options;

@@ -76,6 +76,7 @@ export async function retrievePassages(
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {
     const request: SearchRequest = {
       ...{ query: question, top_k: RESULTS_WANTED, task: 'retrieval_query', mode, rerank: false, highlights: false },
+      correct: true,
       ...{ collection: config.bucket_collection, max_per_document: PER_DOCUMENT_MAX },
     };
     const found = await within(endMs - performance.now(), (signal) =>

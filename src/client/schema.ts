@@ -33,6 +33,7 @@ export const SearchResult = z.looseObject({
   chunk_index: z.number(),
   text: z.string(),
   score: z.number(),
+  relevance: z.string().nullish(),
   highlights: z
     .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }))
     .optional(),
@@ -53,6 +54,8 @@ export type SearchResult = z.output<typeof SearchResult>;
 
 export const SearchReply = z.looseObject({
   results: z.array(SearchResult),
+  relevance: z.string().nullish(),
+  corrected: z.array(z.looseObject({ from: z.string(), to: z.string() })).optional(),
   warnings: z.array(z.string()).optional(),
 });
 export type SearchReply = z.output<typeof SearchReply>;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
-import { BUCKETS_MAX, SearchResult } from '../search/schema.ts';
+import { CorrectedWord } from '../search/describe-corrections.ts';
+import { Relevance } from '../search/relevance/schema.ts';
+import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
 import { scheduleFault } from './schedule.ts';
 import { parseRowTemplate } from './template.ts';
 
@@ -185,6 +187,8 @@ export const MemorySearchRequest = z
     sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources'),
     tags: z.array(Tag).max(100).optional().describe('key:value, all of which a document must have'),
     top_k: z.int().min(1).max(100).default(20),
+    highlights: SearchRequest.shape.highlights,
+    correct: SearchRequest.shape.correct,
     temporal: z.enum(TEMPORAL_MODES).optional(),
     temporal_start: unixSeconds.optional().describe('Unix seconds'),
     temporal_end: unixSeconds.optional().describe('Unix seconds'),
@@ -217,6 +221,8 @@ export const MemorySearchResponse = z
     bucket_ids: z.array(z.string()),
     model: z.string().nullable(),
     results: z.array(MemorySearchResult),
+    relevance: Relevance.describe('that of the most relevant result; none: nothing here seems to answer the query'),
+    corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),
     warnings: z.array(z.string()),
   })

@@ -1,4 +1,6 @@
 import type { Caller } from '../access/caller.ts';
+import { highlightResults } from '../search/highlight-results.ts';
+import { relevanceOfAnswer } from '../search/relevance/schema.ts';
 import { BUCKETS_MAX, SearchRequest } from '../search/schema.ts';
 import type { SearchContext } from '../search/search.ts';
 import { type BucketResult, searchBuckets } from '../search/search-buckets.ts';
@@ -26,11 +28,12 @@ export async function searchMemory(
   const refs = named.length > 0 ? named : await listSourceBuckets(sql, caller, BUCKETS_MAX);
   if (refs.length === 0) {
     const warning = 'no bucket is fed by a source that you may read; name one with bucket';
-    return { object: 'list', bucket_ids: [], model: null, results: [], usage: { tokens: 0 }, warnings: [warning] };
+    const nothing = { bucket_ids: [], model: null, results: [], relevance: 'none' as const, corrected: [] };
+    return { object: 'list', ...nothing, usage: { tokens: 0 }, warnings: [warning] };
   }
   const { sources = [], tags = [], temporal } = request;
   const isFiltered = sources.length > 0 || tags.length > 0 || temporal !== undefined;
-  const search = SearchRequest.parse({ query: request.query, top_k: request.top_k });
+  const search = SearchRequest.parse({ query: request.query, top_k: request.top_k, correct: request.correct });
   const found = await searchBuckets(context, caller, refs, search, {
     ...(isFiltered ? { condition: (own) => memoryCondition(own, caller, request) } : {}),
     signal,
@@ -48,7 +51,9 @@ export async function searchMemory(
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
-    results,
+    results: await highlightResults(results, found.terms, request),
+    relevance: relevanceOfAnswer(results),
+    corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings: [...found.warnings],
   };

@@ -22,7 +22,7 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
  * Compute the optimal string alignment distance (Damerau 1964): the number of letters that were inserted, deleted,
  * replaced, or swapped with their neighbour, a common typing error (SLEECT).
  */
-function countEdits(a: string, b: string): number {
+export function countEdits(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const edits = (row: number, column: number) => rows[row]?.[column] as number;
   for (let row = 1; row <= a.length; row++) {

@@ -1,15 +1,19 @@
 import type { Caller } from '../access/caller.ts';
 import type { Embedder } from '../embedding/embedder.ts';
-import { analyse, weighTerms } from '../language/analyser.ts';
+import { analyse, type WeightedTerms, weighTerms } from '../language/analyser.ts';
+import { findCodeForms } from '../language/code-forms.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { type BucketIndex, type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
+import { type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
+import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import type { SearchRequest } from './schema.ts';
 import { type Found, type IndexSearch, searchIndex } from './search-index.ts';
+import { type Alternatives, expandTerms, findAlternatives } from './synonyms/expand-terms.ts';
+import type { SearchedIndex, SynonymCache } from './synonyms/synonym-cache.ts';
 
 /** Times that a search is tried while its index changes. */
 const TRIES_MAX = 3;
@@ -19,7 +23,10 @@ export interface AttemptContext {
   readonly tables: LanceTables;
   /** Null: searches use only the tables. */
   readonly resident: ResidentIndexes | null;
+  /** Samples of rows that results are judged by. */
+  readonly samples: RowSamples;
   readonly embedder: Embedder;
+  readonly synonyms: SynonymCache;
 }
 
 /** Input of an attempt. */
@@ -42,7 +49,7 @@ export interface SearchInput extends AttemptInput {
 /** Search of one version of each index that is in progress. */
 export interface Attempt {
   readonly search: IndexSearch;
-  readonly indexes: readonly BucketIndex[];
+  readonly indexes: readonly SearchedIndex[];
   readonly embedding: Promise<QueryVector>;
   readonly outcome: Promise<Found>;
 }
@@ -53,25 +60,47 @@ export interface Attempt {
  */
 export function beginAttempt(
   { context, caller, request, wanted, signal, condition }: AttemptInput,
-  indexes: readonly BucketIndex[],
+  indexes: readonly SearchedIndex[],
   collectionId: string | null,
   embedding = awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal)),
 ): Attempt {
-  const { sql, tables, resident } = context;
+  const { sql, tables, resident, samples } = context;
   const bucketIds = indexes.map(({ bucketId }) => bucketId);
+  const sequence = analyse(request.query);
+  const terms = weighTerms(sequence);
   const search: IndexSearch = {
-    ...{ sql, tables, resident, caller, request, wanted },
+    ...{ sql, tables, resident, samples, caller, request, wanted },
     scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
-    terms: weighTerms(analyse(request.query)),
+    ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };
   const indexTables = indexes.flatMap(({ indexTable }) => indexTable ?? []);
   return { search, indexes, embedding, outcome: awaitLater(searchIndex(search, indexTables, embedding)) };
 }
 
+/** Expand the terms of a query by other forms of its codes, and by the synonyms of each bucket. */
+function expandByTable(
+  query: string,
+  sequence: readonly string[],
+  terms: readonly WeightedTerms[],
+  indexes: readonly SearchedIndex[],
+) {
+  const codes = findCodeForms(query);
+  const alternatives: Alternatives[] = [...codes];
+  const ownTerms = new Map<string, readonly WeightedTerms[]>();
+  for (const { indexTable, synonyms } of indexes) {
+    if (indexTable === null || (synonyms === null && codes.length === 0)) continue;
+    const own = synonyms === null ? [] : findAlternatives(sequence, synonyms);
+    const expanded = expandTerms(terms, [...codes, ...own]);
+    if (expanded) ownTerms.set(indexTable.name, expanded);
+    alternatives.push(...own);
+  }
+  return { ownTerms, alternatives };
+}
+
 /** Return the query's vector of an earlier attempt if it can be compared with the vectors of this index. */
 export function reusableEmbedding(
   earlier: Attempt | undefined,
-  { indexTable }: BucketIndex,
+  { indexTable }: SearchedIndex,
 ): Promise<QueryVector> | undefined {
   const isSameSpace = earlier && originOfAll(earlier.indexes)?.space === indexTable?.origin?.space;
   return isSameSpace ? earlier.embedding : undefined;
@@ -87,7 +116,7 @@ export function reusableEmbedding(
 export async function finishAttempts<A extends readonly Attempt[]>(
   first: A,
   signal: AbortSignal | undefined,
-  retry: { readIndexes(): Promise<BucketIndex[]>; begin(indexes: readonly BucketIndex[]): A },
+  retry: { readIndexes(): Promise<SearchedIndex[]>; begin(indexes: readonly SearchedIndex[]): A },
 ): Promise<{ attempts: A; found: Found[] }> {
   let attempts = first;
   for (let tries = 1; ; tries++) {
@@ -111,19 +140,19 @@ export async function finishAttempts<A extends readonly Attempt[]>(
 
 /** Finish the search of one bucket. */
 export async function finishAttempt(input: SearchInput, first: Attempt): Promise<Found> {
-  const [{ bucketId }] = first.indexes as [BucketIndex];
+  const [index] = first.indexes as [SearchedIndex];
   const { collectionId } = first.search.scope;
   let latest = first;
   const { found } = await finishAttempts([first], input.signal, {
-    readIndexes: async () => [{ bucketId, indexTable: await getIndexTable(input.context.sql, bucketId) }],
+    readIndexes: async () => [{ ...index, indexTable: await getIndexTable(input.context.sql, index.bucketId) }],
     begin: (indexes) => {
-      latest = beginAttempt(input, indexes, collectionId, reusableEmbedding(latest, indexes[0] as BucketIndex));
+      latest = beginAttempt(input, indexes, collectionId, reusableEmbedding(latest, indexes[0] as SearchedIndex));
       return [latest];
     },
   });
   return found[0] as Found;
 }
 
-function originOfAll(indexes: readonly BucketIndex[]) {
+function originOfAll(indexes: readonly SearchedIndex[]) {
   return originOf(indexes.map(({ indexTable }) => indexTable));
 }

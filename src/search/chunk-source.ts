@@ -1,5 +1,6 @@
 import type { WeightedTerms } from '../language/analyser.ts';
 import type { Candidate, LegOptions, Passage } from './legs.ts';
+import type { Correction } from './resident/correct-words.ts';
 
 /** Chunks of one or several buckets, each at one version of its index, as both legs search them. */
 export interface ChunkSource {
@@ -9,6 +10,8 @@ export interface ChunkSource {
   searchVectors(vector: Float32Array, options: LegOptions): Promise<readonly Candidate[]>;
   /** Find chunks by BM25 over analysed text. `terms`: the query after `analyse` and `weighTerms`. */
   searchKeywords(terms: readonly WeightedTerms[], options: LegOptions): Promise<readonly Candidate[]>;
+  /** Words that the last search of keywords has replaced in a table. */
+  corrections(): readonly Correction[];
   /** Read the passages of candidates of this source, in their order. */
   readPassages<C extends Candidate>(candidates: readonly C[]): Promise<(C & Passage)[]>;
 }
@@ -32,6 +35,7 @@ export function joinSources(sources: readonly ChunkSource[]): ChunkSource {
     isInMemory: sources.every((source) => source.isInMemory),
     searchVectors: (vector, options) => search(options, (source) => source.searchVectors(vector, options)),
     searchKeywords: (terms, options) => search(options, (source) => source.searchKeywords(terms, options)),
+    corrections: () => sources.flatMap((source) => source.corrections()),
     async readPassages<C extends Candidate>(candidates: readonly C[]) {
       const read = new Map<string, C & Passage>();
       const own = Map.groupBy(candidates, ({ chunkId }) => sourceOf.get(chunkId) as ChunkSource);

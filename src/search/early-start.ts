@@ -1,6 +1,8 @@
 import { findCollection } from '../documents/store.ts';
 import { type Attempt, beginAttempt, reusableEmbedding, type SearchInput } from './attempt.ts';
-import { type BucketIndex, findBucketIndex, isSameTable } from './index-store.ts';
+import { type BucketIndex, findBucketIndex } from './bucket-index-store.ts';
+import { isSameTable } from './index-store.ts';
+import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
 const NAMES_MAX = 1_000;
 
@@ -16,18 +18,23 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const { context, caller, bucketRef, request } = input;
   const { sql } = context;
   const seen = request.collection === undefined ? lastSeen.get(caller.orgId, bucketRef) : undefined;
-  const early = seen && beginAttempt(input, [seen], null);
+  const ready = seen && context.synonyms.known(seen);
+  const early = ready && beginAttempt(input, [ready], null);
   const index = await findBucketIndex(sql, caller.orgId, bucketRef).catch((error: unknown) => {
     // Perhaps the bucket is gone: the next search must not embed its query before the bucket is found.
     lastSeen.forget(caller.orgId, bucketRef);
     throw error;
   });
   lastSeen.remember(caller.orgId, bucketRef, index);
-  const isPresent = seen?.bucketId === index.bucketId && isSameTable(seen.indexTable, index.indexTable);
+  const isPresent =
+    seen?.bucketId === index.bucketId &&
+    seen.synonymsEdit === index.synonymsEdit &&
+    isSameTable(seen.indexTable, index.indexTable);
   if (early && isPresent) return early;
+  const [searched] = (await context.synonyms.load(sql, [index])) as [SearchedIndex];
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
-  return beginAttempt(input, [index], collectionId, reusableEmbedding(early, index));
+  return beginAttempt(input, [searched], collectionId, reusableEmbedding(early, searched));
 }
 
 /**

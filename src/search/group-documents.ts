@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Relevance, relevanceOfAnswer } from './relevance/schema.ts';
 import { type SearchRequest, SearchResponse, SearchResult } from './schema.ts';
 
 /** Passages that are shown of one document. */
@@ -16,6 +17,7 @@ export const DocumentResult = z
   .object({
     document_id: z.string(),
     score: z.number().describe('that of its best passage'),
+    relevance: Relevance.describe('that of its most relevant passage'),
     metadata: z.record(z.string(), z.string()),
     citation: z.object({
       file_name: z.string(),
@@ -54,6 +56,13 @@ export function groupByDocument<R extends SearchResult & { readonly bucket_id?: 
     const { document_id, bucket_id, score, metadata, citation } = passages[0] as R;
     const { file_name, source_path, url } = citation;
     const place = bucket_id === undefined ? { document_id } : { document_id, bucket_id };
-    return { ...place, score, metadata, citation: { file_name, source_path, url }, passages };
+    return {
+      ...place,
+      score,
+      relevance: relevanceOfAnswer(passages),
+      metadata,
+      citation: { file_name, source_path, url },
+      passages,
+    };
   });
 }

@@ -1,10 +1,8 @@
 import type { Caller } from '../access/caller.ts';
-import { bucketNamed } from '../documents/store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';
-import { notFound } from '../platform/errors.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
@@ -20,12 +18,6 @@ export interface IndexTable {
   readonly origin: VectorOrigin | null;
   /** Weights of the legs that were tuned for these vectors; null: those of the kind of the model. */
   readonly weights: LegWeights | null;
-}
-
-/** A bucket and its index table; the table is null if nothing was ever written into it. */
-export interface BucketIndex {
-  readonly bucketId: string;
-  readonly indexTable: IndexTable | null;
 }
 
 /** Return true if nothing was published between the two readings. */
@@ -50,7 +42,7 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
   return row ? toIndexTable(row) : null;
 }
 
-function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
+export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
   const space = row['space'] as string | null;
   const model = row['model'] as string | null;
   const tuned = row['leg_weights'] as (LegWeights & { readonly space: string }) | null;
@@ -65,42 +57,6 @@ function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
     // Vectors of another model want weights of their own.
     weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
   };
-}
-
-/**
- * Find a bucket by id or name, with its index table: all that a search needs to begin.
- *
- * @throws AppError `bucket_not_found` (404)
- */
-export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
-  const [row] = await sql`
-    SELECT buckets.id, coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights
-    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
-    WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
-  if (!row) throw notFound('bucket', bucketRef);
-  return { bucketId: row['id'] as string, indexTable: row['name'] === null ? null : toIndexTable(row) };
-}
-
-/**
- * Find buckets by id or name, each once, with their index tables, in the order of the names.
- *
- * @throws AppError `bucket_not_found` (404) for the first that is missing
- */
-export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
-  const wanted = sql.array([...refs]);
-  const rows = await sql`
-    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights
-    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
-    WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
-      AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
-  const byId = new Map<string, BucketIndex>();
-  for (const ref of refs) {
-    const row = rows.find((each) => each['id'] === ref || each['bucket'] === ref);
-    if (!row) throw notFound('bucket', ref);
-    const bucketId = row['id'] as string;
-    byId.set(bucketId, { bucketId, indexTable: row['name'] === null ? null : toIndexTable(row) });
-  }
-  return [...byId.values()];
 }
 
 /** Keep the weights of the legs for the present vectors of a bucket; null: those of the kind of the model. */

@@ -16,11 +16,13 @@ import { openIndexMetrics } from './index-metrics.ts';
 import { IndexWriter } from './index-writer.ts';
 import { loadLance } from './load-lance.ts';
 import { openTables } from './open-tables.ts';
+import { RowSamples } from './relevance/sample-rows.ts';
 import { sweepTables } from './replace-table.ts';
 import { openAnyReranker } from './rerank/open-any-reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
+import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /** A small index is rewritten after a pause in deletions, a large one for all deletions of ten minutes. */
 const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
@@ -65,6 +67,8 @@ export function openSearch(context: {
       embedder: embedding.embedder,
       reranker,
       lastSeen: new LastSeenIndexes(),
+      synonyms: new SynonymCache(),
+      samples: new RowSamples(),
       index,
       queryShares,
       links: { to: config.search.resultLinks, keyRing },

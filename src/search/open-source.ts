@@ -1,11 +1,12 @@
 import type { Table } from '@lancedb/lancedb';
 import pLimit, { type LimitFunction } from 'p-limit';
+import type { WeightedTerms } from '../language/analyser.ts';
 import { type ChunkSource, joinSources } from './chunk-source.ts';
 import type { IndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
-import { residentSource } from './resident/resident-source.ts';
+import { residentSource, type Spelling } from './resident/resident-source.ts';
 import type { TableCopy } from './resident/table-copy.ts';
 
 /** Tables of LanceDB that are searched at a time. */
@@ -16,29 +17,46 @@ const TABLES_AT_ONCE = 20;
  * table. Null: none of the tables exists.
  *
  * @param context.resident null: only the tables are to be used
+ * @param context.spelling words that are corrected if all indexes are in memory; null: none
+ * @param context.ownTerms terms that are searched in place of those of the query, by the name of the table
  * @throws AppError `index_unavailable` (503)
  */
 export async function openSource(
-  { tables, resident }: { readonly tables: LanceTables; readonly resident: ResidentIndexes | null },
+  context: {
+    readonly tables: LanceTables;
+    readonly resident: ResidentIndexes | null;
+    readonly ownTerms?: ReadonlyMap<string, readonly WeightedTerms[]>;
+    readonly spelling?: Spelling | null;
+  },
   indexTables: readonly IndexTable[],
 ): Promise<ChunkSource | null> {
+  const { tables, resident, ownTerms = new Map(), spelling = null } = context;
   const copies: TableCopy[] = [];
-  const opened: Table[] = [];
+  const opened: { name: string; table: Table }[] = [];
   await Promise.all(
     indexTables.map(async ({ name, version }) => {
       const open = () => tables.openForReading(name, version);
       const copy = (await resident?.find(name, version, open)) ?? null;
       if (copy !== null) copies.push(copy);
-      else opened.push(...(await open().then((table) => (table === null ? [] : [table]))));
+      else opened.push(...(await open().then((table) => (table === null ? [] : [{ name, table }]))));
     }),
   );
   const withSlot = pLimit(TABLES_AT_ONCE);
-  const sources = opened.map((table) => tableSource(tables, table, withSlot));
-  if (resident !== null && copies.length > 0) sources.push(residentSource(resident, copies));
+  const sources = opened.map(({ name, table }) =>
+    tableSource(tables, { table, ownTerms: ownTerms.get(name) }, withSlot),
+  );
+  // A word that is unknown in memory may be in a table that is not.
+  const isAllInMemory = opened.length === 0;
+  if (resident !== null && copies.length > 0)
+    sources.push(residentSource(resident, copies, { ownTerms, spelling: isAllInMemory ? spelling : null }));
   return sources.length === 0 ? null : joinSources(sources);
 }
 
-function tableSource(tables: LanceTables, table: Table, withSlot: LimitFunction): ChunkSource {
+function tableSource(
+  tables: LanceTables,
+  { table, ownTerms }: { table: Table; ownTerms: readonly WeightedTerms[] | undefined },
+  withSlot: LimitFunction,
+): ChunkSource {
   const passages = new Map<string, ReadCandidate>();
   const remember = (found: readonly ReadCandidate[]) => {
     for (const each of found) passages.set(each.chunkId, each);
@@ -49,7 +67,8 @@ function tableSource(tables: LanceTables, table: Table, withSlot: LimitFunction)
     searchVectors: async (vector, options) =>
       remember(await withSlot(() => tables.mapErrors(searchVectors(table, vector, options)))),
     searchKeywords: async (terms, options) =>
-      remember(await withSlot(() => tables.mapErrors(searchKeywords(table, terms, options)))),
+      remember(await withSlot(() => tables.mapErrors(searchKeywords(table, ownTerms ?? terms, options)))),
+    corrections: () => [],
     readPassages: async (candidates) =>
       candidates.map((candidate) => {
         const { text, locator } = passages.get(candidate.chunkId) as ReadCandidate;

@@ -3,6 +3,7 @@ import { fuseRankings } from './fuse.ts';
 import type { LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
+import type { Relevance } from './relevance/schema.ts';
 import type { Locator, SearchRequest, SearchResult } from './schema.ts';
 
 /** Chunks that the legs of a search found, and their documents that the caller may see now. */
@@ -29,6 +30,9 @@ export interface RankedChunk extends Candidate {
 
 /** A visible chunk with its scores, text and locator. */
 export type FoundChunk = RankedChunk & Passage;
+
+/** Found chunk with the estimate of its relevance. */
+export type JudgedChunk = FoundChunk & { readonly relevance: Relevance };
 
 /**
  * Return true if a found document has another active generation by now, and none of its chunks was found. That
@@ -80,13 +84,14 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
   return ranked.sort((a, b) => b.rrf - a.rrf);
 }
 
-export function toResult(chunk: FoundChunk, { explain }: Pick<SearchRequest, 'explain'>): SearchResult {
+export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'explain'>): SearchResult {
   return {
     id: chunk.chunkId,
     document_id: chunk.documentId,
     chunk_index: chunk.chunkIndex,
     text: chunk.text,
     score: chunk.score,
+    relevance: chunk.relevance,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
     ...(explain ? { explain: explainLegs(chunk.fusion, chunk.rrf) } : {}),
     metadata: chunk.document.metadata,

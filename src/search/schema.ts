@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { TaskType } from '../models/task-types.ts';
+import { CorrectedWord } from './describe-corrections.ts';
 import { Explanation } from './explanation.ts';
 import { Filter } from './filter.ts';
 import { Highlight } from './highlight.ts';
+import { Relevance } from './relevance/schema.ts';
 
 export const TOP_K_MAX = 100;
 /** Buckets that one search reads at most. */
@@ -22,6 +24,10 @@ export const SearchRequest = z.object({
   max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('results of one document at most'),
   highlights: z.boolean().default(false).describe('show the sentences of each result that have words of the query'),
   explain: z.boolean().optional().describe('show the rank of each result in each leg, and the terms that it matched'),
+  correct: z
+    .boolean()
+    .default(true)
+    .describe('replace words of the query that no document of the bucket has by the nearest that one has'),
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
@@ -62,6 +68,7 @@ export const SearchResult = z
       .optional()
       .describe('with highlights: true, at most 3 sentences of the text that have words of the query, in its order'),
     score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
+    relevance: Relevance,
     scores: z.object({
       vector_score: z.number().nullable(),
       bm25_score: z
@@ -89,6 +96,8 @@ export const SearchResponse = z
     bucket_id: z.string(),
     model: z.string().nullable().describe('the model of the query vector; null in keyword mode'),
     results: z.array(SearchResult),
+    relevance: Relevance.describe('that of the most relevant result; none: nothing here seems to answer the query'),
+    corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),
     warnings: z.array(z.string()),
   })

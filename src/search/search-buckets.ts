@@ -1,13 +1,15 @@
 import type { Caller } from '../access/caller.ts';
-import { analyse, weighTerms } from '../language/analyser.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { type AttemptContext, beginAttempt, finishAttempts } from './attempt.ts';
+import { findBucketIndexes } from './bucket-index-store.ts';
 import { citePlaces } from './cite-place.ts';
+import type { CorrectedWord } from './describe-corrections.ts';
 import { fuseRankings, weightsFor } from './fuse.ts';
-import { type BucketIndex, type DocumentCondition, findBucketIndexes, originOf } from './index-store.ts';
+import { type DocumentCondition, originOf } from './index-store.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
-import { type FoundChunk, toResult } from './rank.ts';
+import { type JudgedChunk, toResult } from './rank.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
+import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
 /** Result with the bucket that it was found in. */
 export type BucketResult = SearchResult & { readonly bucket_id: string };
@@ -17,14 +19,15 @@ export interface BucketsResult {
   /** Models of the query, joined by `+`; null if it was searched by keyword only. */
   readonly model: string | null;
   readonly results: readonly BucketResult[];
-  /** Analysed terms of the query. */
+  /** Analysed terms that were searched. */
   readonly terms: ReadonlySet<string>;
+  readonly corrected: readonly CorrectedWord[];
   readonly tokens: number;
   readonly warnings: readonly string[];
 }
 
 /** Chunk of one of the buckets; cosines are comparable within a latent space only. */
-type BucketChunk = FoundChunk & { readonly space: string | null };
+type BucketChunk = JudgedChunk & { readonly space: string | null };
 
 /**
  * Search several buckets as one. Those whose vectors are of one latent space are searched in one pass: their chunks are
@@ -42,10 +45,11 @@ export async function searchBuckets(
   options: { readonly condition?: DocumentCondition | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<BucketsResult> {
   const { signal, condition } = options;
-  const readIndexes = () => findBucketIndexes(context.sql, caller.orgId, bucketRefs);
+  const readIndexes = async () =>
+    context.synonyms.load(context.sql, await findBucketIndexes(context.sql, caller.orgId, bucketRefs));
   const embeddings = new Map<string, Promise<QueryVector>>();
   const input = { ...{ context, caller, request, signal, condition }, wanted: request.top_k };
-  const begin = (indexes: readonly BucketIndex[]) =>
+  const begin = (indexes: readonly SearchedIndex[]) =>
     groupBySpace(indexes).map((group) => {
       const origin = originOf(group.map(({ indexTable }) => indexTable));
       const space = origin?.space ?? '';
@@ -67,21 +71,22 @@ export async function searchBuckets(
     vectors.map(({ kind }) => kind),
     request,
   );
-  const terms = new Set(weighTerms(analyse(request.query)).flatMap((group) => group.terms));
+  const terms = new Set(found.flatMap((each) => [...each.terms]));
   const asResults = results.map((chunk) => ({ ...toResult(chunk, request), bucket_id: chunk.document.bucketId }));
   return {
     bucketIds: indexes.map(({ bucketId }) => bucketId),
     model: [...new Set(vectors.map(({ model }) => model))].join('+') || null,
     results: await citePlaces(asResults, terms),
     terms,
+    corrected: found.flatMap(({ corrected }) => corrected),
     tokens: vectors.reduce((sum, { tokens }) => sum + tokens, 0),
     warnings: [...new Set(found.flatMap(({ warnings }) => warnings))],
   };
 }
 
 /** Group buckets by the latent space of their vectors. Buckets without vectors are in the first group. */
-function groupBySpace(indexes: readonly BucketIndex[]): BucketIndex[][] {
-  const spaceOf = ({ indexTable }: BucketIndex) => indexTable?.origin?.space;
+function groupBySpace(indexes: readonly SearchedIndex[]): SearchedIndex[][] {
+  const spaceOf = ({ indexTable }: SearchedIndex) => indexTable?.origin?.space;
   const first = indexes.map(spaceOf).find((space) => space !== undefined);
   return [...Map.groupBy(indexes, (index) => spaceOf(index) ?? first).values()];
 }

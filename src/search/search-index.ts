@@ -2,10 +2,12 @@ import type { Caller } from '../access/caller.ts';
 import { filterHiding } from '../documents/store.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
+import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { collapse } from './collapse.ts';
+import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
 import {
   type DocumentScope,
   findLiveDocuments,
@@ -19,10 +21,14 @@ import type { LanceTables } from './lance.ts';
 import type { Candidate, LegOptions } from './legs.ts';
 import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
-import { type FoundChunk, hasStaleDocument, type RankedChunk, rank } from './rank.ts';
+import { type FoundChunk, hasStaleDocument, type JudgedChunk, type RankedChunk, rank } from './rank.ts';
+import type { SampledRow } from './relevance/background.ts';
+import { judgeChunks } from './relevance/judge.ts';
+import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import { ResidentGone } from './resident/resident-source.ts';
 import type { SearchRequest } from './schema.ts';
+import type { Alternatives } from './synonyms/expand-terms.ts';
 
 /** Candidates that each leg fetches first. */
 const CANDIDATES_MIN = 60;
@@ -43,11 +49,18 @@ export interface IndexSearch {
   readonly sql: Sql;
   readonly tables: LanceTables;
   readonly resident: ResidentIndexes | null;
+  readonly samples: RowSamples;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
   /** Analysed terms of the query. */
   readonly terms: readonly WeightedTerms[];
+  /** The same terms in their order. */
+  readonly sequence: readonly string[];
+  /** Phrases of the query that have synonyms in one of the buckets. */
+  readonly alternatives: readonly Alternatives[];
+  /** Terms that are searched in place of those in a table, by its name: with the synonyms of its bucket. */
+  readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
   /** Chunks to find. */
   readonly wanted: number;
 }
@@ -56,9 +69,12 @@ export interface Found {
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
   /** At most `wanted` chunks, best first. */
-  readonly chunks: readonly FoundChunk[];
+  readonly chunks: readonly JudgedChunk[];
   /** True if a found document has a newer generation by now, and none of its chunks was found. */
   readonly isStale: boolean;
+  readonly corrected: readonly CorrectedWord[];
+  /** All terms that the keyword leg looks for. */
+  readonly terms: ReadonlySet<string>;
 }
 
 /**
@@ -90,39 +106,56 @@ async function searchSource(
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
   const { sql, caller, scope, request, terms, wanted } = search;
-  const source = await openSource(search, indexTables);
-  const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
   // It is asked while the index is searched, so that it takes no time of its own.
   const hiding = awaitLater(filterHiding(sql, caller, scope.bucketIds));
-  const finish = async (chunks: readonly FoundChunk[], isStale: boolean, ...more: string[]): Promise<Found> => {
+  const words = request.correct ? spelledWords(request.query) : [];
+  const mayCorrect = async () => (await hiding).size === 0;
+  const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
+  const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
+  const sampling = awaitLater(readSample(search, indexTables, hiding));
+  const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
-    return { embedded, warnings: [...(await preparing).warnings, ...more], chunks, isStale };
+    const { vector } = await preparing;
+    const corrections = source?.corrections() ?? [];
+    const query = {
+      ...{ terms: search.sequence, sample: await sampling, vector, kind: embedded?.kind ?? null, lowestCosine },
+      alternatives: [
+        ...search.alternatives,
+        ...corrections.map(({ replaced, by }) => ({ phrase: replaced, others: [by] })),
+      ],
+    };
+    return {
+      ...{ embedded, isStale, warnings: [...(await preparing).warnings, ...more] },
+      chunks: await judgeChunks(best, query),
+      terms: new Set([...allTerms(search), ...corrections.flatMap(({ by }) => by)]),
+      corrected: describeCorrections(corrections, best),
+    };
   };
-  if (!source) return finish([], false);
-  const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>) => {
+  if (!source) return finish(NOTHING);
+  const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>): Promise<Best> => {
     const candidates = { ...legs, live, hiding: await hiding };
     const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
     const chunks = await readBest(source, rank(candidates, await preparing), bounds);
-    return { chunks, isStale: hasStaleDocument(candidates) };
+    return { chunks, isStale: hasStaleDocument(candidates), lowestCosine: legs.vector.at(-1)?.score ?? null };
   };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
   let documentIds: string[] | null = null;
   if (isFiltered(scope) || scope.collectionId !== null) {
     const visible = await searchThenFilter(source, search, preparing, limitMin);
     const found = visible && (await find(visible.legs, visible.live));
-    if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found.chunks, found.isStale);
+    if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
     documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
-    if (documentIds?.length === 0) return finish([], false);
+    if (documentIds?.length === 0) return finish(NOTHING);
   }
 
   for (let limit = limitMin; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
-    const { chunks, isStale } = await find(legs, await findLiveDocuments(sql, caller, scope, documentIdsOf(legs)));
+    const found = await find(legs, await findLiveDocuments(sql, caller, scope, documentIdsOf(legs)));
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
-    if (chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
-      return finish(chunks, isStale);
+    if (found.chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
+      return finish(found);
     }
     if (limit < CANDIDATES_MAX) continue;
     // The caller may see almost none of the matches: search the visible documents only.
@@ -130,10 +163,33 @@ async function searchSource(
     if (documentIds === null) {
       const warning =
         'not every match could be looked at, so some results may be missing; narrow the search by a filter';
-      return finish(chunks, isStale, warning);
+      return finish(found, warning);
     }
-    if (documentIds.length === 0) return finish([], false);
+    if (documentIds.length === 0) return finish(NOTHING);
   }
+}
+
+/** Best chunks of a search. */
+interface Best {
+  readonly chunks: readonly FoundChunk[];
+  readonly isStale: boolean;
+  /** Cosine of the last candidate of the vector leg; null: it has none. */
+  readonly lowestCosine: number | null;
+}
+
+const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null };
+
+/** Read the sample that results are judged by, of documents that the caller may see where the buckets hide any. */
+async function readSample(
+  { sql, tables, samples, caller, scope }: IndexSearch,
+  indexTables: readonly IndexTable[],
+  hiding: Promise<ReadonlySet<string>>,
+): Promise<readonly SampledRow[]> {
+  const sample = await samples.read(tables, indexTables);
+  if ((await hiding).size === 0 || sample.length === 0) return sample;
+  const all = { bucketIds: scope.bucketIds, collectionId: null, filter: null, condition: undefined };
+  const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))]);
+  return sample.filter(({ documentId }) => live.has(documentId));
 }
 
 /** Candidates of both legs, best first. */
@@ -169,6 +225,10 @@ async function searchThenFilter(
     live,
     isComplete: keyword.length <= limit && vector.length <= limit,
   };
+}
+
+function allTerms({ terms, ownTerms }: IndexSearch): Set<string> {
+  return new Set([terms, ...ownTerms.values()].flat().flatMap((group) => group.terms));
 }
 
 function documentIdsOf({ keyword, vector }: Legs): string[] {

@@ -5,6 +5,7 @@ import { explainTerms } from './explain-results.ts';
 import { DocumentResult } from './group-documents.ts';
 import { highlightResults } from './highlight-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
+import { relevanceOfAnswer } from './relevance/schema.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './schema.ts';
 import type { SearchContext } from './search.ts';
 import { searchBuckets } from './search-buckets.ts';
@@ -52,11 +53,15 @@ export async function searchSeveral(
   const found = await searchBuckets({ ...context, sql }, caller, request.buckets, search, { signal });
   const warnings = [...found.warnings];
   const ordered = await orderResults(context.reranker, request, found.results, warnings, signal);
+  const highlighted = await highlightResults(ordered, found.terms, request);
+  const results = await explainTerms(highlighted, found.terms);
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
-    results: await explainTerms(await highlightResults(ordered, found.terms, request), found.terms),
+    results,
+    relevance: relevanceOfAnswer(results),
+    corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings,
   };

@@ -9,6 +9,7 @@ import { highlightResults } from './highlight-results.ts';
 import type { ResultLinks } from './link-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
+import { relevanceOfAnswer } from './relevance/schema.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
 
@@ -44,12 +45,16 @@ export async function searchBucket(
   const warnings = [...found.warnings];
   const fused = found.chunks.map((chunk) => toResult(chunk, request));
   const returned = await orderResults(context.reranker, request, fused, warnings, signal);
-  const terms = new Set(attempt.search.terms.flatMap((group) => group.terms));
+  const { terms } = found;
+  const highlighted = await highlightResults(await citePlaces(returned, terms), terms, request);
+  const results = await explainTerms(highlighted, terms);
   return {
     object: 'list',
     bucket_id: attempt.search.scope.bucketIds[0] as string,
     model: found.embedded?.model ?? null,
-    results: await explainTerms(await highlightResults(await citePlaces(returned, terms), terms, request), terms),
+    results,
+    relevance: relevanceOfAnswer(results),
+    corrected: [...found.corrected],
     usage: { tokens: found.embedded?.tokens ?? 0 },
     warnings,
   };

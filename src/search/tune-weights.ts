@@ -2,8 +2,9 @@ import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
+import { findBucketIndex } from './bucket-index-store.ts';
 import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
-import { findBucketIndex, updateLegWeights } from './index-store.ts';
+import { updateLegWeights } from './index-store.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { Filter } from './filter.ts';
+import { Highlight } from './highlight.ts';
+import { Relevance } from './relevance/schema.ts';
 import { SearchRequest } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
@@ -14,6 +16,7 @@ export const VectorStoreSearchRequest = z.object({
     .refine((given) => [given].flat().join('\n').length <= 8000, 'must not be longer than 8,000 characters altogether')
     .describe('several are searched as one text'),
   filters: Filter.optional(),
+  highlights: SearchRequest.shape.highlights,
   max_num_results: z.int().min(1).max(RESULTS_MAX).default(10),
   ranking_options: z.object({ score_threshold: z.number().min(0).max(1).optional() }).optional(),
 });
@@ -28,6 +31,8 @@ export const VectorStoreSearchPage = z
         file_id: z.string().describe('document id'),
         filename: z.string(),
         score: z.number(),
+        relevance: Relevance,
+        highlights: z.array(Highlight).optional().describe('with highlights: true, as in searches of /v2'),
         attributes: z.record(z.string(), z.string()),
         content: z.array(z.object({ type: z.literal('text'), text: z.string() })),
       }),
@@ -53,7 +58,7 @@ export async function searchVectorStore(
 ): Promise<{ page: VectorStoreSearchPage; warnings: readonly string[] }> {
   const text = [request.query].flat().join('\n');
   const search = {
-    ...SearchRequest.parse({ query: text, top_k: request.max_num_results }),
+    ...SearchRequest.parse({ query: text, top_k: request.max_num_results, highlights: request.highlights }),
     filter: request.filters,
     score_threshold: request.ranking_options?.score_threshold,
   };
@@ -65,6 +70,8 @@ export async function searchVectorStore(
       file_id: result.document_id,
       filename: result.citation.file_name,
       score: result.score,
+      relevance: result.relevance,
+      ...(result.highlights === undefined ? {} : { highlights: result.highlights }),
       attributes: result.metadata,
       content: [{ type: 'text', text: result.text }],
     })),

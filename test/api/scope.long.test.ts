@@ -167,6 +167,8 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
     getBucket: 'no documents',
     editBucket: 'counts alone',
     deleteBucket: 'no documents',
+    getBucketSynonyms: 'words that managers of the bucket have given',
+    setBucketSynonyms: 'words that the caller has given',
   },
   ...{ createMemorySource: 'no documents yet', syncMemorySource: 'a job alone', deleteMemorySource: 'a count alone' },
   ...{ listMemorySources: 'counts of visible documents', getMemorySource: 'counts of visible documents' },

@@ -58,7 +58,7 @@ function call(route: Route, key: string | undefined, to = path(route)): Promise<
       : {
           json: {
             ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
-            statement: 'SELECT documents',
+            ...{ statement: 'SELECT documents', groups: [] },
           },
         };
   return test.call(route.method, to, { ...(key ? { key } : {}), ...json });

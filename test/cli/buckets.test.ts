@@ -1,10 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { runCommand } from './service.ts';
+import { runCommand, runService } from './service.ts';
 
 // Commands are slow on a busy machine, and each test runs several.
 vi.setConfig({ testTimeout: 120_000 });
@@ -58,4 +60,23 @@ test('buckets commands exit with 2 for wrong usage and with 3 for a missing buck
   expect(both.code).toBe(2);
   expect((await buckets('show', 'nowhere')).code).toBe(3);
   expect((await buckets('set-policy', 'nowhere', '--allow-public')).code).toBe(3);
+});
+
+test('synonyms of a bucket are set from a file or stdin, shown as they were given, and cleared', async () => {
+  const file = path.join(installation.dataDir, 'synonyms.txt');
+  writeFileSync(file, '# clusters\nk8s, kubernetes, 쿠버네티스\n\nAI, artificial intelligence\n');
+  const set = await buckets('synonyms', 'set', 'manuals', file);
+  expect(set).toMatchObject({ code: 0, stderr: '' });
+  expect((await buckets('synonyms', 'show', 'manuals')).stdout).toBe(
+    'k8s, kubernetes, 쿠버네티스\nAI, artificial intelligence\n',
+  );
+  const piped = await runService(['buckets', 'synonyms', 'set', 'manuals', '-', '--json'], env, 'car, automobile\n');
+  expect(piped.json()).toMatchObject({ groups: [['car', 'automobile']] });
+  expect(await buckets('synonyms', 'clear', 'manuals')).toMatchObject({ code: 0 });
+  expect((await buckets('synonyms', 'show', 'manuals', '--json')).json()).toMatchObject({ groups: [] });
+  writeFileSync(file, 'alone\n');
+  const alone = await buckets('synonyms', 'set', 'manuals', file);
+  expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('at least two words') });
+  expect((await buckets('synonyms', 'set', 'manuals', 'missing.txt')).code).toBe(3);
+  expect((await buckets('synonyms', 'show', 'nowhere')).code).toBe(3);
 });

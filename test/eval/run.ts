@@ -1,11 +1,13 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
 import { evaluateCorpus } from './corpus.ts';
 import { evaluateProjection } from './projection.ts';
+import { evaluateRelevance } from './relevance.ts';
 import { evaluateSearch } from './search.ts';
 import { evaluateStatements } from './statements.ts';
 
 const evaluations: Record<string, () => Promise<void>> = {
   search: evaluateSearch,
+  relevance: evaluateRelevance,
   projection: evaluateProjection,
   corpus: evaluateCorpus,
   statements: evaluateStatements,

@@ -3,8 +3,8 @@ import { createBucket, deleteBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
+import type { BucketIndex } from '../../src/search/bucket-index-store.ts';
 import { LastSeenIndexes } from '../../src/search/early-start.ts';
-import type { BucketIndex } from '../../src/search/index-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
@@ -92,7 +92,7 @@ it('a search embeds nothing for a bucket that is known to be gone', async () => 
 
 it('last seen indexes are kept apart by organization, and the oldest are forgotten', () => {
   const seen = new LastSeenIndexes();
-  const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null });
+  const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null, synonymsEdit: null });
   seen.remember('org_a', 'notes', at('bkt_a'));
   seen.remember('org_b', 'notes', at('bkt_b'));
   expect([seen.get('org_a', 'notes'), seen.get('org_b', 'notes'), seen.get('org_c', 'notes')]).toEqual([

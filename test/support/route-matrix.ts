@@ -96,6 +96,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listBuckets: {},
   getBucket: {},
   editBucket: { json: () => ({}) },
+  getBucketSynonyms: {},
+  setBucketSynonyms: { json: () => ({ groups: [] }) },
   deleteBucket: { query: () => ({ confirm: 'not its name' }), sessions: true },
   reembedBucket: { json: () => ({ dry_run: true }) },
   listCollections: {},

@@ -39,6 +39,10 @@ function searchMemory({ memoryBuckets }: MemorySettings): Tool {
         .optional()
         .describe('"key:value" pairs that must all be there'),
       top_k: z.int().min(1).max(100).default(20).describe('results at most'),
+      highlights: z
+        .boolean()
+        .optional()
+        .describe('show only the sentences that have words of the query, with these words marked by **'),
       temporal: z
         .enum(['before', 'after', 'between', 'as_of', 'latest'])
         .optional()
@@ -61,7 +65,7 @@ function searchMemory({ memoryBuckets }: MemorySettings): Tool {
         { ...request, ...(bucket === undefined ? forced : { bucket }) },
         signal,
       );
-      return { structured, text: renderResults(structured.results, structured.warnings) };
+      return { structured, text: renderResults(structured) };
     },
   });
 }

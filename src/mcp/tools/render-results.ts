@@ -1,4 +1,4 @@
-import type { SearchResult } from '../../client/schema.ts';
+import type { SearchReply, SearchResult } from '../../client/schema.ts';
 
 /** Title of a result: its file, and the heading and page where the text stands. */
 export function titleOf({ citation }: SearchResult): string {
@@ -20,7 +20,7 @@ function passageOf({ highlights = [], text }: SearchResult): string {
 }
 
 /** Render results as text: numbered, each with its source before its text. */
-export function renderResults(results: readonly SearchResult[], warnings: readonly string[] = []): string {
+export function renderResults({ results, relevance, corrected = [], warnings = [] }: SearchReply): string {
   const lines = results.map((result, index) => {
     const { file_name, locator, url } = result.citation;
     const heading = locator.heading_path?.join(' > ');
@@ -29,10 +29,13 @@ export function renderResults(results: readonly SearchResult[], warnings: readon
       ...placeOf(locator),
       ...(heading ? [heading] : []),
       `score ${result.score.toFixed(2)}`,
+      ...(result.relevance ? [`relevance ${result.relevance}`] : []),
       ...(url ? [url] : []),
     ];
     return `${place.join(' | ')}\n${passageOf(result)}`;
   });
-  const notes = warnings.map((warning) => `Note: ${warning}`);
+  const irrelevant = lines.length > 0 && relevance === 'none' ? ['no passage here seems to answer the query'] : [];
+  const replaced = corrected.map(({ from, to }) => `nothing has the word "${from}"; "${to}" was searched instead`);
+  const notes = [...replaced, ...irrelevant, ...warnings].map((note) => `Note: ${note}`);
   return [...(lines.length === 0 ? ['Nothing was found.'] : lines), ...notes].join('\n\n');
 }

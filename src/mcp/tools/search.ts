@@ -41,7 +41,7 @@ export function searchTools({ defaultBucket }: { readonly defaultBucket: string 
       route: 'POST /v2/buckets/{bucket}/search',
       async call({ bucket, collection, ...request }, { api, signal }) {
         const structured = await api.search(chooseBucket({ bucket, collection }, defaultBucket), request, signal);
-        return { structured, text: renderResults(structured.results, structured.warnings) };
+        return { structured, text: renderResults(structured) };
       },
     }),
   ];

@@ -3,6 +3,8 @@ import { createBucket, deleteBucket, findBucket, listBuckets } from '../../docum
 import { editBucket } from '../../documents/edit-bucket.ts';
 import { CreateBucket, EditBucket } from '../../documents/schema.ts';
 import { getBucketDetails } from '../../search/bucket-model.ts';
+import { getSynonyms, setSynonyms as replaceSynonyms } from '../../search/synonyms/edit-synonyms.ts';
+import { SynonymsEdit } from '../../search/synonyms/schema.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
 
@@ -29,6 +31,15 @@ export const show = forOrganization(Named, ({ bucket }, { appliance, operator })
 export const edit = forOrganization(
   EditBucket.extend({ bucket: z.string() }),
   ({ bucket, ...edit }, { appliance, operator }) => editBucket(appliance.sql, operator, bucket, edit),
+);
+
+export const synonyms = forOrganization(Named, ({ bucket }, { appliance, operator }) =>
+  getSynonyms(appliance.sql, operator, bucket),
+);
+
+export const setSynonyms = forOrganization(
+  SynonymsEdit.extend({ bucket: z.string() }),
+  ({ bucket, ...edit }, { appliance, operator }) => replaceSynonyms(appliance.sql, operator, bucket, edit),
 );
 
 /** Delete a bucket, and remove what was in it. `name` is its name, which confirms that it is this bucket. */

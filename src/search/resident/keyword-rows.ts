@@ -17,6 +17,7 @@ export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
 const FIRST_BLOCK = 2;
 const LARGEST_BLOCK = 256;
 const SPACE = 0x20;
+const encoder = new TextEncoder();
 
 /** Rows that a search may find: 1 at the index of each row. Null: all. */
 export type Allowed = Uint8Array | null;
@@ -92,7 +93,6 @@ export class KeywordRows {
     this.#found = grown(this.#found, this.#rows);
     if (this.#removed) this.#removed = grown(this.#removed, this.#rows);
     let found = 0;
-    const encoder = new TextEncoder();
     for (const { terms, weight } of groups) {
       for (const term of terms) {
         const bytes = encoder.encode(term);
@@ -106,6 +106,24 @@ export class KeywordRows {
       this.#scores[row] = 0;
       if (score >= best.threshold && (allowed === null || allowed[row] === 1)) best.offer(first + row, score);
     }
+  }
+
+  /** Number of terms, those of removed rows included. */
+  get termCount(): number {
+    return this.#terms.size;
+  }
+
+  /** Count the rows that have a term. */
+  countRows(term: string): number {
+    const bytes = encoder.encode(term);
+    const number = this.#terms.find(bytes, 0, bytes.length);
+    if (number < 0) return 0;
+    return this.#removed ? this.#countLive(number) : (this.#counts[number] as number);
+  }
+
+  /** List the terms that begin with a byte and have a number of bytes in a range. */
+  termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
+    return this.#terms.termsLike(first, lengthMin, lengthMax);
   }
 
   #score(term: number, weight: number, foundBefore: number): number {

@@ -1,4 +1,6 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
+import type { SpelledWord } from '../../language/spelled-words.ts';
+import type { Correction } from './correct-words.ts';
 
 /** Column of strings as Arrow has it: UTF-8, and the start of each string and the end of the last. */
 export interface Utf8Column {
@@ -34,6 +36,25 @@ export interface LegQuery {
   readonly documentIds: readonly string[] | null;
   /** Largest number of rows altogether. */
   readonly limit: number;
+}
+
+/** Search by terms. */
+export interface KeywordQuery extends LegQuery {
+  readonly terms: readonly WeightedTerms[];
+  /** Terms in place of those, by the number of the table. */
+  readonly ownTerms: ReadonlyMap<number, readonly WeightedTerms[]>;
+  /** Words of the query that may be misspelled. */
+  readonly words: readonly SpelledWord[];
+  /** True: replace them by the nearest words of each table; false: only tell which of them no table has. */
+  readonly correct: boolean;
+}
+
+/** Rows that a search by terms found. */
+export interface KeywordLeg {
+  readonly rows: LegRows;
+  /** Words that no table has. */
+  readonly unknown: readonly SpelledWord[];
+  readonly corrections: readonly Correction[];
 }
 
 /** Rows that a leg found, by column, best first. */
@@ -72,7 +93,7 @@ export interface Operations {
   /** Remove all rows but those of these keys. */
   keepOnly: { argument: { table: number; keys: RowKeys }; result: TableSize };
   drop: { argument: { table: number }; result: null };
-  searchKeywords: { argument: LegQuery & { terms: readonly WeightedTerms[] }; result: LegRows };
+  searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
   searchVectors: { argument: LegQuery & { vector: Float32Array }; result: LegRows };
   /** Read texts of rows; null for those of a table that is not there any more. */
   readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };

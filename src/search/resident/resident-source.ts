@@ -1,6 +1,9 @@
+import type { WeightedTerms } from '../../language/analyser.ts';
+import type { SpelledWord } from '../../language/spelled-words.ts';
 import { best, type ChunkSource } from '../chunk-source.ts';
-import type { Candidate } from '../legs.ts';
-import type { LegRows, RowText } from './protocol.ts';
+import type { Candidate, LegOptions } from '../legs.ts';
+import type { Correction } from './correct-words.ts';
+import type { KeywordQuery, LegRows, RowText } from './protocol.ts';
 import type { ResidentIndexes } from './resident-indexes.ts';
 import type { ResidentThread } from './resident-thread.ts';
 import type { TableCopy } from './table-copy.ts';
@@ -8,47 +11,91 @@ import type { TableCopy } from './table-copy.ts';
 /** A copy was dropped from memory while it was searched; the search must be repeated on the table. */
 export class ResidentGone extends Error {}
 
+/** Words of a query that may be misspelled. */
+export interface Spelling {
+  readonly words: readonly SpelledWord[];
+  /** Return false if the caller must not learn words of the indexes. */
+  mayCorrect(): Promise<boolean>;
+}
+
 /** Row of a copy. */
 interface Place {
   readonly copy: TableCopy;
   readonly row: number;
 }
 
-/** Search copies of tables as one. Its methods throw `ResidentGone`. */
-export function residentSource(indexes: ResidentIndexes, copies: readonly TableCopy[]): ChunkSource {
+/**
+ * Search copies of tables as one. Its methods throw `ResidentGone`.
+ *
+ * @param options.ownTerms terms that are searched in place of those of the query, by the name of the table
+ */
+export function residentSource(
+  indexes: ResidentIndexes,
+  copies: readonly TableCopy[],
+  {
+    ownTerms: ownTermsByName,
+    spelling,
+  }: { readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>; readonly spelling: Spelling | null },
+): ChunkSource {
+  const ownTerms = new Map(
+    copies.flatMap(({ name, number }) => {
+      const own = ownTermsByName.get(name);
+      return own ? [[number, own] as const] : [];
+    }),
+  );
   const places = new Map<string, Place>();
   const byNumber = new Map(copies.map((copy) => [copy.number, copy]));
   const byThread = [...Map.groupBy(copies, ({ thread }) => thread)];
-  const search = async (leg: (thread: ResidentThread, tables: readonly number[]) => Promise<LegRows>) => {
+  const search = <Leg>(leg: (thread: ResidentThread, tables: readonly number[]) => Promise<Leg>): Promise<Leg[]> => {
     const found = byThread.map(([thread, own]) =>
       leg(
         thread,
         own.map(({ number }) => number),
       ),
     );
-    const rows = await orGone(indexes, copies, Promise.all(found));
-    return rows.flatMap((leg) => {
+    return orGone(indexes, copies, Promise.all(found));
+  };
+  const candidatesOf = (legs: readonly LegRows[]) =>
+    legs.flatMap((leg) => {
       for (const [at, chunkId] of leg.chunkIds.entries()) {
         const copy = byNumber.get(leg.tables[at] as number) as TableCopy;
         places.set(chunkId, { copy, row: leg.rows[at] as number });
       }
       return toCandidates(leg);
     });
-  };
+  const searchWords = (
+    terms: readonly WeightedTerms[],
+    { limit, documentIds }: LegOptions,
+    own: Pick<KeywordQuery, 'words' | 'correct'>,
+  ) =>
+    search((thread, tables) => thread.call('searchKeywords', { tables, documentIds, limit, terms, ownTerms, ...own }));
+  /** Words that are corrected, once a search has found out that there are any. */
+  let misspelled: readonly SpelledWord[] = [];
+  let corrections: readonly Correction[] = [];
   return {
     isInMemory: true,
-    searchVectors: async (vector, { limit, documentIds }) =>
-      best(
-        await search((thread, tables) => thread.call('searchVectors', { tables, documentIds, limit, vector })),
-        limit,
-      ),
-    async searchKeywords(terms, { limit, documentIds }) {
-      if (terms.length === 0) return [];
-      return best(
-        await search((thread, tables) => thread.call('searchKeywords', { tables, documentIds, limit, terms })),
-        limit,
+    async searchVectors(vector, { limit, documentIds }) {
+      const legs = await search((thread, tables) =>
+        thread.call('searchVectors', { tables, documentIds, limit, vector }),
       );
+      return best(candidatesOf(legs), limit);
     },
+    async searchKeywords(terms, options) {
+      if (terms.length === 0) return [];
+      const isKnown = misspelled.length > 0;
+      const words = isKnown ? misspelled : (spelling?.words ?? []);
+      let legs = await searchWords(terms, options, { words, correct: isKnown });
+      if (!isKnown && words.length > 0) {
+        const unknown = words.filter(({ word }) => legs.every((leg) => leg.unknown.some((own) => own.word === word)));
+        if (unknown.length > 0 && (await spelling?.mayCorrect())) {
+          misspelled = unknown;
+          legs = await searchWords(terms, options, { words: unknown, correct: true });
+        }
+      }
+      corrections = legs.flatMap((leg) => leg.corrections);
+      return best(candidatesOf(legs.map(({ rows }) => rows)), options.limit);
+    },
+    corrections: () => corrections,
     async readPassages(candidates) {
       const wanted = candidates.map((candidate) => places.get(candidate.chunkId) as Place);
       const passages = await orGone(indexes, copies, readTexts(wanted));

@@ -1,7 +1,8 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import { BestRows } from './best-rows.ts';
+import { type Correction, correctWords, isUnknown } from './correct-words.ts';
 import { type Allowed, ROWS_MAX } from './keyword-rows.ts';
-import type { LegQuery, LegRows } from './protocol.ts';
+import type { KeywordLeg, KeywordQuery, LegQuery, LegRows } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 import { type CandidateRows, LargestNumbers } from './vector-rows.ts';
 
@@ -20,12 +21,34 @@ interface Searched {
 /** Find the best rows of several tables by BM25, with the statistics of each table. */
 export function searchKeywords(
   resident: ReadonlyMap<number, ResidentTable>,
-  { terms, ...query }: LegQuery & { terms: readonly WeightedTerms[] },
-): LegRows {
+  { terms, ownTerms, words, correct, ...query }: KeywordQuery,
+): KeywordLeg {
   const searched = openTables(resident, query);
   const best = bestOf(searched, query.limit);
-  for (const { table, allowed, first } of searched) table.keywords.search(terms, allowed, { best, first });
-  return toLegRows(searched, best);
+  const corrections: Correction[] = [];
+  for (const { number, table, allowed, first } of searched) {
+    const { keywords } = table;
+    const own = correct ? correctWords(keywords, words) : [];
+    corrections.push(...own);
+    keywords.search(replaceTerms(ownTerms.get(number) ?? terms, own), allowed, { best, first });
+  }
+  const unknown = words.filter((word) => searched.every(({ table }) => isUnknown(table.keywords, word)));
+  return { rows: toLegRows(searched, best), unknown, corrections };
+}
+
+/** Put the terms of corrected words in the place of those that were replaced, with their weight. */
+function replaceTerms(groups: readonly WeightedTerms[], corrections: readonly Correction[]): readonly WeightedTerms[] {
+  if (corrections.length === 0) return groups;
+  const present = new Set(groups.flatMap(({ terms }) => terms));
+  return groups.map(({ terms, weight }) => ({
+    weight,
+    terms: corrections.reduce((own: readonly string[], { replaced, by }) => {
+      if (!own.some((term) => replaced.includes(term))) return own;
+      const added = by.filter((term) => !present.has(term) || replaced.includes(term));
+      for (const term of added) present.add(term);
+      return [...new Set([...own.filter((term) => !replaced.includes(term)), ...added])];
+    }, terms),
+  }));
 }
 
 /**

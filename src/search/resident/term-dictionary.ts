@@ -41,6 +41,19 @@ export class TermDictionary {
     return this.#size - 1;
   }
 
+  /** List the terms that begin with a byte and have a number of bytes in a range. */
+  termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
+    const decoder = new TextDecoder();
+    const alike: string[] = [];
+    for (let term = 0; term < this.#size; term++) {
+      const from = this.#starts[term] as number;
+      const to = this.#starts[term + 1] as number;
+      if (this.#bytes[from] !== first || to - from < lengthMin || to - from > lengthMax) continue;
+      alike.push(decoder.decode(this.#bytes.subarray(from, to)));
+    }
+    return alike;
+  }
+
   #rehash(): void {
     this.#slots = new Int32Array(this.#slots.length * 2);
     for (let term = 0; term < this.#size; term++) {

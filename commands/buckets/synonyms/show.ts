@@ -1,0 +1,26 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../../src/cli/base-command.ts';
+import { orgFlag } from '../../../src/cli/flags.ts';
+
+export default class BucketsSynonymsShow extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show the synonyms of a bucket, one group a line, as `buckets synonyms set` reads them.';
+  static override examples = [
+    '<%= config.bin %> buckets synonyms show manuals',
+    '<%= config.bin %> buckets synonyms show manuals > synonyms.txt',
+  ];
+  static override args = {
+    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(BucketsSynonymsShow);
+    const synonyms = await this.call(flags, 'buckets.synonyms', { bucket: args.bucket });
+    const { printable } = await import('../../../src/platform/printable.ts');
+    if (synonyms.groups.length === 0) this.logToStderr('the bucket has no synonyms');
+    for (const group of synonyms.groups) this.log(printable(group.join(', ')));
+    return synonyms;
+  }
+}

@@ -1,0 +1,142 @@
+import { stemEnglish } from './english-stem.ts';
+import { stemKorean } from './korean.ts';
+import { termsOf } from './words.ts';
+
+/** Word of a query whose spelling can be corrected. */
+export interface SpelledWord {
+  /** The word in lower case; of a Hangul word its stem. */
+  readonly word: string;
+  readonly script: 'latin' | 'hangul';
+  /** Terms that the analyser makes of it. */
+  readonly terms: readonly string[];
+}
+
+/** Words of one query that are looked at. */
+const WORDS_MAX = 16;
+/** Shorter words are near too many others. */
+const LATIN_MIN = 5;
+const HANGUL_MIN = 2;
+const LENGTH_MAX = 32;
+
+const TOKENS = /[\p{L}\p{N}\p{M}]+(?:[-'’._/,&+#][\p{L}\p{N}\p{M}]*)*/gu;
+const FIRST_SYLLABLE = 0xac00;
+const LAST_SYLLABLE = 0xd7a3;
+const VOWELS = 21;
+const FINALS = 28;
+const INITIALS = 19;
+/** Vowels that sound alike, by their numbers: ㅐㅔ, ㅒㅖ, ㅙㅚㅞ. */
+const CONFUSED_VOWELS = [
+  [1, 5],
+  [3, 7],
+  [10, 11, 15],
+];
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
+
+/** Find the words of a query whose spelling can be corrected: of Latin letters or Hangul only, no names of codes. */
+export function spelledWords(query: string): SpelledWord[] {
+  const words = new Map<string, SpelledWord>();
+  for (const [token] of query.normalize('NFKC').toLowerCase().matchAll(TOKENS)) {
+    const spelled = latinWord(token) ?? hangulWord(token);
+    if (spelled) words.set(spelled.word, spelled);
+    if (words.size === WORDS_MAX) break;
+  }
+  return [...words.values()];
+}
+
+function latinWord(token: string): SpelledWord | null {
+  const terms = termsOf(token);
+  const isPlain = /^[a-z]+$/.test(token) && token.length >= LATIN_MIN && token.length <= LENGTH_MAX;
+  return isPlain && terms.length === 1 ? { word: token, script: 'latin', terms } : null;
+}
+
+function hangulWord(token: string): SpelledWord | null {
+  if (!/^[가-힣]+$/.test(token) || token.length > LENGTH_MAX) return null;
+  const [stem] = stemKorean(token);
+  if (stem === undefined || stem.length < HANGUL_MIN) return null;
+  return { word: stem, script: 'hangul', terms: termsOf(token) };
+}
+
+/** Return the term of a word in Latin letters. */
+export function latinTerm(word: string): string {
+  return stemEnglish(word);
+}
+
+/** Pairs of adjacent syllables. */
+export function syllablePairs(word: string): string[] {
+  return Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2));
+}
+
+/**
+ * Make all words at a Damerau-Levenshtein distance of 1 from a word in Latin letters. The first letter stays, unless it
+ * changes places with the second.
+ */
+export function latinEdits(word: string): Set<string> {
+  const edits = new Set<string>();
+  for (let at = 0; at < word.length; at++) {
+    const [before, after] = [word.slice(0, at), word.slice(at)];
+    if (after.length > 1) edits.add(before + after.charAt(1) + after.charAt(0) + after.slice(2));
+    if (at > 0) edits.add(before + after.slice(1));
+    for (const letter of LETTERS) {
+      if (at > 0) edits.add(before + letter + after.slice(1));
+      edits.add(`${before}${after.charAt(0)}${letter}${after.slice(1)}`);
+    }
+  }
+  edits.delete(word);
+  return edits;
+}
+
+/**
+ * Make the words at a distance of one jamo from a Hangul word, or of two syllables that have changed places. Hangul words
+ * are written together and keep endings that the analyser does not know, so one unknown pair is no sign of a mistake: a
+ * syllable is replaced by any other only if both of its pairs are unknown, and otherwise by those that sound alike.
+ *
+ * @param isUnknown true for the pair that begins at this syllable if no text has it
+ */
+export function hangulEdits(word: string, isUnknown: (at: number) => boolean): Set<string> {
+  const edits = new Set<string>();
+  const last = word.length - 1;
+  for (let at = 0; at <= last; at++) {
+    const code = word.charCodeAt(at);
+    if (code < FIRST_SYLLABLE || code > LAST_SYLLABLE) continue;
+    const isOdd = at > 0 && at < last && isUnknown(at - 1) && isUnknown(at);
+    for (const other of isOdd ? oneJamoFrom(code) : soundingAlike(code)) {
+      edits.add(word.slice(0, at) + String.fromCharCode(other) + word.slice(at + 1));
+    }
+    const unknown = [at - 1, at, at + 1].filter((pair) => pair >= 0 && pair < last && isUnknown(pair));
+    if (at < last && unknown.length > 1) {
+      edits.add(word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2));
+    }
+  }
+  edits.delete(word);
+  return edits;
+}
+
+/** Syllables that differ in the initial consonant, the vowel or the final consonant, which may be missing. */
+function oneJamoFrom(code: number): number[] {
+  const { initial, vowel, final } = jamoOf(code);
+  return [
+    ...Array.from({ length: INITIALS }, (_, other) => syllable(other, vowel, final)),
+    ...Array.from({ length: VOWELS }, (_, other) => syllable(initial, other, final)),
+    ...Array.from({ length: FINALS }, (_, other) => syllable(initial, vowel, other)),
+  ];
+}
+
+function soundingAlike(code: number): number[] {
+  const { initial, vowel, final } = jamoOf(code);
+  const alike = CONFUSED_VOWELS.find((vowels) => vowels.includes(vowel)) ?? [];
+  return alike.map((other) => syllable(initial, other, final));
+}
+
+/** Numbers of the jamo of a syllable (The Unicode Standard, section 3.12). */
+function jamoOf(code: number): { initial: number; vowel: number; final: number } {
+  const index = code - FIRST_SYLLABLE;
+  return {
+    initial: Math.floor(index / (VOWELS * FINALS)),
+    vowel: Math.floor(index / FINALS) % VOWELS,
+    final: index % FINALS,
+  };
+}
+
+function syllable(initial: number, vowel: number, final: number): number {
+  return FIRST_SYLLABLE + (initial * VOWELS + vowel) * FINALS + final;
+}

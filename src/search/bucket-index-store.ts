@@ -1,0 +1,59 @@
+import { bucketNamed } from '../documents/store.ts';
+import { notFound } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { type IndexTable, toIndexTable } from './index-store.ts';
+
+/** A bucket and its index table; the table is null if nothing was ever written into it. */
+export interface BucketIndex {
+  readonly bucketId: string;
+  readonly indexTable: IndexTable | null;
+  /** Id of the last edit of the bucket's synonyms; null: it has none. */
+  readonly synonymsEdit: string | null;
+}
+
+/**
+ * Find a bucket by id or name, with its index table: all that a search needs to begin.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
+  const [row] = await sql`
+    SELECT buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights,
+           edit_id
+    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
+    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
+    WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
+  if (!row) throw notFound('bucket', bucketRef);
+  return toBucketIndex(row);
+}
+
+/**
+ * Find buckets by id or name, each once, with their index tables, in the order of the names.
+ *
+ * @throws AppError `bucket_not_found` (404) for the first that is missing
+ */
+export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
+  const wanted = sql.array([...refs]);
+  const rows = await sql`
+    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, index_tables.bucket_id) AS name, version, model,
+           revision, space, leg_weights, edit_id
+    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
+    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
+    WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
+      AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
+  const byId = new Map<string, BucketIndex>();
+  for (const ref of refs) {
+    const row = rows.find((each) => each['id'] === ref || each['bucket'] === ref);
+    if (!row) throw notFound('bucket', ref);
+    byId.set(row['id'] as string, toBucketIndex(row));
+  }
+  return [...byId.values()];
+}
+
+function toBucketIndex(row: Readonly<Record<string, unknown>>): BucketIndex {
+  return {
+    bucketId: row['id'] as string,
+    indexTable: row['name'] === null ? null : toIndexTable(row),
+    synonymsEdit: row['edit_id'] as string | null,
+  };
+}

@@ -1,0 +1,46 @@
+import type { Relevance } from './schema.ts';
+
+/** What is known about a result and a query. */
+export interface RelevanceFeatures {
+  /** Share of the query's terms that the text has, by their weights: 0..1. */
+  readonly coverage: number;
+  /** Deviations by which the cosine is above that of texts that have nothing to do with the query; null: unknown. */
+  readonly distance: number | null;
+}
+
+/** Coefficients of a logistic regression. */
+export interface Coefficients {
+  readonly constant: number;
+  readonly coverage: number;
+  readonly distance: number;
+}
+
+/**
+ * Coefficients by kind of the model, fitted by `npm run eval -- relevance` on judged results: those of searches of
+ * Cranfield and of korquad-a, and of the same searches after the answers were removed (docs/search-quality.md).
+ */
+const COEFFICIENTS: Readonly<Record<'lexical' | 'semantic' | 'keyword', Coefficients>> = {
+  lexical: { constant: -6.74, coverage: 4.74, distance: 0.63 },
+  semantic: { constant: -6.66, coverage: 6.78, distance: 0.56 },
+  keyword: { constant: -5.34, coverage: 7.44, distance: 0 },
+};
+
+/** Smallest probability of each level. */
+export const LEVELS: readonly { readonly relevance: Relevance; readonly min: number }[] = [
+  { relevance: 'high', min: 0.6 },
+  { relevance: 'medium', min: 0.3 },
+  { relevance: 'low', min: 0.1 },
+  { relevance: 'none', min: 0 },
+];
+
+/** @param kind of the model of the query's vector; null: it has none */
+export function estimateRelevance(features: RelevanceFeatures, kind: 'lexical' | 'semantic' | null): Relevance {
+  if (kind === 'semantic' && features.distance === null) return null;
+  const own = COEFFICIENTS[features.distance === null ? 'keyword' : (kind ?? 'keyword')];
+  const probability = probabilityOf(features, own);
+  return LEVELS.find(({ min }) => probability >= min)?.relevance ?? 'none';
+}
+
+export function probabilityOf({ coverage, distance }: RelevanceFeatures, own: Coefficients): number {
+  return 1 / (1 + Math.exp(-(own.constant + own.coverage * coverage + own.distance * (distance ?? 0))));
+}

@@ -1,0 +1,78 @@
+import { analyse } from '../../language/analyser.ts';
+import { mapYielding } from '../../platform/map-yielding.ts';
+import type { Alternatives } from '../synonyms/expand-terms.ts';
+import { backgroundOf, type CosineBackground, type SampledRow, weightOf } from './background.ts';
+import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
+import type { Relevance } from './schema.ts';
+
+/** Chunks that are read at once, each in some tenths of a millisecond. */
+const CHUNKS_AT_ONCE = 10;
+/** Background of the built-in model: most texts share next to nothing with a query. */
+export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 };
+
+/** Facts about a query that its results are judged by. */
+interface JudgedQuery {
+  /** Terms of the query in their order. */
+  readonly terms: readonly string[];
+  /** Other terms that count as some of those. */
+  readonly alternatives: readonly Alternatives[];
+  readonly sample: readonly SampledRow[];
+  readonly background: CosineBackground | null;
+}
+
+/** Fields of a chunk that it is judged by. */
+interface Judged {
+  readonly text: string;
+  readonly cosine: number | null;
+  readonly document: { readonly isKeywordOnly: boolean };
+}
+
+/**
+ * Estimate the relevance of chunks. It depends on the query, the chunk and the sample of the index only, not on what else
+ * was found.
+ *
+ * @param query.vector null: the query has none, or it cannot be compared
+ * @param query.lowestCosine cosine that every chunk has at most that the vector leg did not find; null: no bound
+ */
+export async function judgeChunks<C extends Judged>(
+  chunks: readonly C[],
+  query: Pick<JudgedQuery, 'terms' | 'alternatives' | 'sample'> & {
+    readonly vector: Float32Array | null;
+    readonly kind: 'lexical' | 'semantic' | null;
+    readonly lowestCosine: number | null;
+  },
+): Promise<(C & { readonly relevance: Relevance })[]> {
+  const { vector, kind, sample, lowestCosine } = query;
+  const usual = kind === 'lexical' ? USUAL_BACKGROUND : null;
+  const background = vector && backgroundOf(vector, sample, usual);
+  const judge = weigh({ ...query, background });
+  return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
+    const bound = chunk.document.isKeywordOnly ? null : lowestCosine;
+    const features = judge(new Set(analyse(chunk.text)), chunk.cosine ?? bound);
+    return { ...chunk, relevance: estimateRelevance(features, vector === null ? null : kind) };
+  });
+}
+
+/** Compute the features of one text. */
+export function featuresOf(found: ReadonlySet<string>, cosine: number | null, query: JudgedQuery): RelevanceFeatures {
+  return weigh(query)(found, cosine);
+}
+
+/** Make a function that computes the features of texts for a query. */
+function weigh({ terms, alternatives, sample, background }: JudgedQuery) {
+  const weights = new Map([...new Set(terms)].map((term) => [term, weightOf(term, sample)]));
+  const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+  return (found: ReadonlySet<string>, cosine: number | null): RelevanceFeatures => {
+    const replaced = new Set(
+      alternatives.flatMap(({ phrase, others }) =>
+        others.some((other) => other.every((term) => found.has(term))) ? phrase : [],
+      ),
+    );
+    let matched = 0;
+    for (const [term, weight] of weights) if (found.has(term) || replaced.has(term)) matched += weight;
+    return {
+      coverage: all === 0 ? 0 : matched / all,
+      distance: background === null || cosine === null ? null : (cosine - background.mean) / background.deviation,
+    };
+  };
+}

@@ -1,0 +1,69 @@
+import type { Table } from '@lancedb/lancedb';
+import { LRUCache } from 'lru-cache';
+import type { LanceTables } from '../lance.ts';
+import { hashOf, type SampledRow } from './background.ts';
+
+/** Rows of a sample. A table of fewer rows is its own sample. */
+const ROWS_MAX = 128;
+/** Tables whose samples are kept, half a megabyte each. */
+const SAMPLES_MAX = 48;
+/** Time after which a sample of a larger table is read again. */
+const KEPT_MS = 10 * 60_000;
+/** Tables that one search samples at most. */
+const TABLES_MAX = 4;
+
+interface Sample {
+  readonly version: number;
+  readonly rows: Promise<readonly SampledRow[]>;
+  /** True if it is all of the table at its version. */
+  isWhole: boolean;
+}
+
+/** Samples of the rows of tables, spread evenly over each. */
+export class RowSamples {
+  readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
+
+  /** Return a sample of the rows of the first few tables; empty where they cannot be read. */
+  async read(
+    tables: LanceTables,
+    indexTables: readonly { readonly name: string; readonly version: number }[],
+  ): Promise<readonly SampledRow[]> {
+    const samples = indexTables.slice(0, TABLES_MAX).map(({ name, version }) => this.#find(tables, name, version));
+    const read = await Promise.allSettled(samples);
+    const rows = read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
+    return rows.length === 1 ? (rows[0] as readonly SampledRow[]) : rows.flat();
+  }
+
+  #find(tables: LanceTables, name: string, version: number): Promise<readonly SampledRow[]> {
+    const known = this.#byTable.get(name);
+    if (known && (known.version === version || !known.isWhole)) return known.rows;
+    const sample: Sample = { version, rows: readSample(tables, name, version), isWhole: true };
+    this.#byTable.set(name, sample);
+    sample.rows.then(
+      (rows) => {
+        sample.isWhole = rows.length < ROWS_MAX;
+      },
+      () => this.#byTable.delete(name),
+    );
+    return sample.rows;
+  }
+}
+
+async function readSample(tables: LanceTables, name: string, version: number): Promise<readonly SampledRow[]> {
+  const table = await tables.openForReading(name, version);
+  return table === null ? [] : sampleTable(table);
+}
+
+async function sampleTable(table: Table): Promise<SampledRow[]> {
+  const rows = await table.countRows();
+  const count = Math.min(rows, ROWS_MAX);
+  if (count === 0) return [];
+  const offsets = Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
+  const found = await table.takeOffsets(offsets).select(['document_id', 'tokens', 'vector']).toArrow();
+  const [documentIds, tokens, vectors] = ['document_id', 'tokens', 'vector'].map((column) => found.getChild(column));
+  return Array.from({ length: found.numRows }, (_, row) => ({
+    documentId: documentIds?.get(row) as string,
+    vector: Float32Array.from(vectors?.get(row) as Iterable<number>),
+    terms: new Set(String(tokens?.get(row)).split(' ').map(hashOf)),
+  }));
+}

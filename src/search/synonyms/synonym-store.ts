@@ -1,0 +1,45 @@
+import type { Sql } from '../../platform/postgres.ts';
+
+/** Synonyms of a bucket as they are stored. */
+export interface StoredSynonyms {
+  readonly groups: string[][];
+  readonly updatedAt: Date;
+}
+
+export async function findSynonyms(sql: Sql, orgId: string, bucketId: string): Promise<StoredSynonyms | null> {
+  const [row] = await sql`
+    SELECT groups, updated_at FROM bucket_synonyms WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
+  return row ? { groups: row['groups'] as string[][], updatedAt: row['updated_at'] as Date } : null;
+}
+
+/** Read the synonyms of buckets with the id of their last edit. */
+export async function listSynonyms(
+  sql: Sql,
+  bucketIds: readonly string[],
+): Promise<{ bucketId: string; editId: string; groups: string[][] }[]> {
+  const rows = await sql`
+    SELECT bucket_id, edit_id, groups FROM bucket_synonyms WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[])`;
+  return rows.map((row) => ({
+    bucketId: row['bucket_id'] as string,
+    editId: row['edit_id'] as string,
+    groups: row['groups'] as string[][],
+  }));
+}
+
+/** Replace the synonyms of a bucket; an empty list removes them. Return the time of the edit. */
+export async function replaceSynonyms(
+  tx: Sql,
+  { orgId, bucketId }: { readonly orgId: string; readonly bucketId: string },
+  edit: { readonly editId: string; readonly groups: readonly (readonly string[])[] },
+): Promise<Date | null> {
+  if (edit.groups.length === 0) {
+    await tx`DELETE FROM bucket_synonyms WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
+    return null;
+  }
+  const [row] = await tx`
+    INSERT INTO bucket_synonyms (bucket_id, org_id, edit_id, groups)
+    VALUES (${bucketId}, ${orgId}, ${edit.editId}, ${JSON.stringify(edit.groups)}::text::jsonb)
+    ON CONFLICT (bucket_id) DO UPDATE SET edit_id = excluded.edit_id, groups = excluded.groups, updated_at = now()
+    RETURNING updated_at`;
+  return row?.['updated_at'] as Date;
+}
