@@ -1,6 +1,7 @@
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { apiService } from '../../server/api-service.ts';
 import { type ConsoleTest, HAS_CHROMIUM, openConsole, takePicture } from './support.ts';
@@ -69,7 +70,7 @@ inBrowser('a file of 5 GB that is dropped on a bucket is refused in words, and t
   const bucket = (await console.test.call('POST', '/v1/buckets', { key, json: { name: 'huge' } })).body;
   const { page, context, faults } = await console.open(`/console/buckets/${bucket.id}`);
   await page.getByText('This bucket is empty').waitFor();
-  await page.getByTestId('files').setInputFiles([file]);
+  await dropFile(page, file);
   await page.getByText('Not stored').waitFor();
   await page.getByText(/larger than/).waitFor();
   await takePicture(page, 'upload-too-large');
@@ -79,3 +80,22 @@ inBrowser('a file of 5 GB that is dropped on a bucket is refused in words, and t
   expect(faults).toEqual([]);
   await context.close();
 });
+
+/** Drop a file of this host on a page; a field of the test gives the page the file without reading it. */
+async function dropFile(page: Page, file: string): Promise<void> {
+  await page.evaluate(`{
+    const field = document.createElement('input');
+    field.type = 'file';
+    field.hidden = true;
+    field.dataset.testid = 'dropped';
+    document.body.append(field);
+  }`);
+  await page.getByTestId('dropped').setInputFiles([file]);
+  await page.evaluate(`{
+    const field = document.querySelector('[data-testid=dropped]');
+    const data = new DataTransfer();
+    data.items.add(field.files[0]);
+    dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+    field.remove();
+  }`);
+}
