@@ -52,7 +52,7 @@ export default class Serve extends BaseCommand {
         const services = flags['no-workers']
           ? [api]
           : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
-        services.push(ingest.autoCalibration());
+        services.push(await ingest.autoCalibration());
         services.unshift(metricsListener(appliance));
         const { knowsWordsOnly, MEANING_HINT } = await import('../src/cli/meaning-hint.ts');
         const isWordsOnly = knowsWordsOnly(appliance);

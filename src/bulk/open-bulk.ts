@@ -1,5 +1,5 @@
 import type { Embedder } from '../embedding/embedder.ts';
-import type { JobDefinition } from '../jobs/handler.ts';
+import { type JobDefinition, lazyHandler } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
@@ -8,7 +8,6 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { BulkContext } from './bulk.ts';
-import { bulkHandler } from './bulk-handler.ts';
 import { bulkOperations } from './bulk-operations.ts';
 import { sweepBulkOrphans, sweepBulkResults } from './sweep-bulk.ts';
 
@@ -38,7 +37,10 @@ export function openBulk(context: {
   return {
     ...bulk,
     jobs: {
-      ...bulkHandler(bulk),
+      ...lazyHandler({ kind: 'bulk', firstPhase: 'embedding' }, async () => {
+        const { bulkHandler } = await import('./bulk-handler.ts');
+        return bulkHandler(bulk);
+      }),
       ...bulkOperations(bulk),
       ...{ worker: 'embed', concurrency: config.workers.embedConcurrency },
     },

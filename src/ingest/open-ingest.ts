@@ -1,5 +1,5 @@
 import type { Embedding } from '../embedding/open-embedding.ts';
-import type { JobDefinition } from '../jobs/handler.ts';
+import { type JobDefinition, lazyHandler } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
@@ -13,10 +13,8 @@ import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { LanceTables } from '../search/lance.ts';
-import { autoCalibration } from './calibration/auto-calibration.ts';
 import type { ReadingContext } from './document-text.ts';
 import { openChildPool } from './extract/child-pool.ts';
-import { ingestHandler } from './ingest-handler.ts';
 import { ingestOperations } from './job-operations.ts';
 import { reembedHandler } from './reindex/reembed-handler.ts';
 import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
@@ -35,7 +33,7 @@ export interface Ingest {
   /** Context of making the index of a bucket anew. */
   readonly reindex: ReindexContext;
   /** Create the service that calibrates models by itself; only `service serve` runs it. */
-  autoCalibration(): Service;
+  autoCalibration(): Promise<Service>;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
@@ -59,9 +57,10 @@ export function openIngest(context: {
   const { embedder } = context.embedding;
   const { index, tables } = context.search;
   const children = openChildPool();
-  const handler = ingestHandler({
-    ...{ sql, objects, threads, embedder, index, pictures, children },
-    limits: config.limits,
+  const handler = lazyHandler({ kind: 'ingest', firstPhase: 'extracting' }, async () => {
+    const { ingestHandler } = await import('./ingest-handler.ts');
+    const parts = { sql, objects, threads, embedder, index, pictures, children };
+    return ingestHandler({ ...parts, limits: config.limits });
   });
   const refreshModels = async () => {
     await projections.refresh();
@@ -82,7 +81,8 @@ export function openIngest(context: {
       },
     ],
     ...{ reindex, reembed },
-    autoCalibration() {
+    async autoCalibration() {
+      const { autoCalibration } = await import('./calibration/auto-calibration.ts');
       const { backends } = context.embedding;
       return autoCalibration({ config, direct, backends, calibration: context.calibration, projections, reembed });
     },

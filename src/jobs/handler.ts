@@ -16,6 +16,27 @@ export interface JobHandler {
   onFailed(tx: Sql, job: Job, failure: JobFailure): Promise<void>;
 }
 
+/**
+ * Make a handler that is loaded with its first job, so that processes without jobs of this kind start without it.
+ *
+ * @param load loads the handler; its `kind`, `firstPhase` and `crashesMax` are those of `about`
+ */
+export function lazyHandler(
+  about: Pick<JobHandler, 'kind' | 'firstPhase' | 'crashesMax'>,
+  load: () => Promise<JobHandler>,
+): JobHandler {
+  let loaded: Promise<JobHandler> | null = null;
+  const handler = () => {
+    loaded ??= load();
+    return loaded;
+  };
+  return {
+    ...about,
+    run: async (lease) => (await handler()).run(lease),
+    onFailed: async (tx, job, failure) => (await handler()).onFailed(tx, job, failure),
+  };
+}
+
 /** Operations of one kind of job: the parts of cancel, delete and reprocess that depend on the kind. */
 export interface JobKindOperations {
   /**

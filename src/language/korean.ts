@@ -105,7 +105,8 @@ const ENDINGS_PAST = list(`
   다 던 고 으며 지만 는데 다고 다는 을 나 나요 는가 는지 습니다 습니까
 `);
 
-const ENDINGS = buildEndings();
+/** Endings with what may stand before them, built for the first Korean word. */
+let builtEndings: ReadonlyMap<string, number> | null = null;
 
 function buildEndings(): ReadonlyMap<string, number> {
   const endings = new Map<string, number>();
@@ -157,9 +158,10 @@ export function stemKorean(eojeol: string, foreignBefore = false): string[] {
 
 /** Return the length of the longest ending that can be removed; 0 for none. */
 function endingLength(word: string): number {
+  builtEndings ??= buildEndings();
   for (let length = Math.min(ENDING_MAX, word.length - 1); length > 0; length--) {
     const ending = word.slice(-length);
-    const after = ENDINGS.get(ending);
+    const after = builtEndings.get(ending);
     if (after === undefined) continue;
     const bare = length === 1 && word.length === 2;
     if (bare && !SHORT_ENDINGS.has(ending) && !DOUBTFUL_ENDINGS.has(ending)) continue;

@@ -1,9 +1,19 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+import type { Document } from 'yaml';
 import type { z } from 'zod';
 import { SETTING_VARIABLES } from './environment.ts';
 import { findNearest } from './nearest-word.ts';
 import { keysAt } from './settings-schema.ts';
 import { mostTelling } from './zod-faults.ts';
+
+const require = createRequire(import.meta.url);
+let loaded: typeof import('yaml') | null = null;
+
+/** Load the parser, which takes a while, once there is a service.yaml. */
+function yaml(): typeof import('yaml') {
+  loaded ??= require('yaml') as typeof import('yaml');
+  return loaded;
+}
 
 /** service.yaml as a document that knows where each setting stands. */
 export interface SettingsText {
@@ -17,6 +27,7 @@ export interface SettingsText {
  * parser's own message is not repeated, because it has parts of the text, which may be secrets.
  */
 export function readSettingsText(file: string, text: string, faults: string[]): SettingsText {
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
@@ -87,6 +98,7 @@ function placeOf(keys: readonly string[], { text, isFromFile }: FaultSources): s
 
 /** Return where a setting begins: its key, or for one that is missing the nearest setting around it. */
 function offsetOf(document: Document, keys: readonly string[]): number {
+  const { isMap, isNode, isScalar } = yaml();
   for (let depth = keys.length; depth > 0; depth--) {
     const parent = document.getIn(keys.slice(0, depth - 1), true);
     const last = keys[depth - 1];
@@ -111,6 +123,7 @@ function foundAt(
   { text, isFromFile }: FaultSources,
 ): string | null {
   if (text === null || keys.length === 0 || !isFromFile(keys)) return null;
+  const { isMap, isScalar } = yaml();
   const node = text.document.getIn(keys, true);
   if (node === undefined) return null;
   if (!isScalar(node)) return isMap(node) ? 'a mapping' : 'a list';

@@ -48,7 +48,7 @@ async function open(
 
 async function calibrate(...tests: readonly TestAppliance[]): Promise<void> {
   for (const { appliance } of tests) {
-    const service: Service = appliance.ingest.autoCalibration();
+    const service: Service = await appliance.ingest.autoCalibration();
     await service.start(never());
     cleanups.push(() => service.stop());
   }

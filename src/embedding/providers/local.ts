@@ -45,7 +45,8 @@ const CACHED_TERMS_MAX = 16_384;
 
 const SQRT_COPIES = Math.sqrt(COPIES);
 
-const COMMON_TERMS: ReadonlySet<string> = new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap(termsOf));
+/** Terms of common words, collected for the first text. */
+let commonTerms: ReadonlySet<string> | null = null;
 
 /** Dimensions and weights of one term, for a term frequency of 1. */
 interface Feature {
@@ -157,7 +158,8 @@ function buildFeature(term: string): Feature {
     dimensions.push(hash % FEATURE_DIMENSIONS);
     weights.push(hash >>> 31 === 1 ? -weight : weight);
   };
-  const weight = COMMON_TERMS.has(term) ? COMMON_WORD_WEIGHT : 1;
+  commonTerms ??= new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap(termsOf));
+  const weight = commonTerms.has(term) ? COMMON_WORD_WEIGHT : 1;
   for (const seed of COPY_SEEDS) add(hash32(term, seed), weight / SQRT_COPIES);
   if (term.length > 2 && term.charCodeAt(0) < DENSE_SCRIPTS_FROM && !/\p{N}/u.test(term)) {
     const bounded = `<${term}>`;

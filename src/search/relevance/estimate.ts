@@ -1,6 +1,6 @@
 import type { Relevance } from './schema.ts';
 
-/** What is known about a result and a query. */
+/** Facts about a result and a query. */
 export interface RelevanceFeatures {
   /** Share of the query's terms that the text has, by their weights: 0..1. */
   readonly coverage: number;
