@@ -49,6 +49,17 @@ test('set-policy changes the settings of its flags, and reports documents beyond
   expect((await buckets('show', bucket.id)).stdout).toContain('max_privacy_level');
 });
 
+test('set-policy, keys rotate and projections activate change nothing without a confirmation', async () => {
+  const before = await buckets('show', 'manuals', '--json');
+  const refused = await buckets('set-policy', 'manuals', '--max-privacy-level', '2', '--json');
+  expect([refused.code, refused.json().error.code]).toEqual([2, 'confirmation_missing']);
+  expect((await buckets('show', 'manuals', '--json')).json()).toEqual(before.json());
+  const rotate = await runCommand(['keys', 'rotate', 'nothing', '--json'], env);
+  expect([rotate.code, rotate.json().error.code]).toEqual([2, 'confirmation_missing']);
+  // An unknown map is reported before anybody is asked.
+  expect(await runCommand(['projections', 'activate', '99'], env)).toMatchObject({ code: 3 });
+});
+
 test('buckets commands exit with 2 for wrong usage and with 3 for a missing bucket', async () => {
   const nothing = await buckets('set-policy', 'manuals');
   expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('name at least one setting to change') });
