@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Interfaces } from '@oclif/core';
-import { asksForHelp, showHelp } from './show-help.ts';
+import { commandNameOf, processEnvironment } from '../platform/environment.ts';
+import { asksForHelp, type Project, showHelp } from './show-help.ts';
 
 /**
  * Run one command line. Commands report their own failures (`BaseCommand`); this function reports failures before a
@@ -15,10 +16,10 @@ import { asksForHelp, showHelp } from './show-help.ts';
  */
 export async function runCommandLine(root: URL, argv: readonly string[]): Promise<void> {
   if (argv[0] === '--version') return printVersion(root);
-  const options = { root: fileURLToPath(root) };
+  const options = { root: fileURLToPath(root), pjson: readProject(root) };
   try {
-    if (asksForHelp(argv) && (await showHelpOrStop(root, argv))) return;
-    await runOnce({ ...options, ...withoutPlugins(root, argv) }, argv);
+    if (asksForHelp(argv) && (await showHelpOrStop(root, options.pjson, argv))) return;
+    await runOnce({ ...options, ...withoutPlugins(options.pjson, argv) }, argv);
   } catch (error) {
     const { isKnownCommand, reportUnstarted } = await import('./unstarted-command.ts');
     if (await isKnownCommand(options, argv)) return reportUnstarted(options, argv, error);
@@ -34,18 +35,27 @@ function printVersion(root: URL): void {
 }
 
 /** Show help, and stop at the end of a closed output (`| head`), whose error needs a listener. */
-async function showHelpOrStop(root: URL, argv: readonly string[]): Promise<boolean> {
+async function showHelpOrStop(root: URL, pjson: Project, argv: readonly string[]): Promise<boolean> {
   process.stdout.once('error', () => undefined);
-  return showHelp(root, argv);
+  return showHelp(root, pjson, argv);
+}
+
+/** Read package.json, with the name by which the command line was called as that of the program. */
+function readProject(root: URL): Project {
+  const pjson = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const names: string[] = [pjson.oclif.bin, ...pjson.oclif.binAliases];
+  const called = commandNameOf(processEnvironment()) ?? '';
+  const bin = names.includes(called) ? called : pjson.oclif.bin;
+  // oclif reads variables such as SERVICE_JSON by the name and the aliases.
+  return { ...pjson, oclif: { ...pjson.oclif, bin, binAliases: names.filter((name) => name !== bin) } };
 }
 
 /** Commands of plugins. For all others, oclif need not look for plugins, which takes as long as loading it. */
 const PLUGIN_COMMANDS = ['autocomplete', 'help'];
 
 /** Return options with which oclif loads no plugins, unless the command line begins with the name of one. */
-function withoutPlugins(root: URL, [first = '']: readonly string[]): Partial<Interfaces.Options> {
+function withoutPlugins(pjson: Project, [first = '']: readonly string[]): Partial<Interfaces.Options> {
   if (PLUGIN_COMMANDS.includes(first)) return {};
-  const pjson = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   return { pjson: { ...pjson, oclif: { ...pjson.oclif, plugins: [] } }, userPlugins: false, devPlugins: false };
 }
 

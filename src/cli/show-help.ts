@@ -7,6 +7,9 @@ interface Manifest {
   readonly commands: Readonly<Record<string, Command.Cached>>;
 }
 
+/** package.json of the project. */
+export type Project = Interfaces.PJSON & { readonly name: string; readonly version: string };
+
 interface Topic {
   readonly name: string;
   readonly description?: string | undefined;
@@ -24,21 +27,22 @@ export function asksForHelp(argv: readonly string[]): boolean {
  *
  * @returns false if the manifests do not have what is asked for, so that oclif has to look among the sources
  */
-export async function showHelp(root: URL, argv: readonly string[]): Promise<boolean> {
+export async function showHelp(root: URL, pjson: Project, argv: readonly string[]): Promise<boolean> {
   const read = (file: string) => JSON.parse(readFileSync(new URL(file, root), 'utf8'));
   if (!existsSync(new URL('oclif.manifest.json', root))) return false;
-  const pjson = read('package.json');
   const own: Manifest = read('oclif.manifest.json');
   if (own.version !== pjson.version) return false;
-  const pluginFiles: string[] = pjson.oclif.plugins.map((name: string) => `node_modules/${name}/oclif.manifest.json`);
+  const pluginFiles: string[] = (pjson.oclif.plugins ?? []).map(
+    (name: string) => `node_modules/${name}/oclif.manifest.json`,
+  );
   // In the node_modules of another project they are elsewhere.
   if (!pluginFiles.every((file) => existsSync(new URL(file, root)))) return false;
   const plugins: Manifest[] = pluginFiles.map(read);
   const commands = [own, ...plugins].flatMap((manifest) => Object.values(manifest.commands));
   const words = argv.filter((arg) => !arg.startsWith('-'));
   if (words.length > 0 && !isKnown(commands, words)) return false;
-  const { Help } = await import('@oclif/core/help');
-  await new Help(configOf(pjson, commands), {}).showHelp([...argv]);
+  const { default: ProgramHelp } = await import('./help.ts');
+  await new ProgramHelp(configOf(pjson, commands), {}).showHelp([...argv]);
   return true;
 }
 
@@ -49,10 +53,7 @@ function isKnown(commands: readonly Command.Cached[], words: readonly string[]):
 }
 
 /** Make the part of oclif's `Config` that its classes for help use. */
-function configOf(
-  pjson: Interfaces.PJSON & { readonly name: string; readonly version: string },
-  commands: readonly Command.Cached[],
-): Interfaces.Config {
+function configOf(pjson: Project, commands: readonly Command.Cached[]): Interfaces.Config {
   const topics = topicsOf(pjson, commands);
   const config = {
     ...{ bin: pjson.oclif.bin, commands, pjson, topics, topicSeparator: pjson.oclif.topicSeparator ?? ':' },

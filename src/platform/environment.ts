@@ -34,6 +34,11 @@ export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
+/** Return the name by which `bin/service` was called, if that is not its own; null otherwise. */
+export function commandNameOf(env: NodeJS.ProcessEnv): string | null {
+  return env['SERVICE_COMMAND_NAME'] || null;
+}
+
 /** Return the data directory that a command uses if neither a flag nor service.yaml names one. */
 export function dataDirOf(env: NodeJS.ProcessEnv): string {
   if (env['SERVICE_DATA_DIR']) return env['SERVICE_DATA_DIR'];

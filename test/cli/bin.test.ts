@@ -40,6 +40,22 @@ test('bin/service runs through links and from any folder, without any node on th
   expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/^service\/\d+\.\d+\.\d+ /) });
 });
 
+test('under the name embed-service, help, messages and completion have that name, and variables work', () => {
+  const alias = path.join(folder, 'embed-service');
+  symlinkSync(path.join(ROOT, 'bin', 'service'), alias);
+  const env = { PATH: '/usr/bin:/bin', HOME: folder };
+  expect(run(alias, ['--help'], env).stdout).toContain('$ embed-service [COMMAND]');
+  expect(run(alias, ['jobs', 'list', '--help'], env).stdout).toContain('$ embed-service jobs list');
+  expect(run(alias, ['jobz'], env).stderr).toMatch(/^embed-service: .* \(see embed-service --help\)\n$/);
+  const failed = run(alias, ['jobs', 'show'], { ...env, SERVICE_JSON: 'true' });
+  expect(failed).toMatchObject({ status: 2, stderr: expect.stringMatching(/^embed-service: /) });
+  expect(JSON.parse(failed.stdout).error.code).toBe('usage');
+  expect(run(alias, ['autocomplete', 'bash'], env).stdout).toContain('embed-service autocomplete');
+  const { status, stdout } = run(path.join(ROOT, 'bin', 'service'), ['--help'], env);
+  expect(status).toBe(0);
+  expect(stdout).toContain('embed-service');
+});
+
 test.each([['--help'], ['jobs', '--help'], ['jobs', 'list', '--help']])(
   'a command whose output nobody reads ends silently with 0: %s %s %s',
   async (...args) => {

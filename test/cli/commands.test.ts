@@ -70,7 +70,7 @@ test('--help shows usage and both examples without opening an installation', asy
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('service documents upload PATH');
   expect(help.stdout).toContain('--recursive');
-  expect(help.stdout).toContain('env: SERVICE_RECURSIVE');
+  expect(help.stdout).toContain('SERVICE_RECURSIVE');
   expect(help.stdout.match(/^ {2}\$ service documents upload [a-z].*--/gm)).toHaveLength(2);
 });
 

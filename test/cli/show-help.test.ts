@@ -8,12 +8,14 @@ const ROOT = new URL('../../', import.meta.url);
 const PRINT = `
   const [root, how, lines] = process.argv.slice(1);
   const { showHelp } = await import(new URL('src/cli/show-help.ts', root));
+  const { readFileSync } = await import('node:fs');
+  const pjson = JSON.parse(readFileSync(new URL('package.json', root)));
   const { run } = await import('@oclif/core/run');
   const path = await import('node:url').then((url) => url.fileURLToPath(root));
   for (const argv of JSON.parse(lines)) {
     console.log('=== ' + argv.join(' '));
     if (how === 'oclif') await run(argv, path);
-    else if (!(await showHelp(new URL(root), argv))) console.log('not shown');
+    else if (!(await showHelp(new URL(root), pjson, argv))) console.log('not shown');
   }
 `;
 

@@ -22,23 +22,25 @@ export const MANIFEST = 'oclif.manifest.json';
 const INDEX = `# Commands of service
 
 This reference has one page for each command or group of commands. \`npm run docs:cli\` generates it from the commands.
-\`service COMMAND --help\` prints the same.
+\`service COMMAND --help\` prints the same. Every command is also there as \`embed-service COMMAND\`, for hosts where another
+program is called \`service\`.
 
 - Exit codes: 0 done, 1 unexpected fault, 2 wrong usage, 3 not found, 4 refused, 5 a dependency is down, 130 interrupted.
 - With \`--json\` a command prints exactly one JSON document on stdout; progress and messages go to stderr.
 - While a server runs on the data directory, commands ask it, which takes a fraction of the time; without one they open the
   installation themselves. Both print the same. A command opens it in any case if its settings are not those of the server.
-- The environment variable of a flag, shown as \`env\`, is used if the flag is not given. For a flag that may be given
-  several times it holds the values separated by commas.
+- The environment variable of a flag, listed under ENVIRONMENT, is used if the flag is not given. For a flag that may be given
+  several times it holds the values separated by commas. No variable sets \`--yes\`, \`--force\`, \`--confirm\` or
+  \`--max-affected\`.
 
 <!-- commands -->
 `;
 
 /**
- * Link package.json, commands and dependencies into a folder, which oclif then uses as the project and may write to.
+ * Link package.json, sources and dependencies into a folder, which oclif then uses as the project and may write to.
  */
 export function linkProject(folder: string): void {
-  for (const name of ['package.json', 'commands', 'node_modules']) {
+  for (const name of ['package.json', 'commands', 'node_modules', 'src']) {
     symlinkSync(path.join(ROOT, name), path.join(folder, name));
   }
 }

@@ -5,9 +5,14 @@ set -eu
 config=/etc/service/service.env
 release=@PREFIX@/current
 
+# The program is also there as embed-service, which hides nothing.
+name=${0##*/}
+if [ "$name" = embed-service ]; then export SERVICE_COMMAND_NAME=embed-service; fi
+
 # Debian has a command of the same name, which this file hides: "service NAME restart" is passed on to it.
-case "${1-}:${2-}" in
-  --status-all:* | *:start | *:stop | *:restart | *:try-restart | *:reload | *:force-reload | *:status)
+case "$name:${1-}:${2-}" in
+  embed-service:*) ;;
+  *:--status-all:* | *:*:start | *:*:stop | *:*:restart | *:*:try-restart | *:*:reload | *:*:force-reload | *:*:status)
     if [ -x /usr/sbin/service ] && [ ! -e "$release/commands/$1" ] && [ ! -e "$release/commands/$1.ts" ]; then
       exec /usr/sbin/service "$@"
     fi
@@ -15,7 +20,7 @@ case "${1-}:${2-}" in
 esac
 
 if [ "$(id -u)" -ne 0 ]; then
-  echo "service: run this command as root, for example with sudo: its settings in $config are readable for root only" >&2
+  echo "$name: run this command as root, for example with sudo: its settings in $config are readable for root only" >&2
   exit 4
 fi
 while IFS= read -r line; do

@@ -64,6 +64,7 @@ units() {
 install_files() {
   step 'Install the command and the start-up files'
   install_file command.sh "$command_dir/service" 755
+  run ln -sfn service "$command_dir/embed-service"
   run ln -sfn "$prefix/current/bin/service-mcp" "$command_dir/service-mcp"
   if [ "$host_init" = systemd ]; then
     for name in service-api.socket service-api.service service-worker-embed@.service service-worker-ingest@.service service-reaper.service; do

@@ -1,0 +1,40 @@
+import type { Command } from '@oclif/core';
+import { CommandHelp, Help } from '@oclif/core/help';
+
+type Flags = readonly Command.Flag.Any[];
+
+/** Help of one command: its summary once, and the variables of its flags in a section of their own. */
+class HelpOfCommand extends CommandHelp {
+  protected override description(): string | undefined {
+    // The first line is the summary, which stands above.
+    const rest = (this.command.description ?? '').split('\n').slice(1).join('\n');
+    return rest === '' ? undefined : this.wrap(rest);
+  }
+
+  protected override flags(flags: Command.Flag.Any[]): [string, string | undefined][] | undefined {
+    return super.flags(flags.map(({ env: _variable, ...flag }) => flag as Command.Flag.Any));
+  }
+
+  protected override sections() {
+    const sections = super.sections();
+    const after = sections.findIndex(({ header }) => header === 'DESCRIPTION') + 1;
+    const generate = ({ flags }: { readonly flags: Flags }) => this.#environment(flags);
+    return sections.toSpliced(after, 0, { header: 'ENVIRONMENT', generate });
+  }
+
+  #environment(flags: Flags): string | undefined {
+    const names = flags.flatMap(({ name, env }) => (env === undefined ? [] : [describe(name, env)]));
+    if (names.length === 0) return undefined;
+    return this.wrap(`A flag that is not given takes its value from the variable of its name: ${names.join(', ')}.`);
+  }
+}
+
+/** Describe the variable of a flag; one with another name is followed by the flag. */
+function describe(flag: string, variable: string): string {
+  return variable === `SERVICE_${flag.toUpperCase().replaceAll('-', '_')}` ? variable : `${variable} (--${flag})`;
+}
+
+/** Help in the form of oclif, which loads this class by its name in package.json. */
+export default class ProgramHelp extends Help {
+  protected override CommandHelpClass = HelpOfCommand;
+}
