@@ -33,14 +33,14 @@ export default class ChannelsTest extends BaseCommand {
     const { args, flags } = await this.parse(ChannelsTest);
     const { z } = await import('zod');
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
-    const { testChannel } = await import('../../src/cli/test-channel.ts');
+    const { postDelivery } = await import('../../src/cli/test-channel.ts');
     const { findOwnServer, noServer } = await import('../../src/cli/own-server.ts');
-    return this.withOperator(flags, async ({ channels, config }, operator, signal) => {
-      const delivery = { utterance: args.utterance, userId: operator.actor };
-      const own = url ?? (await findOwnServer(config.dataDir));
-      if (own === null) throw noServer(config.dataDir);
-      const server = { url: own, signal };
-      const { reply, tookMs } = await testChannel(channels, operator.orgId, args.channel, delivery, server);
+    const { dataDir } = await this.loadSettings(flags);
+    return this.withSession(flags, async (session, signal) => {
+      const own = url ?? (await findOwnServer(dataDir));
+      if (own === null) throw noServer(dataDir);
+      const delivery = await session.call('channels.sign', { channel: args.channel, utterance: args.utterance });
+      const { reply, tookMs } = await postDelivery(delivery, { url: own, signal });
       const { printable } = await import('../../src/platform/printable.ts');
       this.log(reply.template.outputs.map(({ simpleText }) => printable(simpleText.text)).join('\n\n'));
       this.logToStderr(`answered in ${Math.round(tookMs)} ms`);

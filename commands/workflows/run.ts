@@ -1,11 +1,12 @@
 import { Args, Flags } from '@oclif/core';
-import type { Appliance } from '../../src/appliance/appliance.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { canAsk } from '../../src/cli/confirm.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { listOf, orgFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
+import type { Session } from '../../src/cli/session.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
+import type { RunInput } from '../../src/workflows/run-workflow.ts';
 import type { RunReply } from '../../src/workflows/schema.ts';
 
 const MODES = ['simulate', 'live', 'dry-run'] as const;
@@ -58,34 +59,49 @@ export default class WorkflowsRun extends BaseCommand {
     if (approved.length > 0 && mode !== 'live') {
       throw invalidRequest('--approve: approvals are for live runs only; add --mode live', 'approve');
     }
-    return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { runWorkflow } = await import('../../src/workflows/run-workflow.ts');
+    return this.withSession(flags, async (session, signal) => {
       const { readInputs } = await import('../../src/cli/workflow-inputs.ts');
-      const { askApproval } = await import('../../src/cli/ask-approval.ts');
       const given = { pairs: flags.input, file: flags['inputs-file'] };
-      const inputs = await readInputs(appliance, operator, args.workflow, mode, given);
       const input = {
-        ...{ mode: mode === 'dry-run' ? ('dry_run' as const) : mode, inputs },
+        mode: mode === 'dry-run' ? ('dry_run' as const) : mode,
+        inputs: await readInputs(session, args.workflow, mode, given),
         approvals: Object.fromEntries(approved.map((id) => [id, true])),
-        ...(canAsk() && mode === 'live' ? { ask: askApproval(signal) } : {}),
       };
-      const reply = await runWorkflow(appliance.workflows, operator, args.workflow, input, signal);
-      await this.#show(appliance, reply, args.workflow);
+      const reply: RunReply =
+        canAsk() && mode === 'live'
+          ? await runAsking(session, flags.org, args.workflow, input, signal)
+          : await session.call('workflows.execute', { workflow: args.workflow, ...input });
+      await this.#show(session, reply, args.workflow);
       return reply;
     });
   }
 
-  async #show(appliance: Appliance, reply: RunReply, workflow: string): Promise<void> {
+  async #show(session: Session, reply: RunReply, workflow: string): Promise<void> {
     const { BLOCK_COLUMNS, describeEnd, outputText, queuesJobs } = await import('../../src/cli/workflow-views.ts');
     if (reply.blocks.length > 0) await this.showTable('blocks', reply.blocks, BLOCK_COLUMNS);
     const output = outputText(reply);
     if (output !== null) this.log(`\n${output}`);
     for (const line of describeEnd(reply, { bin: this.config.bin, workflow })) note(line);
     if (queuesJobs(reply)) {
-      const { hasLiveWorker } = await import('../../src/appliance/live-workers.ts');
-      if (!(await hasLiveWorker(appliance))) note('no worker is running; start "service serve" to finish the work');
+      const hasWorker = await session.call('jobs.hasWorker', { kind: 'ingest' });
+      if (!hasWorker) note('no worker is running; start "service serve" to finish the work');
     }
     if (reply.status === 'failed') process.exitCode = EXIT.fault;
     else if (reply.status !== 'completed') process.exitCode = EXIT.refused;
   }
+}
+
+/** Run a workflow in this process, since it asks the user about each change. */
+async function runAsking(
+  session: Session,
+  org: string,
+  workflow: string,
+  input: RunInput,
+  signal: AbortSignal,
+): Promise<RunReply> {
+  const { runWorkflow } = await import('../../src/workflows/run-workflow.ts');
+  const { askApproval } = await import('../../src/cli/ask-approval.ts');
+  const appliance = await session.open();
+  const operator = await appliance.access.operator(org);
+  return runWorkflow(appliance.workflows, operator, workflow, { ...input, ask: askApproval(signal) }, signal);
 }

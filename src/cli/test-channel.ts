@@ -1,7 +1,6 @@
-import { type ConfigContext, findChannel, listChannels } from '../channels/configs.ts';
-import { ChannelReply, MESSENGER } from '../channels/schema.ts';
-import { signDelivery } from '../channels/verify-delivery.ts';
-import { AppError, conflict, notFound } from '../platform/errors.ts';
+import { ChannelReply } from '../channels/schema.ts';
+import type { SignedDelivery } from '../operations/sign-test-delivery.ts';
+import { AppError } from '../platform/errors.ts';
 import { printable } from '../platform/printable.ts';
 
 const WEBHOOK = '/v1/channels/messenger/webhook';
@@ -16,51 +15,22 @@ export interface TestedChannel {
 }
 
 /**
- * Sign a delivery with the secret of a channel and post it to a running server, as the messenger does.
+ * Post a signed delivery to a running server, as the messenger does.
  *
- * @param ref id of the configuration, its `bot_id`, or its name
  * @param url of the server, without a path
- * @throws AppError `channel_configuration_not_found` (404), `server_unreachable` (503), `delivery_refused`; the signal's
- *   reason
+ * @throws AppError `server_unreachable` (503), `delivery_refused`; the signal's reason
  */
-export async function testChannel(
-  context: ConfigContext,
-  orgId: string,
-  ref: string,
-  delivery: { readonly utterance: string; readonly userId: string },
+export async function postDelivery(
+  delivery: SignedDelivery,
   { url, signal }: { readonly url: string; readonly signal: AbortSignal },
 ): Promise<TestedChannel> {
-  const { config } = await findChannel(context, orgId, await findId(context, orgId, ref));
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const body = JSON.stringify({ bot_id: config.bot_id, user_id: delivery.userId, utterance: delivery.utterance });
   const startMs = performance.now();
-  const response = await post(url, signal, {
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'x-messenger-timestamp': timestamp,
-      'x-messenger-signature': signDelivery(config.secret, timestamp, Buffer.from(body)),
-    },
-  });
+  const response = await post(url, signal, delivery);
   const tookMs = performance.now() - startMs;
   if (response.status !== 200) throw refused(response);
   const reply = ChannelReply.safeParse(response.json);
   if (!reply.success) throw unreachable(url, 'the response is not that of this service');
   return { reply: reply.data, tookMs };
-}
-
-async function findId(context: ConfigContext, orgId: string, ref: string): Promise<string> {
-  const channels = (await listChannels(context, orgId)).filter(({ provider }) => provider === MESSENGER);
-  for (const isNamed of [
-    ({ id, config }: (typeof channels)[number]) => id === ref || config['bot_id'] === ref,
-    ({ name }: (typeof channels)[number]) => name === ref,
-  ]) {
-    const named = channels.filter(isNamed);
-    if (named.length > 1)
-      throw conflict(`several channels have the name "${ref}"; use an id or a bot_id`, 'name_ambiguous');
-    if (named[0] !== undefined) return named[0].id;
-  }
-  throw notFound('channel configuration', ref);
 }
 
 async function post(

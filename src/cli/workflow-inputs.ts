@@ -1,10 +1,8 @@
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import type { InputDeclaration } from '../workflows/schema.ts';
-import { getWorkflow } from '../workflows/workflows.ts';
 import { pairsOf } from './flags.ts';
 import { readDataFile } from './read-data-file.ts';
+import type { Session } from './session.ts';
 
 /** Inputs as they were given: `name=value` pairs, and a file. */
 export interface GivenInputs {
@@ -18,15 +16,17 @@ export interface GivenInputs {
  * @throws AppError `invalid_request` (400), `workflow_not_found`, `file_not_found` (404), `file_unreadable` (403)
  */
 export async function readInputs(
-  { sql }: Pick<Appliance, 'sql'>,
-  caller: Caller,
+  session: Session,
   workflow: string,
   mode: string,
   { pairs, file }: GivenInputs,
 ): Promise<Record<string, unknown>> {
-  const latest = await getWorkflow(sql, caller, workflow);
+  const { workflow: latest } = await session.call('workflows.show', { workflow });
   const version = mode === 'dry-run' ? latest.version : (latest.published_version ?? latest.version);
-  const { definition } = version === latest.version ? latest : await getWorkflow(sql, caller, workflow, version);
+  const { definition } =
+    version === latest.version
+      ? latest
+      : (await session.call('workflows.show', { workflow, at_version: version })).workflow;
   const declared = definition['inputs'] as Readonly<Record<string, InputDeclaration>>;
   const fromFile = file === undefined ? {} : await readDataFile(file, '--inputs-file');
   const fromPairs = Object.entries(pairsOf('input', pairs)).map(([name, text]) => {

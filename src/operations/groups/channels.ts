@@ -4,6 +4,7 @@ import { selectNotifications } from '../../channels/notification-store.ts';
 import { CreateChannel } from '../../channels/schema.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
+import { signTestDelivery } from '../sign-test-delivery.ts';
 
 const OUTBOX_ROWS_MAX = 1000;
 const Id = z.object({ channel: z.string() });
@@ -20,6 +21,13 @@ export const find = forOrganization(Id, async ({ channel }, { appliance, operato
   const { id, name } = await requireChannel(appliance.sql, operator.orgId, channel);
   return { id, name };
 });
+
+/** Sign a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
+export const sign = forOrganization(
+  z.object({ channel: z.string(), utterance: z.string() }),
+  ({ channel, utterance }, { appliance, operator }) =>
+    signTestDelivery(appliance.channels, operator.orgId, channel, { utterance, userId: operator.actor }),
+);
 
 export const remove = forOrganization(Id, async ({ channel }, { appliance, operator }) => {
   await deleteChannel(appliance.sql, operator, channel);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { getRun, listRuns } from '../../workflows/run-workflow.ts';
+import { getRun, listRuns, runWorkflow } from '../../workflows/run-workflow.ts';
 import { type Definition, NewWorkflow } from '../../workflows/schema.ts';
 import { getWorkflow, importWorkflow, listWorkflows, publishWorkflow } from '../../workflows/workflows.ts';
 import { listPage } from '../list-page.ts';
@@ -38,6 +38,18 @@ export const show = forOrganization(
     const types = [...new Set(blocks.map(({ type }) => type))];
     return { workflow, changing: types.filter((type) => workflows.blocks.get(type)?.hasSideEffect ?? false) };
   },
+);
+
+/** Run a workflow. Nobody is asked: a block that changes something needs an approval in the input. */
+export const execute = forOrganization(
+  z.object({
+    workflow: z.string(),
+    mode: z.enum(['simulate', 'live', 'dry_run']),
+    inputs: z.record(z.string(), z.unknown()),
+    approvals: z.record(z.string(), z.boolean()),
+  }),
+  ({ workflow, ...input }, { appliance, operator, signal }) =>
+    runWorkflow(appliance.workflows, operator, workflow, input, signal),
 );
 
 export const runs = forOrganization(
