@@ -44,9 +44,9 @@ export function spelledWords(query: string): SpelledWord[] {
 }
 
 function latinWord(token: string): SpelledWord | null {
+  if (token.length < LATIN_MIN || token.length > LENGTH_MAX || !/^[a-z]+$/.test(token)) return null;
   const terms = termsOf(token);
-  const isPlain = /^[a-z]+$/.test(token) && token.length >= LATIN_MIN && token.length <= LENGTH_MAX;
-  return isPlain && terms.length === 1 ? { word: token, script: 'latin', terms } : null;
+  return terms.length === 1 ? { word: token, script: 'latin', terms } : null;
 }
 
 function hangulWord(token: string): SpelledWord | null {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { analyse } from '../language/analyser.ts';
 import { locateTerms } from '../language/locate-terms.ts';
 import type { Correction } from './resident/correct-words.ts';
 
@@ -7,26 +8,27 @@ export const CorrectedWord = z.object({ from: z.string(), to: z.string() }).meta
 export type CorrectedWord = z.output<typeof CorrectedWord>;
 
 /**
- * Describe corrections for people, each once. A corrected word is shown as a found text spells it, since the index knows
- * only its stem.
+ * Describe corrections for people, each once: those whose word a found text has, so that nothing is told of documents that
+ * the index still holds after their deletion. The word is shown as the text spells it, since the index knows only its
+ * stem.
  */
 export function describeCorrections(
   corrections: readonly Correction[],
   found: readonly { readonly text: string }[],
 ): CorrectedWord[] {
   const described = new Map<string, CorrectedWord>();
+  if (corrections.length === 0) return [];
+  const texts = found.map(({ text }) => ({ text, terms: new Set(analyse(text)) }));
   for (const { from, to, by } of corrections) {
-    const [only = ''] = by.length === 1 ? by : [];
-    const shown = only === '' ? to : (spelledIn(found, only) ?? to);
+    const holder = texts.find(({ terms }) => by.every((term) => terms.has(term)));
+    if (!holder) continue;
+    const shown = by.length > 1 ? to : spelledIn(holder.text, new Set(by));
     described.set(`${from} ${shown}`, { from, to: shown });
   }
   return [...described.values()];
 }
 
-function spelledIn(found: readonly { readonly text: string }[], term: string): string | null {
-  for (const { text } of found) {
-    const [first] = locateTerms(text, new Set([term]));
-    if (first) return text.slice(first.start, first.end).toLowerCase();
-  }
-  return null;
+function spelledIn(text: string, terms: ReadonlySet<string>): string {
+  const [first] = locateTerms(text, terms);
+  return first ? text.slice(first.start, first.end).toLowerCase() : [...terms].join(' ');
 }

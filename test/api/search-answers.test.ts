@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { untilSettled } from '../support/settled.ts';
 import { until } from '../support/until.ts';
 
 let test: TestApi;
@@ -81,6 +84,20 @@ it('an answer tells whether anything in the bucket is relevant, and each result 
   expect(await search('zzzz', { mode: 'keyword' })).toMatchObject({ results: [], relevance: 'none' });
   const grouped = await search('warranty of the pump', { group_by: 'document' });
   expect(grouped.results[0].relevance).toBe(grouped.results[0].passages[0].relevance);
+});
+
+it('relevance is the same from the table as from the copy in memory', async () => {
+  const levels = async (resident: typeof test.appliance.search.resident, query: string) => {
+    const request = SearchRequest.parse({ query });
+    const { results } = await searchBucket({ ...test.appliance.search, resident }, test.operator, 'default', request);
+    return new Map(results.map(({ id, relevance }) => [id, relevance]));
+  };
+  await untilSettled(test.appliance.sql, 'default');
+  for (const query of ['warranty of the pump', 'grease', 'a page about mountains', 'AB-1234', '데이터베이스 연결']) {
+    const inMemory = await levels(test.appliance.search.resident, query);
+    expect(inMemory.size).toBeGreaterThan(0);
+    expect(await levels(null, query)).toEqual(inMemory);
+  }
 });
 
 it.each([

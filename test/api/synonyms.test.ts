@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SearchRequest } from '../../src/search/schema.ts';
+import { searchBucket } from '../../src/search/search.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { untilSettled } from '../support/settled.ts';
 import { until } from '../support/until.ts';
@@ -65,8 +67,6 @@ it('a search of the settled table finds synonyms with the scores of a search in 
   await put({ groups: GROUPS });
   await untilSettled(test.appliance.sql, 'ops');
   const scores = async (resident: typeof test.appliance.search.resident) => {
-    const { searchBucket } = await import('../../src/search/search.ts');
-    const { SearchRequest } = await import('../../src/search/schema.ts');
     const request = SearchRequest.parse({ query: 'k8s cluster', mode: 'keyword' });
     const { results } = await searchBucket({ ...test.appliance.search, resident }, test.operator, 'ops', request);
     return results.map(({ id, scores: { bm25_score } }) => [id, bm25_score?.toFixed(4)]);

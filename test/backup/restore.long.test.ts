@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
 import { planBackup } from '../../src/backup/make-backup.ts';
 import { readSchemaObjects } from '../../src/platform/schema-objects.ts';
+import { getSynonyms, setSynonyms } from '../../src/search/synonyms/edit-synonyms.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { openTestAppliance } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';
@@ -20,6 +21,7 @@ import {
 } from './support.ts';
 
 const DOCUMENTS = 30;
+const SYNONYMS = [['essay', 'paper']];
 let source: TestApi;
 let folder: ReturnType<typeof makeFolder>;
 
@@ -35,6 +37,7 @@ beforeAll(async () => {
   const { sessions } = source.appliance.access;
   await sessions.signIn(await source.key());
   await sessions.createLink(source.operator);
+  await setSynonyms(source.appliance.sql, source.operator, 'default', { groups: SYNONYMS });
   folder = makeFolder();
   await backUp(source.appliance, folder.location);
 });
@@ -161,6 +164,8 @@ test('a restore is refused while the service runs, or into an installation with 
   expect(await again.sql`SELECT id FROM sessions UNION ALL SELECT actor FROM sign_in_links`).toEqual([]);
   const [found] = await searchTexts(again, await again.access.operator('default'), 'default', 'subject17');
   expect(found?.[0]).toContain('Paper 17');
+  const operator = await again.access.operator('default');
+  expect((await getSynonyms(again.sql, operator, 'default')).groups).toEqual(SYNONYMS);
   await again.close();
 });
 

@@ -124,7 +124,7 @@ function judgeSet(set: string, kind: Kind): Judged[] {
       for (const [rank, hit] of fused.entries()) {
         const at = Number(hit.id);
         const given = { terms, alternatives: [], sample, background };
-        const features = featuresOf(new Set(termsOf[at]), cosines[at] as number, given);
+        const features = featuresOf(texts[at] as string, cosines[at] as number, given);
         const isRelevant = wanted.has((documents[at] as { id: string }).id);
         judged.push({ ...features, isRelevant, isFirst: rank === 0, isBarren, set });
       }

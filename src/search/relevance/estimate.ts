@@ -20,9 +20,9 @@ export interface Coefficients {
  * Cranfield and of korquad-a, and of the same searches after the answers were removed (docs/search-quality.md).
  */
 const COEFFICIENTS: Readonly<Record<'lexical' | 'semantic' | 'keyword', Coefficients>> = {
-  lexical: { constant: -6.74, coverage: 4.74, distance: 0.63 },
-  semantic: { constant: -6.66, coverage: 6.78, distance: 0.56 },
-  keyword: { constant: -5.34, coverage: 7.44, distance: 0 },
+  lexical: { constant: -6.73, coverage: 4.65, distance: 0.63 },
+  semantic: { constant: -6.69, coverage: 6.66, distance: 0.57 },
+  keyword: { constant: -5.36, coverage: 7.39, distance: 0 },
 };
 
 /** Smallest probability of each level. */

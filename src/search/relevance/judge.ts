@@ -1,4 +1,4 @@
-import { analyse } from '../../language/analyser.ts';
+import { findTerms } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
 import { backgroundOf, type CosineBackground, type SampledRow, weightOf } from './background.ts';
@@ -48,21 +48,23 @@ export async function judgeChunks<C extends Judged>(
   const judge = weigh({ ...query, background });
   return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
     const bound = chunk.document.isKeywordOnly ? null : lowestCosine;
-    const features = judge(new Set(analyse(chunk.text)), chunk.cosine ?? bound);
+    const features = judge(chunk.text, chunk.cosine ?? bound);
     return { ...chunk, relevance: estimateRelevance(features, vector === null ? null : kind) };
   });
 }
 
 /** Compute the features of one text. */
-export function featuresOf(found: ReadonlySet<string>, cosine: number | null, query: JudgedQuery): RelevanceFeatures {
-  return weigh(query)(found, cosine);
+export function featuresOf(text: string, cosine: number | null, query: JudgedQuery): RelevanceFeatures {
+  return weigh(query)(text, cosine);
 }
 
 /** Make a function that computes the features of texts for a query. */
 function weigh({ terms, alternatives, sample, background }: JudgedQuery) {
   const weights = new Map([...new Set(terms)].map((term) => [term, weightOf(term, sample)]));
   const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
-  return (found: ReadonlySet<string>, cosine: number | null): RelevanceFeatures => {
+  const wanted = new Set([...weights.keys(), ...alternatives.flatMap(({ others }) => others.flat())]);
+  return (text: string, cosine: number | null): RelevanceFeatures => {
+    const found = findTerms(text, wanted);
     const replaced = new Set(
       alternatives.flatMap(({ phrase, others }) =>
         others.some((other) => other.every((term) => found.has(term))) ? phrase : [],

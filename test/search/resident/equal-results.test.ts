@@ -93,6 +93,19 @@ it.each(['all documents', 'some documents', 'few documents'])(
   },
 );
 
+it('terms of synonyms with fractional weights find the same in memory as in a settled table', async () => {
+  for (const query of queries) {
+    const [first = [], second = []] = [analyse(query), analyse(queries[0] as string)];
+    const expanded = new Map([[NAME, [...weighTerms(first), { terms: [...new Set(second)], weight: 1 / 3 }]]]);
+    const index = { name: NAME, version, origin: null, weights: null };
+    const search = async (indexes: ResidentIndexes | null) => {
+      const source = (await openSource({ tables, resident: indexes, ownTerms: expanded }, [index])) as ChunkSource;
+      return source.searchKeywords(weighTerms(first), { limit: LIMIT, documentIds: null });
+    };
+    expectEqual(await search(resident), await search(null));
+  }
+});
+
 it('cosines in memory are exact, and every one of the best is found', async () => {
   const source = await openedAt(version, resident);
   for (const query of queries) {

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { analyse } from '../../src/language/analyser.ts';
+import { backgroundOf, hashOf, type SampledRow, weightOf } from '../../src/search/relevance/background.ts';
+import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
+import { judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
+import { relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
+
+const TOPICS = ['tides', 'bearings', 'payroll', 'gardens', 'trains', 'grammar', 'volcanoes', 'bread'];
+const sample = Array.from({ length: 40 }, (_, nth): SampledRow => {
+  const text = `Page ${nth} of the book about ${TOPICS[nth % TOPICS.length]} has a number of common words.`;
+  return { documentId: `doc_${nth}`, vector: embedLexicalPassages([text]), terms: new Set(analyse(text).map(hashOf)) };
+});
+
+const judge = async (query: string, text: string, fields: object = {}) => {
+  const vector = embedLexical([query]);
+  const own = embedLexicalPassages([text]);
+  const cosine = own.reduce((sum, x, at) => sum + x * (vector[at] as number), 0);
+  const chunk = { text, cosine, document: { isKeywordOnly: false } };
+  const given = { terms: analyse(query), alternatives: [], sample, vector, kind: 'lexical' as const };
+  const [judged] = await judgeChunks([chunk], { ...given, lowestCosine: null, ...fields });
+  return judged?.relevance;
+};
+
+it('a text with the rare words of the query is relevant, and one with its common words only is not', async () => {
+  expect(await judge('warranty of the pump', 'The warranty of the pump covers two years.')).toBe('high');
+  expect(await judge('book about warranty of pumps', 'Page 7 of the book about trains has a number.')).toBe('none');
+  expect(await judge('chocolate cake', 'Bearings are greased twice a year.')).toBe('none');
+});
+
+it('a text with a synonym of a word of the query has that word', async () => {
+  const text = 'The kubernetes cluster restarts.';
+  const alternatives = [{ phrase: ['k8s'], others: [['kubernet']] }];
+  const keyword = { vector: null, kind: null };
+  expect(await judge('k8s cluster', text, keyword)).toBe('low');
+  expect(await judge('k8s cluster', text, { ...keyword, alternatives })).toBe('high');
+});
+
+it('the relevance of a chunk does not depend on what else was found', async () => {
+  const texts = ['The warranty of the pump.', 'A page about trains.', 'The pump is in the cellar.'];
+  const chunks = texts.map((text) => ({ text, cosine: 0.3, document: { isKeywordOnly: false } }));
+  const query = {
+    ...{ terms: analyse('warranty of the pump'), alternatives: [], sample, lowestCosine: null },
+    ...{ vector: embedLexical(['warranty of the pump']), kind: 'lexical' as const },
+  };
+  const together = (await judgeChunks(chunks, query)).map(({ relevance }) => relevance);
+  const alone = await Promise.all(chunks.map(async (chunk) => (await judgeChunks([chunk], query))[0]?.relevance));
+  expect(together).toEqual(alone);
+});
+
+it('a model with meaning is judged by the background of its own bucket, which needs 24 chunks', () => {
+  const query = embedLexical(['book about trains']);
+  expect(backgroundOf(query, sample.slice(0, 23), null)).toBeNull();
+  expect(backgroundOf(query, sample, null)?.mean).toBeGreaterThan(0);
+  expect(estimateRelevance({ coverage: 1, distance: null }, 'semantic')).toBeNull();
+  expect(estimateRelevance({ coverage: 1, distance: null }, null)).toBe('high');
+  expect(estimateRelevance({ coverage: 0, distance: 20 }, 'semantic')).toBe('high');
+});
+
+it('a small bucket of the built-in model is judged by the usual background of the model', () => {
+  const query = embedLexical(['book about trains']);
+  expect(backgroundOf(query, [], USUAL_BACKGROUND)?.mean).toBeCloseTo(USUAL_BACKGROUND.mean, 9);
+  expect(backgroundOf(query, [], USUAL_BACKGROUND)?.deviation).toBeCloseTo(USUAL_BACKGROUND.deviation, 9);
+});
+
+it('rare terms weigh more than common ones, and an answer is as relevant as its best result', () => {
+  expect(weightOf('zephyr', sample)).toBeGreaterThan(weightOf('train', sample));
+  expect(weightOf('train', sample)).toBeGreaterThan(weightOf('book', sample));
+  expect(relevanceOfAnswer([{ relevance: 'low' }, { relevance: 'medium' }, { relevance: null }])).toBe('medium');
+  expect(relevanceOfAnswer([{ relevance: null }])).toBeNull();
+  expect(relevanceOfAnswer([])).toBe('none');
+});
