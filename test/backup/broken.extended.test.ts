@@ -1,6 +1,11 @@
 import { test } from 'vitest';
+import { scaled } from '../support/extended-scale.ts';
 import { checkBrokenBackups } from './broken.ts';
 
-test('a backup that is broken at any of 200 random places is refused with the name of the broken file', async () => {
-  await checkBrokenBackups(200, 200);
+const PLACES = scaled(200);
+
+test(`a backup that is broken at any of ${PLACES} random places is refused with the name of the broken file`, {
+  timeout: 1_200_000,
+}, async () => {
+  await checkBrokenBackups(PLACES, PLACES);
 });

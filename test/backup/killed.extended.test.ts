@@ -1,8 +1,11 @@
 import { test } from 'vitest';
+import { scaled } from '../support/extended-scale.ts';
 import { checkKilledCommands } from './killed.ts';
 
-test('a backup and a restore that are killed twenty times each leave nothing half-done', {
+const KILLS = scaled(20);
+
+test(`a backup and a restore that are killed ${KILLS} times each leave nothing half-done`, {
   timeout: 1_200_000,
 }, async () => {
-  await checkKilledCommands(20);
+  await checkKilledCommands(KILLS);
 });

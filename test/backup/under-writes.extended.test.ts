@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { scaled } from '../support/extended-scale.ts';
 import { checkBackupUnderWrites } from './under-writes.ts';
 
-const DOCUMENTS = 10_000;
+const DOCUMENTS = scaled(10_000);
 
-test('a backup of 10,000 documents made under writes is restored elsewhere with the same searches, usage and jobs', {
+test(`a backup of ${DOCUMENTS} documents made under writes is restored elsewhere with the same searches, usage and jobs`, {
   timeout: 1_800_000,
 }, async () => {
   const figures = await checkBackupUnderWrites(DOCUMENTS);

@@ -47,11 +47,14 @@ class Busy {
   #next = 0;
   #stop = false;
   #loops: Promise<void>[] = [];
+  readonly #pauseMs: number;
 
-  constructor(api: TestApi, key: string, random: SeededRandom) {
+  /** @param pauseMs time that each writer waits after a write */
+  constructor(api: TestApi, key: string, random: SeededRandom, pauseMs: number) {
     this.api = api;
     this.key = key;
     this.random = random;
+    this.#pauseMs = pauseMs;
   }
 
   async upload(): Promise<void> {
@@ -84,7 +87,7 @@ class Busy {
         await this.#call('PATCH', `/v1/buckets/busy/documents/${id}/metadata`, json, 200, 404);
       }
       this.writes++;
-      await delay(5);
+      await delay(this.#pauseMs);
     }
   }
 
@@ -172,7 +175,9 @@ export async function checkBackupUnderWrites(documents: number): Promise<Record<
     for (const service of services) await service.start(never());
     const quiet = await makeQuiet(source, documents, random);
     await createBucket(appliance.sql, source.operator, { name: 'busy', policy: BucketPolicy.parse({}) });
-    busy = new Busy(source, await source.key({ scopes: ['documents:write', 'buckets:manage', 'search'] }), random);
+    const key = await source.key({ scopes: ['documents:write', 'buckets:manage', 'search'] });
+    // The backup of many documents takes longer, and all that is written meanwhile is ingested after the restore.
+    busy = new Busy(source, key, random, Math.max(5, documents / 200));
     for (let nth = 0; nth < BUSY_DOCUMENTS; nth++) await busy.upload();
     busy.start();
     const { writes, present, deletedEver } = busy;
@@ -225,7 +230,7 @@ async function checkBusy(
           SELECT count(*)::int AS n FROM jobs WHERE status NOT IN ('ready', 'failed', 'cancelled')`;
         return row?.['n'] === 0;
       },
-      { withinMs: 300_000, everyMs: 100, what: 'the restored jobs' },
+      { withinMs: 900_000, everyMs: 100, what: 'the restored jobs' },
     );
     const failed = await sql`SELECT id, error_category, error_message FROM jobs WHERE status = 'failed'`;
     expect([...failed]).toEqual([]);
