@@ -1,13 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { withFileLock } from '../../src/platform/embedded-postgres/file-lock.ts';
+import { until } from '../support/until.ts';
 
 const SCRIPT = fileURLToPath(new URL('./clean-root.sh', import.meta.url));
 const SUITE = 'bookworm';
+/** Time that the making of a Debian root may take. */
+const MAKE_MS_MAX = 15 * 60_000;
 /** Settings of the test's environment that the network of this host may need. */
 const NETWORK_SETTINGS = /^(npm_config_registry|https?_proxy|no_proxy)$/i;
 
@@ -22,8 +26,13 @@ export function cleanRootFault(): string | null {
 }
 
 /** Make a minimal Debian with debootstrap, or return the one that an earlier run has made. */
-export function debianRoot(): string {
+async function debianRoot(): Promise<string> {
   const root = path.join(tmpdir(), `service-test-debian-${SUITE}`);
+  if (existsSync(`${root}.complete`)) return root;
+  return withFileLock(`${root}.lock`, async () => makeDebianRoot(root), { waitMs: MAKE_MS_MAX });
+}
+
+function makeDebianRoot(root: string): string {
   if (existsSync(`${root}.complete`)) return root;
   if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${root}/`)) {
     throw new Error(`a file system is mounted in ${root}; unmount it`);
@@ -35,6 +44,32 @@ export function debianRoot(): string {
   if (made.status !== 0) throw new Error(`debootstrap failed: ${made.stdout.slice(-2000)}${made.stderr.slice(-2000)}`);
   writeFileSync(`${root}.complete`, '');
   return root;
+}
+
+/**
+ * Make a layer over a Debian root by a shell script that may use the network, or return the one that an earlier run has
+ * made. Layers can be given to `startCleanRoot`.
+ *
+ * @param below layers below it, the upmost first
+ */
+export async function debianLayer(name: string, script: string, below: readonly string[] = []): Promise<string> {
+  const layer = path.join(tmpdir(), `service-test-debian-${SUITE}-${name}`);
+  await withFileLock(`${layer}.lock`, () => makeLayer(layer, script, below), { waitMs: MAKE_MS_MAX });
+  return path.join(layer, 'upper');
+}
+
+async function makeLayer(layer: string, script: string, below: readonly string[]): Promise<void> {
+  const recipe = JSON.stringify([script, below]);
+  if (existsSync(`${layer}.complete`) && readFileSync(`${layer}.complete`, 'utf8') === recipe) return;
+  rmSync(`${layer}.complete`, { force: true });
+  spawnSync('rm', ['-rf', '--one-file-system', layer]);
+  mkdirSync(layer);
+  const shared = mkdtempSync(path.join(tmpdir(), 'service-test-empty-'));
+  const root = await startCleanRoot({ shared, network: true, layers: below, upper: layer });
+  const made = await root.run(script).finally(() => root.stop());
+  rmdirSync(shared);
+  if (made.status !== 0) throw new Error(`${layer} cannot be made: ${made.stdout}${made.stderr}`);
+  writeFileSync(`${layer}.complete`, recipe);
 }
 
 /** Find the mirror of Debian that this host uses. */
@@ -58,6 +93,7 @@ export interface Ran {
 export interface CleanRoot {
   /** Run a shell script in it, and wait for its end. */
   run(script: string): Promise<Ran>;
+  /** End all of its processes. */
   stop(): Promise<void>;
 }
 
@@ -66,12 +102,24 @@ export interface CleanRoot {
  *
  * @param options.shared folder of this host that appears in it as `/shared`, read-only
  * @param options.network false for a network that has only the loopback device
+ * @param options.layers layers over the root, the upmost first
+ * @param options.upper folder that keeps what is written; by default it is in memory
+ * @param options.systemd true if systemd is to be the first process; a layer must contain it
  */
-export async function startCleanRoot(options: { shared: string; network: boolean }): Promise<CleanRoot> {
+export async function startCleanRoot(options: {
+  shared: string;
+  network: boolean;
+  layers?: readonly string[];
+  upper?: string;
+  systemd?: boolean;
+}): Promise<CleanRoot> {
+  const { shared, network, layers = [], upper = '', systemd = false } = options;
   const work = mkdtempSync(path.join(tmpdir(), 'service-test-root-'));
   const namespaces = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child'];
-  if (!options.network) namespaces.push('--net');
-  const init = spawn('unshare', [...namespaces, 'sh', SCRIPT, debianRoot(), work, options.shared], {
+  if (!network) namespaces.push('--net');
+  const roots = [...layers, await debianRoot()].join(':');
+  const args = [roots, work, shared, upper, systemd ? 'systemd' : ''];
+  const init = spawn('unshare', [...namespaces, 'sh', SCRIPT, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let complaints = '';
@@ -103,9 +151,16 @@ export async function startCleanRoot(options: { shared: string; network: boolean
     async stop() {
       init.kill('SIGKILL');
       await exited;
+      if (systemd) await until(async () => removeCgroups(path.basename(work)), { what: 'the end of systemd' });
       rmdirSync(work); // this host has only the empty folder; what was mounted there ended with the process
     },
   };
+}
+
+/** Remove the groups of processes that a systemd has left. @returns false while some of them have processes */
+function removeCgroups(name: string): boolean {
+  const script = `mount -t cgroup2 cgroup2 /mnt && find "/mnt/$0" -depth -type d -exec rmdir {} +`;
+  return spawnSync('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, name]).status === 0;
 }
 
 function environment(): string[] {

@@ -7,15 +7,16 @@ remove_program() {
   stop_service
   if [ "$host_init" = systemd ]; then
     for name in service-api.socket service-api.service service-worker-embed@.service service-worker-ingest@.service service-reaper.service; do
-      run rm -f "$unit_dir/$name"
+      run rm -f "$unit_dir/$name" "$unit_dir/$name.new"
     done
     run systemctl daemon-reload
   else
-    run rm -f "$init_script"
+    run rm -f "$init_script" "$init_script.new"
     if command -v update-rc.d >/dev/null; then run_quietly update-rc.d service-api remove || true; fi
     remove_tree "$run_dir"
   fi
-  run rm -f "$command_dir/service" "$command_dir/embed-service" "$command_dir/service-mcp"
+  run rm -f "$command_dir/service" "$command_dir/service.new" "$command_dir/embed-service" "$command_dir/embed-service.new" \
+    "$command_dir/service-mcp"
   run rm -f "$prefix/current" "$prefix/current.new"
   remove_tree "$prefix/versions"
   run rmdir "$prefix" 2>/dev/null || true

@@ -37,7 +37,7 @@ restarts_so_far() {
 stop_service() {
   if [ "$host_init" = systemd ]; then
     # shellcheck disable=SC2046 # a list
-    run_quietly systemctl disable --now service-api.socket $(units) || true
+    [ ! -e "$unit_dir/service-api.socket" ] || run_quietly systemctl disable --now service-api.socket $(units) || true
   elif [ -x "$init_script" ]; then
     run_quietly "$init_script" stop || true
   fi
