@@ -179,6 +179,7 @@ export function apiService(
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     logger,
     metrics,
+    tracing: appliance.tracing,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
     trustProxy: config.trustProxy,
     corsOrigins: config.server.corsOrigins,

@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { FailedLogins } from '../src/access/failed-logins.ts';
 import type { FairGate } from '../src/platform/fair-gate.ts';
 import type { Logger } from '../src/platform/logger.ts';
+import type { Tracing } from '../src/platform/span.ts';
 import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
 import type { BodyLimits } from './body/body-limits.ts';
@@ -47,6 +48,8 @@ export interface AppSettings {
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
+  /** Null (default): requests are not traced. */
+  readonly tracing?: Tracing | null;
   /** Trust the last entry of `X-Forwarded-For`; the access log and the brake on guessing credentials use it. */
   readonly trustProxy: boolean;
   /** Origins whose pages may call the API from a browser; none by default. */
@@ -67,7 +70,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   const { logger, metrics } = settings;
   const app = new Koa<RequestState>({ proxy: settings.trustProxy, maxIpsCount: 1 });
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'a response was cut off'));
-  app.use(startRequest(settings.drain, settings.originOf ?? (() => null)));
+  app.use(startRequest(settings.drain, settings.originOf ?? (() => null), settings.tracing ?? null));
   app.use(recordRequest(metrics, logger));
   const { corsOrigins = [] } = settings;
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import type { Secret } from '../src/platform/secret.ts';
+import type { Span } from '../src/platform/span.ts';
 import { announcesBody } from './body/body-headers.ts';
 import type { BodyReservation } from './body/body-memory.ts';
 import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
@@ -25,6 +26,8 @@ export type RequestMiddleware = RouterMiddleware<RequestState>;
 export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly requestId: string;
   readonly startedAtMs = performance.now();
+  /** Span of the request (`start-request`); null without tracing. */
+  span: Span | null = null;
   /** Route that matched (`set-route`); null before that, and if none matches. */
   route: Route | null = null;
   /** Caller (`authorize`); null if the access policy needs none. */

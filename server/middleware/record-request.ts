@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../src/platform/logger.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
+import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
@@ -13,14 +14,18 @@ const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
   return (ctx, next) => {
     metrics.httpInFlight.inc();
-    ctx.res.on('close', () => {
+    // The event belongs to the connection, so that the request it ends is named here.
+    const work = currentWork();
+    const record = () => {
       const { state } = ctx;
       const labels = labelsOf(state.route);
       metrics.httpInFlight.dec();
       metrics.httpRequests.inc({ ...labels, status: statusOf(state, ctx.res) });
       metrics.httpSeconds.observe(labels, (performance.now() - state.startedAtMs) / 1000);
       logAccess(ctx, logger);
-    });
+      endSpan(state, labels, statusOf(state, ctx.res));
+    };
+    ctx.res.on('close', () => runFor(work, record));
     return next();
   };
 }
@@ -28,6 +33,19 @@ export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestM
 function labelsOf(route: Route | null) {
   if (route === null) return UNMATCHED;
   return { operation: route.operationId, method: route.method, route: route.path };
+}
+
+/** End the span of a request. Its name is the route: a path may hold names of buckets and documents. */
+function endSpan({ span }: RequestState, { method, route, operation }: typeof UNMATCHED, status: number): void {
+  if (span === null) return;
+  span.rename(route === '' ? 'HTTP unmatched' : `${method} ${route}`);
+  span.setAttributes({
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': status,
+    'service.operation': operation,
+  });
+  span.end(status >= 500 ? String(status) : null);
 }
 
 /** Return the status to record: 499, as in nginx, for a client that did not wait for its response. */

@@ -1,20 +1,32 @@
+import type { Tracing } from '../../src/platform/span.ts';
+import { runFor } from '../../src/platform/work-context.ts';
 import type { OriginOf } from '../request-origin.ts';
 import { RequestAborts, type RequestMiddleware, RequestState } from '../request-state.ts';
 import { SECURITY_HEADERS } from '../security-headers.ts';
 
 /**
- * Create the id and the state of a request, and set the headers that every response has.
+ * Create the id and the state of a request, and set the headers that every response has. What the request starts logs its
+ * id and continues its trace, which may have begun at the client (header `traceparent`).
  *
  * @param drain aborted when the deadline of the drain has passed; it aborts the requests in progress
  * @param originOf returns the address of this service, as its clients know it
  */
-export function startRequest(drain: AbortSignal | undefined, originOf: OriginOf): RequestMiddleware {
+export function startRequest(
+  drain: AbortSignal | undefined,
+  originOf: OriginOf,
+  tracing: Tracing | null,
+): RequestMiddleware {
   const aborts = new RequestAborts(drain);
   return (ctx, next) => {
     const state = new RequestState(ctx.req, ctx.res, aborts, originOf);
     ctx.state = state;
     ctx.res.setHeader('X-Request-Id', state.requestId);
     for (const name in SECURITY_HEADERS) ctx.res.setHeader(name, SECURITY_HEADERS[name] as string);
-    return next();
+    const { requestId } = state;
+    if (tracing !== null) {
+      const traceParent = ctx.get('traceparent') || null;
+      state.span = tracing.startSpan('HTTP', 'server', traceParent, { 'service.request_id': requestId });
+    }
+    return runFor({ requestId, jobId: null, orgId: null, span: state.span }, next);
   };
 }

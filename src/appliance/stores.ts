@@ -30,8 +30,11 @@ import {
   readSecretKey,
   secretKeyFile,
 } from '../platform/secret-key.ts';
+import type { Tracing } from '../platform/span.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
 import { type DatabaseTargets, findDatabase } from './find-database.ts';
+import { openTracing } from '../platform/tracing.ts';
+import { makeDataDir } from './data-dir.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -43,6 +46,8 @@ const DIRECT_POOL_MAX = 2;
 export interface Stores {
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Null if the settings name no collector of traces. */
+  readonly tracing: Tracing | null;
   readonly sql: Sql;
   /** Shares of the organizations in the connections of `sql`. */
   readonly queryShares: FairGate;
@@ -69,6 +74,12 @@ export async function openStores(
 ): Promise<Stores> {
   const { logger, poolMax = 20 } = options;
   const database = opened.add(await (options.database ?? findDatabase(config, logger)));
+  makeDataDir(config, logger);
+  // Closed last, since the other parts may end spans while they close.
+  const tracing = await openTracing(config, logger);
+  if (tracing !== null) opened.add(tracing);
+  await releaseBallastAtStart(config.dataDir, logger);
+  const database = await findDatabase(config, logger, opened);
   const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
   const sql = openSql(database.pooled, pool, opened);
   const direct = openSql(
@@ -92,6 +103,7 @@ export async function openStores(
   return {
     logger,
     metrics,
+    tracing,
     sql,
     queryShares: sharesOf(poolMax),
     direct,

@@ -2,6 +2,7 @@ import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import { traced } from '../platform/tracing.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { Account, Meter } from '../usage/meter.ts';
 import type { Axis } from '../usage/schema.ts';
@@ -161,7 +162,11 @@ export function openEmbedder(context: EmbedderContext): Embedder {
         : null;
       const deadline = startDeadline(context.deadlineMs, request.signal, timedOut);
       try {
-        const embedded = await embedInStages(context, request, stages, deadline);
+        const embedded = await traced(
+          'embed texts',
+          () => ({ 'service.texts': request.texts.length, 'service.model': stages[0]?.id ?? '' }),
+          () => embedInStages(context, request, stages, deadline),
+        );
         reservation?.settle([...embedded.used]);
         for (const { model, texts, tokens } of embedded.used) {
           context.metrics.textsEmbedded.inc({ model }, texts);

@@ -10,6 +10,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
+import { traced } from '../platform/tracing.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import { findBucketOrigin, lockIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
@@ -91,7 +92,11 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
       return;
     }
   }
-  const { buffer, ...extracted } = await extract(context, source, lease);
+  const { buffer, ...extracted } = await traced(
+    'extract document',
+    () => ({ 'service.bytes': source.sizeBytes }),
+    () => extract(context, source, lease),
+  );
   await lease.advance('chunking');
   if (extracted.last !== null) await cut(buffer, extracted.last, lease);
   if (buffer.count === 0) throw noText(extracted, source);

@@ -5,6 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
+import type { Tracing } from '../platform/span.ts';
 import type { JobDefinition, WorkerName } from './handler.ts';
 import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
@@ -50,10 +51,11 @@ export function openJobs(
   context: Omit<JobOperations, 'kinds'> & {
     readonly config: Pick<Config, 'workers' | 'bulk' | 'retention'>;
     readonly metrics: Metrics;
+    readonly tracing: Tracing | null;
   },
   kinds: readonly JobDefinition[],
 ): Jobs {
-  const { config, sql, notifier, logger, metrics, visibleTo } = context;
+  const { config, sql, notifier, logger, metrics, tracing, visibleTo } = context;
   const operations: JobOperations = {
     ...{ sql, notifier, logger, visibleTo },
     kinds: new Map(kinds.map((definition) => [definition.kind, definition])),
@@ -72,7 +74,7 @@ export function openJobs(
       const own = kinds.filter((definition) => definition.worker === name);
       const workers = own.map(
         (definition) =>
-          new JobWorker({ sql, notifier, logger, metrics }, definition, {
+          new JobWorker({ sql, notifier, logger, metrics, tracing }, definition, {
             ...{ concurrency: definition.concurrency, leaseMs, retriesMax, retryWindowMs },
             ...options,
           }),

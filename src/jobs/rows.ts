@@ -21,6 +21,8 @@ export function toJob(row: Row): Job {
     crashCount: row['crash_count'] as number,
     fence: Number(row['fence']),
     generation: row['generation'] === null ? null : Number(row['generation']),
+    requestId: row['request_id'] as string | null,
+    traceParent: row['trace_parent'] as string | null,
     view: toView(row),
   };
 }

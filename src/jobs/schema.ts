@@ -130,6 +130,10 @@ export interface Job {
   readonly crashCount: number;
   readonly fence: number;
   readonly generation: number | null;
+  /** Request that queued the job; null if it is unknown. */
+  readonly requestId: string | null;
+  /** Place of that request in a trace, as the header `traceparent`; null if it was not traced. */
+  readonly traceParent: string | null;
   readonly view: JobView;
 }
 

@@ -1,6 +1,7 @@
 import { notFound } from '../platform/errors.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { currentWork } from '../platform/work-context.ts';
 import { type Row, toJob, toView } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
@@ -15,12 +16,15 @@ export interface HeldJob {
  * Insert a queued job. Its fair rank interleaves organizations: it is one more than the organization's last queued
  * rank, but never below the rank that is being served now (the smallest one queued at this priority), so that many jobs
  * of one organization cannot delay the first job of another.
+ *
+ * The job keeps the id and the trace of the request that queues it, for the logs and spans of its worker.
  */
 export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
+  const work = currentWork();
   const [row] = await sql`
     INSERT INTO jobs (id, kind, org_id, bucket_id, collection_id, document_id, workflow_id, source_entry_id, priority,
                       fair_rank, status, s3_key, file_name, file_size, file_type, processing_type, estimated_cost,
-                      reprocess_of_job_id, metadata_snapshot)
+                      reprocess_of_job_id, metadata_snapshot, request_id, trace_parent)
     SELECT ${job.id}, ${job.kind}, ${job.orgId}, ${job.bucketId}, ${job.collectionId ?? null},
            ${job.documentId ?? null}, ${job.workflowId ?? null}, ${job.sourceEntryId ?? null}, ${job.priority},
            greatest(
@@ -30,7 +34,8 @@ export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
                         AND priority = ${job.priority}), 0)),
            'queued', ${job.s3Key}, ${job.fileName}, ${job.fileSizeBytes}, ${job.fileType ?? null},
            ${job.processingType}, ${job.estimatedCost ?? 0}, ${job.reprocessOfJobId ?? null},
-           ${job.metadataSnapshot ? sql.json(job.metadataSnapshot as never) : null}
+           ${job.metadataSnapshot ? sql.json(job.metadataSnapshot as never) : null},
+           ${work?.requestId ?? null}, ${work?.span?.traceParent ?? null}
     RETURNING *`;
   return toView(row as Row);
 }

@@ -4,10 +4,12 @@ import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { SpanAttributes, Tracing } from '../platform/span.ts';
+import { runFor } from '../platform/work-context.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import type { JobNotifier } from './notifier.ts';
-import { Draining, LeaseLapsed, OutcomeRecorder } from './outcome.ts';
+import { Draining, LeaseLapsed, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, hasDueSuspect, renewLeases } from './store.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
@@ -30,6 +32,7 @@ interface WorkerContext {
   readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | null;
 }
 
 /** Worker that claims jobs of one kind, renews their leases, and records their outcomes. */
@@ -175,29 +178,40 @@ export class JobWorker implements Service {
     this.#running.set(job.id, { lease, done, unitsWritten: 0 });
   }
 
+  /** Run an attempt at a job, whose logs and spans carry the ids of the job and of the request that queued it. */
   async #run(lease: Lease): Promise<void> {
-    const { logger, metrics } = this.#context;
+    const { metrics, tracing = null } = this.#context;
     const { kind } = this.#handler;
-    const log = logger.child({ job_id: lease.job.id, org_id: lease.job.orgId });
+    const { id, orgId, requestId, traceParent } = lease.job;
+    const span = tracing?.startSpan(`job ${kind}`, 'consumer', traceParent, attributesOf(lease.job)) ?? null;
     const beganMs = performance.now();
-    const ended = (outcome: string) =>
-      metrics.jobSeconds.observe({ kind, outcome }, (performance.now() - beganMs) / 1000);
     countWait(metrics, lease.job);
+    const outcome = await runFor({ requestId, jobId: id, orgId, span }, () => this.#attempt(lease));
+    metrics.jobSeconds.observe({ kind, outcome }, (performance.now() - beganMs) / 1000);
+    span?.setAttributes({ 'service.job.outcome': outcome });
+    span?.end(outcome === 'ready' ? null : outcome);
+  }
+
+  /** Run the handler and record its outcome. Never rejects. */
+  async #attempt(lease: Lease): Promise<'ready' | 'unrecorded' | Outcome['status']> {
+    const { logger: log, metrics } = this.#context;
+    const { kind } = this.#handler;
     try {
       await this.#handler.run(lease);
-      ended('ready');
       metrics.jobsFinished.inc({ kind, status: 'ready' });
       log.debug('the job is ready');
+      return 'ready';
     } catch (error) {
       const reason = lease.signal.aborted ? lease.signal.reason : error;
       try {
         const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
-        ended(status);
         if (status === 'failed') metrics.jobsFinished.inc({ kind, status });
         else if (dueMs === 0) await this.#notifyOthers();
         else if (dueMs !== null) this.#wakeIn(dueMs);
+        return status;
       } catch (recordError) {
         log.error({ err: recordError }, 'the outcome of a job could not be recorded; its lease will expire');
+        return 'unrecorded';
       }
     }
   }
@@ -280,4 +294,13 @@ function countWait(metrics: Pick<Metrics, 'jobWaitSeconds'>, { kind, retryCount,
   if (retryCount > 0 || crashCount > 0 || view.started_at === null) return;
   const seconds = (Date.parse(view.started_at) - Date.parse(view.created_at)) / 1000;
   metrics.jobWaitSeconds.observe({ kind }, Math.max(0, seconds));
+}
+
+function attributesOf({ id, kind, priority, retryCount, crashCount }: Job): SpanAttributes {
+  return {
+    'service.job.id': id,
+    'service.job.kind': kind,
+    'service.job.priority': priority,
+    'service.job.attempt': retryCount + crashCount + 1,
+  };
 }

@@ -17,6 +17,7 @@ import { collectSettings, isSetInFile, type LoadOptions, type SettingSource, sou
 import { isTree, type Tree } from './settings-tree.ts';
 import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
+import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
 import { PARSE_OPTIONS } from './zod-faults.ts';
 
 const MIB = 1024 * 1024;
@@ -111,6 +112,7 @@ export const ConfigFile = z.strictObject({
   ...consoleSettings,
   ...searchSettings,
   ...serverSettings,
+  ...tracingSettings,
   ...localModelSettings,
   embeddings: z
     .strictObject({
@@ -238,6 +240,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   console: consoleConfigOf(file),
   ...searchConfigOf(file),
   ...serverConfigOf(file),
+  ...tracingConfigOf(file),
   localModels: localModelsConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,

@@ -25,6 +25,8 @@ export const SETTING_VARIABLES = {
   AWS_ACCESS_KEY_ID: ['objects', 'access_key_id'],
   AWS_SECRET_ACCESS_KEY: ['objects', 'secret_access_key'],
   AWS_SESSION_TOKEN: ['objects', 'session_token'],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['tracing', 'endpoint'],
+  OTEL_SERVICE_NAME: ['tracing', 'service_name'],
   HF_ENDPOINT: ['local_models', 'hub_url'],
   HF_TOKEN: ['local_models', 'hub_token'],
 } as const satisfies Record<string, readonly string[]>;

@@ -1,8 +1,12 @@
 import { pino } from 'pino';
+import { logFields } from './work-context.ts';
 
 export type Logger = pino.Logger;
 
-/** Open a logger that writes JSON lines, by default to stderr; stdout is left to the output of commands. */
+/**
+ * Open a logger that writes JSON lines, by default to stderr; stdout is left to the output of commands. Each line has the
+ * ids of the request, job and trace that the code works for.
+ */
 export function openLogger(
   level: string,
   destination: { write(line: string): void } = pino.destination({ dest: 2, sync: false }),
@@ -11,6 +15,7 @@ export function openLogger(
     {
       level,
       base: { pid: process.pid },
+      mixin: logFields,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: ['req.headers.authorization', '*.password', '*.api_key', '*.secret'], censor: '***' },

@@ -4,6 +4,7 @@ import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { traced } from '../platform/tracing.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
@@ -87,10 +88,15 @@ export class IndexWriter {
     { run = null }: { run?: string | null } = {},
   ): Promise<void> {
     if (generation.chunks.length === 0) return Promise.resolve();
+    const write = () => this.#append(bucketId, { generation, origin, run });
+    return traced('write index', () => ({ 'service.chunks': generation.chunks.length }), write);
+  }
+
+  #append(bucketId: string, append: Pick<Append, 'generation' | 'origin' | 'run'>): Promise<void> {
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
       queue.settling?.abort();
-      queue.appends.push({ generation, origin, run, resolve, reject });
+      queue.appends.push({ ...append, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
   }

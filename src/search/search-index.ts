@@ -5,6 +5,7 @@ import type { WeightedTerms } from '../language/analyser.ts';
 import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { traced } from '../platform/tracing.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { collapse } from './collapse.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
@@ -82,7 +83,16 @@ export interface Found {
  *
  * @param indexTables those that the buckets have
  */
-export async function searchIndex(
+export function searchIndex(
+  search: IndexSearch,
+  indexTables: readonly IndexTable[],
+  embedding: Promise<QueryVector>,
+): Promise<Found> {
+  const attributes = () => ({ 'service.indexes': indexTables.length, 'service.top_k': search.wanted });
+  return traced('search index', attributes, () => searchTables(search, indexTables, embedding));
+}
+
+async function searchTables(
   search: IndexSearch,
   indexTables: readonly IndexTable[],
   embedding: Promise<QueryVector>,

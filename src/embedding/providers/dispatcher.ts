@@ -1,3 +1,4 @@
+import { currentWork, runFor, type WorkContext } from '../../platform/work-context.ts';
 import type { UpstreamCaps } from './protocols/protocol.ts';
 import type { ProviderCall, ProviderReply } from './provider.ts';
 
@@ -20,6 +21,8 @@ interface PendingRequest {
   readonly resolve: (reply: ProviderReply) => void;
   readonly reject: (error: unknown) => void;
   readonly onAbort: () => void;
+  /** Request or job that the call is made for. */
+  readonly work: WorkContext | undefined;
   /** Batches in progress that carry texts of it. */
   readonly batches: Set<UpstreamBatch>;
   /** Number of its texts in a queue. */
@@ -98,6 +101,7 @@ export class Dispatcher {
         resolve,
         reject,
         onAbort: () => this.#fail(request, call.signal.reason),
+        work: currentWork(),
         batches: new Set(),
         waiting: 0,
         missing: texts,
@@ -199,7 +203,10 @@ export class Dispatcher {
     for (const { request } of slices) request.batches.add(batch);
     this.#inFlight++;
     try {
-      const reply = await this.#options.send(providerCallOf(slices, batch.controller.signal));
+      // A batch may be sent at the end of another request's call; it belongs to the first request that it carries.
+      const reply = await runFor(slices[0]?.request.work, () =>
+        this.#options.send(providerCallOf(slices, batch.controller.signal)),
+      );
       let row = 0;
       for (const slice of slices) {
         slice.request.batches.delete(batch);

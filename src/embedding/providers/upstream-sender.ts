@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../../platform/event-loop.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Threads } from '../../platform/threads.ts';
+import { traced } from '../../platform/tracing.ts';
 import type { Breaker, Permit } from '../../platform/upstream/breaker.ts';
 import { type RetryPolicy, retryDelayMs, waitMs } from '../../platform/upstream/retry.ts';
 import type { HttpReply, HttpUpstream } from '../../platform/upstream/transport.ts';
@@ -67,7 +68,7 @@ export class UpstreamSender {
       if (!permit) throw lastFault ? failedFor(name, lastFault) : this.#broken();
       let fault: UpstreamFault;
       try {
-        return await this.#attempt(choice.endpoint, batch, permit);
+        return await this.#traced(batch, retries, () => this.#attempt(choice.endpoint, batch, permit));
       } catch (error) {
         if (!(error instanceof UpstreamFault) || signal.aborted) throw error;
         fault = error;
@@ -83,6 +84,18 @@ export class UpstreamSender {
       if (delayMs === null) throw failedFor(name, fault);
       if (!endpoints.hasFresh(tried)) await waitMs(delayMs, signal);
     }
+  }
+
+  #traced<T>({ model, texts }: ProviderCall, retries: number, attempt: () => Promise<T>): Promise<T> {
+    const { name, protocolName } = this.#context;
+    const attributes = () => ({
+      'service.provider': name,
+      'service.protocol': protocolName,
+      'service.model': model.id,
+      'service.texts': texts.length,
+      'http.request.resend_count': retries,
+    });
+    return traced('call provider', attributes, attempt, 'client');
   }
 
   /** Call one endpoint once, and report the outcome to the breaker and the endpoints. */

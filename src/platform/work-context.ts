@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Span } from './span.ts';
+
+/** Request and job that the running code works for. It is passed on through every `await`. */
+export interface WorkContext {
+  readonly requestId: string | null;
+  readonly jobId: string | null;
+  readonly orgId: string | null;
+  /** Innermost span in progress; null without tracing. */
+  readonly span: Span | null;
+}
+
+const storage = new AsyncLocalStorage<WorkContext | undefined>();
+
+/** Return the request and the job of the running code; undefined outside of both. */
+export function currentWork(): WorkContext | undefined {
+  return storage.getStore();
+}
+
+/** Run a function, and all that it starts, for a request or job; undefined: for none. */
+export function runFor<T>(work: WorkContext | undefined, fn: () => T): T {
+  return storage.run(work, fn);
+}
+
+/** Return the fields that every log line of the running code has. */
+export function logFields(): Record<string, string> {
+  const work = storage.getStore();
+  if (work === undefined) return {};
+  const { requestId, jobId, orgId, span } = work;
+  return {
+    ...(requestId === null ? {} : { request_id: requestId }),
+    ...(jobId === null ? {} : { job_id: jobId }),
+    ...(orgId === null ? {} : { org_id: orgId }),
+    ...(span === null ? {} : { trace_id: span.traceId, span_id: span.spanId }),
+  };
+}
