@@ -34,7 +34,6 @@ import type { Tracing } from '../platform/span.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
 import { type DatabaseTargets, findDatabase } from './find-database.ts';
 import { openTracing } from '../platform/tracing.ts';
-import { makeDataDir } from './data-dir.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -73,13 +72,13 @@ export async function openStores(
   opened: OpenParts,
 ): Promise<Stores> {
   const { logger, poolMax = 20 } = options;
-  const database = opened.add(await (options.database ?? findDatabase(config, logger)));
-  makeDataDir(config, logger);
+  const finding = options.database ?? findDatabase(config, logger);
+  // A failure is thrown below, and is no unhandled one until then.
+  finding.catch(() => undefined);
   // Closed last, since the other parts may end spans while they close.
   const tracing = await openTracing(config, logger);
   if (tracing !== null) opened.add(tracing);
-  await releaseBallastAtStart(config.dataDir, logger);
-  const database = await findDatabase(config, logger, opened);
+  const database = opened.add(await finding);
   const pool = { poolMax, applicationName: 'service', queryMsMax: QUERY_MS.other, logger };
   const sql = openSql(database.pooled, pool, opened);
   const direct = openSql(

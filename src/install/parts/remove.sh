@@ -15,7 +15,7 @@ remove_program() {
     if command -v update-rc.d >/dev/null; then run_quietly update-rc.d service-api remove || true; fi
     remove_tree "$run_dir"
   fi
-  run rm -f "$command_dir/service" "$command_dir/service.new" "$command_dir/embed-service" "$command_dir/embed-service.new" \
+  run rm -f "$command_dir/service" "$command_dir/service.new" "$command_dir/embed-service" \
     "$command_dir/service-mcp"
   run rm -f "$prefix/current" "$prefix/current.new"
   remove_tree "$prefix/versions"
