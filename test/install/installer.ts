@@ -41,7 +41,7 @@ export class Host {
   async expectRemoved(): Promise<void> {
     const left = (await this.listFiles())
       .split('\n')
-      .filter((line) => /^\/(opt|srv|etc|run|var\/\w+)\/service[ /]/.test(line));
+      .filter((line) => /^\/(opt|srv|etc|run|var\/\w+)\/service[ /]|\/service-(api|worker|reaper)/.test(line));
     expect(left).toEqual([]);
     expect(await this.succeed('getent passwd service || echo none')).toBe('none\n');
   }
