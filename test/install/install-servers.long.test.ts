@@ -104,7 +104,7 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian with servers 
         /Redis has maxmemory-policy allkeys-lru, .*; set "maxmemory-policy noeviction" in redis\.conf/,
       );
       await host.succeed(
-        'cd / && /etc/init.d/postgresql start && setpriv --reuid=postgres --regid=postgres --init-groups psql -c "create role service"',
+        'cd / && /etc/init.d/redis-server start && /etc/init.d/postgresql start && setpriv --reuid=postgres --regid=postgres --init-groups psql -c "create role service"',
       );
       await host.refuse(
         install('first', FLAGS),
