@@ -26,6 +26,9 @@ beforeAll(async () => {
   await upload('hiding', 'open.txt', 'A page about nothing much.');
   const high = await test.key({ scopes: ['documents:write'], authLevel: 10 });
   await upload('hiding', 'secret.txt', 'The zephyrine project is secret.', { privacy_level: 9 }, high);
+  await untilSettled(test.appliance.sql, 'default');
+  // Words are corrected once the index is in memory.
+  await until(async () => (await search('waranty')).corrected.length > 0);
 });
 afterAll(() => test.close());
 

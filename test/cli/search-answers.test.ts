@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { untilSettled } from '../support/settled.ts';
 import { until } from '../support/until.ts';
 import { runCommand } from './service.ts';
 
@@ -16,6 +17,12 @@ beforeAll(async () => {
     const { body } = await api.call('POST', documents, { key, json: { filename: `${nth}.txt`, text } });
     await until(async () => (await api.call('GET', `${documents}/${body.id}`, { key })).body.status === 'ready');
   }
+  await untilSettled(api.appliance.sql, 'default');
+  // Words are corrected once the index is in memory.
+  const path = '/v2/buckets/default/search';
+  await until(
+    async () => (await api.call('POST', path, { key, json: { query: 'waranty' } })).body.corrected.length > 0,
+  );
 });
 afterAll(() => api.close());
 
