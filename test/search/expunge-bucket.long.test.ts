@@ -170,7 +170,8 @@ it('a search that reads an older version of the table is repeated on the new one
     },
   });
   expect((await find({ ...search, tables: late, resident: null })).results).toHaveLength(5);
-  expect(reads).toBe(2);
+  // The second attempt also reads the sample that results are judged by.
+  expect(reads).toBe(3);
   await tables.close();
 });
 
