@@ -20,12 +20,17 @@ async function read(name: string, labels: Record<string, string> = {}): Promise<
   return samples.length === 0 ? null : samples.reduce((sum, { value }) => sum + value, 0);
 }
 
+/** Wait until all answered requests are counted, which is shortly after their clients have the answers. */
+function allCounted(): Promise<void> {
+  return expect.poll(() => read('service_http_requests_in_flight'), { timeout: 60_000 }).toBe(0);
+}
+
 test('requests and their latencies are measured by the pattern of the route', async () => {
+  await allCounted();
   const search = { method: 'POST', route: '/v2/buckets/:bucket/search' };
   expect(await read('service_http_requests_total', { ...search, status: '200' })).toBe(1);
   expect(await read('service_http_request_seconds_count', search)).toBe(1);
   expect(await read('service_http_request_seconds_bucket', { ...search, le: '+Inf' })).toBe(1);
-  expect(await read('service_http_requests_in_flight')).toBe(0);
 });
 
 test('paths and methods that clients make up add no samples', async () => {
@@ -36,11 +41,13 @@ test('paths and methods that clients make up add no samples', async () => {
   };
   await request('/nowhere/first');
   await request('/v2/buckets/missing-first/search', 'POST');
+  await allCounted();
   const before = (await seriesOf()).length;
   for (let i = 0; i < 30; i++) {
     await request(`/nowhere/${i}`);
     await request(`/v2/buckets/missing-${i}/search`, 'POST');
   }
+  await allCounted();
   expect((await seriesOf()).length - before).toBeLessThan(25);
   expect(JSON.stringify(await seriesOf())).not.toContain('missing-');
 });
@@ -55,8 +62,10 @@ test('providers, tokens and the cache are measured', async () => {
 });
 
 test('jobs, indexes, pools and the event loop are measured', async () => {
+  // An attempt is counted shortly after its job is shown as ready.
+  const attempts = () => read('service_job_seconds_count', { kind: 'ingest', outcome: 'ready' });
+  await expect.poll(attempts, { timeout: 60_000 }).toBe(1);
   expect(await read('service_jobs_finished_total', { kind: 'ingest', status: 'ready' })).toBe(1);
-  expect(await read('service_job_seconds_count', { kind: 'ingest', outcome: 'ready' })).toBe(1);
   expect(await read('service_job_wait_seconds_count', { kind: 'ingest' })).toBe(1);
   expect(await read('service_jobs_queued', { kind: 'bulk' })).toBe(1);
   expect(await read('service_jobs_oldest_lease_seconds', { kind: 'ingest' })).toBe(0);

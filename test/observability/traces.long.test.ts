@@ -109,14 +109,18 @@ test('log lines of the API and of the worker have the ids of the request, the jo
       .split('\n')
       .flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line)] : []));
   const job = named('job ingest');
-  const ready = await until(async () => lines(worker).find(({ msg }) => msg === 'the job is ready'));
+  const ready = await until(async () => lines(worker).find(({ msg }) => msg === 'the job is ready'), {
+    withinMs: 60_000,
+  });
   expect(ready).toMatchObject({
     request_id: 'req-of-the-upload',
     job_id: job?.attributes['service.job.id'],
     trace_id: job?.traceId,
     span_id: job?.spanId,
   });
-  const access = await until(async () => lines(api).find((line) => line.request_id === 'req-of-the-upload'));
+  const access = await until(async () => lines(api).find((line) => line.request_id === 'req-of-the-upload'), {
+    withinMs: 60_000,
+  });
   expect(access).toMatchObject({ msg: 'request', trace_id: job?.traceId });
 });
 
