@@ -32,8 +32,8 @@ import {
 } from '../platform/secret-key.ts';
 import type { Tracing } from '../platform/span.ts';
 import { openThreads, type Threads } from '../platform/threads.ts';
-import { type DatabaseTargets, findDatabase } from './find-database.ts';
 import { openTracing } from '../platform/tracing.ts';
+import { type DatabaseTargets, findDatabase } from './find-database.ts';
 import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
