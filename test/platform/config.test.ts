@@ -5,6 +5,8 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listSettings, loadConfig } from '../../src/platform/config.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 let dataDir: string;
 const CANARY = 'canary-value-that-nobody-may-see';
 
@@ -46,11 +48,11 @@ describe('settings', () => {
   });
 
   it('settings of channels have defaults, and refuse values that could send a credential elsewhere', () => {
-    expect(load().channels).toEqual({ messenger: null, replyDeadlineMs: 3500 });
+    expect(load().channels).toEqual({ messenger: null, replyDeadlineMs: 3500, deliveriesKeptMs: 30 * DAY_MS });
     yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');
     expect(load().channels).toEqual({
       messenger: { url: 'https://api.example.com/v1/notify', authScheme: 'Bearer', timeoutMs: 10_000 },
-      replyDeadlineMs: 2000,
+      ...{ replyDeadlineMs: 2000, deliveriesKeptMs: 30 * DAY_MS },
     });
     for (const url of ['ftp://a.example', 'https://user:pass@a.example', 'https://a.example/?key=1', 'nowhere']) {
       yaml(`channels: {messenger: {base_url: "${url}"}}`);
