@@ -28,6 +28,9 @@ const FOLDERS_UNUSED = [
   ...['compat', 'dist/fp', 'dist/server'].map((folder) => `es-toolkit/${folder}`),
 ];
 
+/** Removed folders of all packages of a scope: Node loads `dist-cjs`, bundlers of browsers load `dist-es`. */
+const SCOPES_WITH_BUNDLES = ['@aws-sdk', '@smithy'];
+
 const ONNX_RUNTIME = /^(package\.json|README\.md|libonnxruntime\.(so|dylib))$/;
 
 /** Folders of which only the named files are kept. */
@@ -50,6 +53,11 @@ const PARTS_MAX = 9;
 /** Remove what the service never reads from an installed `node_modules`. */
 export async function slimModules(modules: string): Promise<void> {
   for (const folder of FOLDERS_UNUSED) await rm(path.join(modules, folder), { recursive: true, force: true });
+  for (const scope of SCOPES_WITH_BUNDLES) {
+    for (const name of await readdir(path.join(modules, scope)).catch(() => [])) {
+      await rm(path.join(modules, scope, name, 'dist-es'), { recursive: true, force: true });
+    }
+  }
   for (const [folder, kept] of Object.entries(KEPT_FILES)) {
     const directory = path.join(modules, folder);
     for (const name of await readdir(directory).catch(() => [])) {

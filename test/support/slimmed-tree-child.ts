@@ -29,8 +29,17 @@ for (const file of process.argv.slice(2)) {
   texts[fileName] = document.text;
 }
 await ocr.close();
-// Packages of which parts are removed are loaded: queues, the terminal, the index, schemas, languages, ONNX Runtime.
-for (const name of ['bee-queue', 'ink', '@lancedb/lancedb', 'apache-arrow', 'zod', 'koffi']) await import(name);
+// Packages of which parts are removed are loaded: queues, the terminal, the index, schemas, S3, languages, ONNX Runtime.
+const LOADED = ['bee-queue', 'ink', '@lancedb/lancedb', 'apache-arrow', 'zod', 'koffi', '@aws-sdk/client-s3'];
+for (const name of LOADED) await import(name);
+// A request loads the rest of the SDK: signing, checksums and the connection, which is refused.
+const { S3Client, PutObjectCommand } = await import('@aws-sdk/client-s3');
+const client = new S3Client({
+  ...{ region: 'x', endpoint: 'http://127.0.0.1:9', forcePathStyle: true, maxAttempts: 1 },
+  credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+});
+const refused = await client.send(new PutObjectCommand({ Bucket: 'b', Key: 'k', Body: 'x' })).catch((error) => error);
+if (refused?.code !== 'ECONNREFUSED') throw refused;
 await loadLanguageDetector();
 findLibrary(null);
 const countTokens = await loadCl100k();
