@@ -242,7 +242,8 @@ export async function search(
   const { id, collections } = installation.buckets[bucket] as Bucket;
   const narrowing = { collection: narrow === 'collection' ? 0 : null, team: narrow === 'filter' ? TEAM : null };
   const request = SearchRequest.parse({
-    ...{ query: wordOf(text), top_k: RESULTS_MAX, mode },
+    // The words differ by a letter, which would be corrected.
+    ...{ query: wordOf(text), top_k: RESULTS_MAX, mode, correct: false },
     ...(narrow === 'collection' ? { collection: collections[0] } : {}),
     ...(narrow === 'filter' ? { filter: { team: TEAM } } : {}),
   });
