@@ -36,6 +36,15 @@ test('a statement in a transaction is cancelled at the end of its time, which Po
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
 });
 
+test('a transaction whose time ended does not cancel the next query of its connection', async () => {
+  const limited = database.sql.limited({ ms: 20 });
+  for (let nth = 0; nth < 20; nth++) {
+    const running = limited.begin((tx) => tx`select pg_sleep(60)`);
+    await running.catch(() => undefined);
+    expect(await database.sql`select pg_sleep(0.05), 1 as one`).toMatchObject([{ one: 1 }]);
+  }
+});
+
 test.each(['a query', 'a transaction'])('%s is cancelled when the signal aborts', async (kind) => {
   const controller = new AbortController();
   const reason = new Error('the client is gone');

@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
 import { isConnectionLoss } from './errors.ts';
-import { bothLimits, inShare, limitQuery, type QueryLimit } from './query-limit.ts';
+import { bothLimits, inShare, inTransaction, limitQuery, type QueryLimit } from './query-limit.ts';
 
 /**
  * Executor of SQL: `sql`select …``, and the helpers of postgres.js. It is either the pool or a transaction on it, so
@@ -233,7 +233,7 @@ function toTransactionSql(
       onReject(query, (error) => {
         if (isConnectionLoss(error)) transaction.lose(error);
       });
-      if (transaction.limit !== null) limitQuery(query, transaction.limit);
+      if (transaction.limit !== null) limitQuery(query, inTransaction(transaction.limit));
       if (transaction.limit?.signal?.aborted !== true) submit(query);
     },
   );

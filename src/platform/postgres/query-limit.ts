@@ -59,6 +59,15 @@ export function limitQuery(query: CancellableQuery, { ms, signal }: QueryLimit):
   Promise.prototype.then.call(query as unknown as Promise<unknown>, stop, stop);
 }
 
+/**
+ * Extend the limit of a statement in a transaction, whose time PostgreSQL keeps itself (`statement_timeout`). A
+ * cancellation sent at the same moment would often arrive after the statement had ended and cancel the next query of
+ * its connection; this one is only for a PostgreSQL that no longer answers.
+ */
+export function inTransaction(limit: QueryLimit): QueryLimit {
+  return { ...limit, ms: limit.ms + 5_000 };
+}
+
 /** Return the shorter of two limits, which both signals can end. */
 export function bothLimits(outer: QueryLimit | null, inner: QueryLimit): QueryLimit {
   if (outer === null) return inner;
