@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm test`: everything but the long tests (`*.long.test.ts`), of which each has a short part here. */
+/** `npm test`: everything but the long tests (`*.long.test.ts`), most of which have a short part here. */
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
